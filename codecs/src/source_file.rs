@@ -66,7 +66,6 @@ impl SourceFile {
     }
 
     /// Returns the same file, from its start, with a position of its own, so that several readers can share it.
-    #[cfg(feature = "tiff")]
     pub(crate) fn apart(&self) -> Self {
         Self { position: 0, is_apart: true, ..self.clone() }
     }

@@ -17,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod decoder;
 pub mod encoder;
 mod tables;
 mod vectors;

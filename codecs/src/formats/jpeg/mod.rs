@@ -13,10 +13,11 @@ mod decompressor;
 mod error_manager;
 mod header;
 mod losses;
+mod regular;
 pub mod thumbnail;
 pub mod ycbcr420;
 
-use std::io::{self, BufRead, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::os::raw::c_int;
 use std::panic::resume_unwind;
 use std::rc::Rc;
@@ -27,12 +28,15 @@ use mozjpeg::{ColorSpace, Decompress};
 
 use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::Profile;
-use crate::format::{Decoded, Input, Open};
+use crate::format::{Decoded, Input, Open, READ_BYTES};
 use crate::scratch::{Scratch, TemporaryFile};
-use crate::{Bounds, Damage, Format, Layout, Orientation, Reading, RowReader, SourceError};
+use crate::{
+    Bounds, Damage, DecodeOptions, Format, Layout, Orientation, Reading, RowReader, SourceError, SourceFile,
+};
 use coefficients::{Coefficients, kept_in};
 use error_manager::{catch_damage, catch_errors};
 use losses::Losses;
+use regular::RegularReader;
 use ycbcr420::YCbCr420Reader;
 
 pub(crate) static FORMAT: Format = Format {
@@ -91,12 +95,64 @@ fn open(Input { mut file, bounds, options, temporary }: Input<'_>) -> Result<Dec
         let coefficients = coefficients_of(&header, markers, size, bounds, temporary.as_ref())?;
         drop(header);
         file.seek(SeekFrom::Start(0))?;
+        let layout = if as_planes { Layout::YCbCr420 } else { Layout::Rgb };
+        let regular =
+            if coefficients.is_none() { regular::frame_of(file.get_ref(), layout, size)? } else { None };
         if as_planes {
-            let reader = YCbCr420Reader::open(file.into_inner(), size, coefficients)?;
+            let again = file.get_ref().clone();
+            let by_libjpeg = move |coefficients| {
+                let mut again = again;
+                again.seek(SeekFrom::Start(0))?;
+                YCbCr420Reader::open(again, size, coefficients)
+            };
+            let Some(frame) = regular else {
+                let reader = by_libjpeg(coefficients)?;
+                return Ok(Decoded { orientation, ..Decoded::plain(reader) });
+            };
+            let fallback = Box::new(move || Ok(Box::new(by_libjpeg(None)?) as Box<dyn RowReader>));
+            let reader = RegularReader::open(file.get_ref(), frame, layout, options, fallback)?;
             return Ok(Decoded { orientation, ..Decoded::plain(reader) });
         }
     }
-    open_with(file, bounds, temporary.as_ref())
+    open_file(file, bounds, options, temporary.as_ref())
+}
+
+/// Opens a JPEG as rows of pixels.
+fn open_file(
+    mut file: BufReader<SourceFile>,
+    bounds: Bounds,
+    options: &DecodeOptions,
+    temporary: Option<&TemporaryFile>,
+) -> Result<Decoded, SourceError> {
+    let markers = read_markers(&mut file, bounds)?;
+    if markers.is_some_and(|markers| !markers.is_buffered) {
+        let header = read_header(&mut file)?;
+        let size = bounds.admit(side(header.width()), side(header.height()))?;
+        let layout = match header.color_space() {
+            ColorSpace::JCS_GRAYSCALE => Some(Layout::Grey),
+            ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB => Some(Layout::Rgb),
+            _ => None,
+        };
+        let (orientation, profile) = (orientation(&header), profile(&header));
+        drop(header);
+        file.seek(SeekFrom::Start(0))?;
+        let frame = match layout {
+            Some(layout) => regular::frame_of(file.get_ref(), layout, size)?.map(|frame| (layout, frame)),
+            None => None,
+        };
+        if let Some((layout, frame)) = frame {
+            let again = file.get_ref().clone();
+            let fallback = Box::new(move || {
+                let mut again = again;
+                again.seek(SeekFrom::Start(0))?;
+                open_with(BufReader::with_capacity(READ_BYTES, again), bounds, None)
+                    .map(|decoded| decoded.reader)
+            });
+            let reader = Box::new(RegularReader::open(file.get_ref(), frame, layout, options, fallback)?);
+            return Ok(Decoded { reader, orientation, profile });
+        }
+    }
+    open_with(file, bounds, temporary)
 }
 
 /// Opens a JPEG from a reader that is at its start.

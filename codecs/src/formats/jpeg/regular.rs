@@ -1,0 +1,322 @@
+//! Regular baseline JPEGs, decoded on several threads by `edgezoom_jpeg`. Where such a file turns out to be irregular,
+//! libjpeg begins again and goes on where this reader stopped, so that damaged files look as libjpeg shows them.
+
+use std::collections::VecDeque;
+use std::io::{BufReader, Seek, SeekFrom};
+
+use edgezoom_geometry::Size;
+use edgezoom_jpeg::decoder::frame::{self, Colours, Frame};
+use edgezoom_jpeg::decoder::pipeline::{Pipeline, Stop};
+use edgezoom_jpeg::decoder::planes::Segment;
+use edgezoom_jpeg::decoder::rows::Rows;
+use edgezoom_jpeg::ycbcr420;
+
+use super::FORMAT;
+use crate::{Damage, DecodeOptions, Layout, RowReader, SourceError, SourceFile};
+
+/// Opens the same picture with libjpeg.
+pub type Fallback = Box<dyn FnOnce() -> Result<Box<dyn RowReader>, SourceError>>;
+
+/// A JPEG that is decoded on several threads.
+pub struct RegularReader {
+    size: Size,
+    layout: Layout,
+    source: Source,
+    /// Rows of pixels that were given.
+    row: u32,
+    fallback: Option<Fallback>,
+}
+
+enum Source {
+    Planes { pipeline: Pipeline, segments: VecDeque<Segment> },
+    Rows(Rows),
+    Libjpeg(Box<dyn RowReader>),
+}
+
+/// Reads the headers of a picture of this size. `None`: it must be decoded by libjpeg.
+pub fn frame_of(file: &SourceFile, layout: Layout, size: Size) -> Result<Option<Frame>, SourceError> {
+    let frame = frame::read(&mut BufReader::new(file.apart()))?;
+    Ok(frame.filter(|frame| {
+        let is_readable = match layout {
+            Layout::YCbCr420 => frame.is_ycbcr420(),
+            Layout::Grey => frame.colours == Colours::Grey,
+            Layout::Rgb => matches!(frame.colours, Colours::YCbCr | Colours::Rgb) && Rows::can_read(frame),
+            Layout::Rgba => false,
+        };
+        is_readable && (frame.width, frame.height) == (size.width, size.height)
+    }))
+}
+
+impl RegularReader {
+    /// Begins to decode.
+    pub fn open(
+        file: &SourceFile,
+        frame: Frame,
+        layout: Layout,
+        options: &DecodeOptions,
+        fallback: Fallback,
+    ) -> Result<Self, SourceError> {
+        let size = Size { width: frame.width, height: frame.height };
+        let mut scan = file.apart();
+        scan.seek(SeekFrom::Start(frame.header_bytes))?;
+        let pipeline = Pipeline::start(frame, scan, options.threads.get())?;
+        let source = match layout {
+            Layout::YCbCr420 => Source::Planes { pipeline, segments: VecDeque::new() },
+            _ => Source::Rows(Rows::new(pipeline)),
+        };
+        Ok(Self { size, layout, source, row: 0, fallback: Some(fallback) })
+    }
+
+    /// Goes on with libjpeg, at the next row.
+    fn fall_back(&mut self, stop: Stop) -> Result<(), SourceError> {
+        if let Stop::Io(error) = stop {
+            return Err(error.into());
+        }
+        let Some(fallback) = self.fallback.take() else {
+            return Err(FORMAT.corrupt("its structure is invalid"));
+        };
+        let mut reader = fallback()?;
+        let rows = self.layout.rows_read(1);
+        let mut skipped = vec![0; self.layout.row_bytes(self.size.width) * rows as usize];
+        for _ in 0..self.row / rows {
+            reader.read_rows(&mut skipped)?;
+        }
+        self.source = Source::Libjpeg(reader);
+        Ok(())
+    }
+}
+
+/// Reads a row of MCUs into the pairs of 16 rows.
+fn read_band(
+    pipeline: &Pipeline,
+    segments: &mut VecDeque<Segment>,
+    (row, width): (u32, u32),
+    into: &mut [u8],
+) -> Result<(), Stop> {
+    let across = pipeline.frame().mcus().0;
+    let mut end = 0;
+    while end < across {
+        let Some(segment) = segments.pop_front() else {
+            segments.extend(pipeline.next_segments()?.ok_or(Stop::Irregular)?);
+            continue;
+        };
+        if segment.row != row || segment.mcus.start != end {
+            return Err(Stop::Irregular);
+        }
+        end = segment.mcus.end;
+        segment.copy_to(pipeline.plan(), 0, ycbcr420::pairs_mut(into, width).flat_map(|pair| pair.luma));
+        for plane in 0..2 {
+            let rows = ycbcr420::pairs_mut(into, width).filter_map(|pair| pair.chroma.into_iter().nth(plane));
+            segment.copy_to(pipeline.plan(), 1 + plane, rows);
+        }
+    }
+    Ok(())
+}
+
+impl RowReader for RegularReader {
+    fn size(&self) -> Size {
+        self.size
+    }
+
+    fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    fn damage(&self) -> Option<Damage> {
+        match &self.source {
+            Source::Planes { .. } | Source::Rows(_) => None,
+            Source::Libjpeg(reader) => reader.damage(),
+        }
+    }
+
+    fn rows_at_once(&self) -> u32 {
+        16
+    }
+
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        let rows = self.layout.rows_read(1);
+        let bytes = self.layout.row_bytes(self.size.width) * rows as usize;
+        for to in into.chunks_exact_mut(bytes) {
+            while let Err(stop) = match &mut self.source {
+                Source::Planes { pipeline, segments } => {
+                    read_band(pipeline, segments, (self.row / rows, self.size.width), to)
+                }
+                Source::Rows(reader) => reader.read_row(to),
+                Source::Libjpeg(reader) => return_rows(reader, to)?,
+            } {
+                self.fall_back(stop)?;
+            }
+            self.row += rows;
+        }
+        Ok(())
+    }
+}
+
+/// Reads rows with libjpeg, whose errors are final.
+fn return_rows(reader: &mut Box<dyn RowReader>, to: &mut [u8]) -> Result<Result<(), Stop>, SourceError> {
+    reader.read_rows(to).map(Ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use mozjpeg::{ColorSpace, Compress};
+    use proptest::prelude::*;
+    use proptest::test_runner::{Config, TestRunner};
+
+    use super::super::ycbcr420::YCbCr420Reader;
+    use super::super::{open_file, open_with, read_header, side};
+    use super::*;
+    use crate::Bounds;
+    use crate::format::READ_BYTES;
+
+    /// What a reader gives: rows, damage, and the error that ended it.
+    type Result = (Vec<u8>, Option<Damage>, Option<String>);
+
+    fn source(bytes: &[u8]) -> SourceFile {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        file.rewind().unwrap();
+        file.into()
+    }
+
+    fn read(reader: std::result::Result<Box<dyn RowReader>, SourceError>) -> Result {
+        let mut reader = match reader {
+            Ok(reader) => reader,
+            Err(error) => return (Vec::new(), None, Some(error.to_string())),
+        };
+        let rows = reader.layout().rows_read(1);
+        let bytes = reader.layout().row_bytes(reader.size().width) * rows as usize;
+        let mut all = Vec::new();
+        for number in 0..reader.size().height.div_ceil(rows) as usize {
+            let mut row = vec![0; bytes];
+            if let Err(error) = reader.read_rows(&mut row) {
+                return (all, reader.damage(), Some(error.to_string()));
+            }
+            if reader.layout() == Layout::YCbCr420 {
+                // What lies beside and below the picture is not told.
+                let (width, left) =
+                    (reader.size().width as usize, reader.size().height as usize - number * 16);
+                for (number, pair) in
+                    ycbcr420::pairs(&row, reader.size().width).take(left.div_ceil(2)).enumerate()
+                {
+                    let luma = pair.luma.into_iter().take(left - 2 * number).flat_map(|row| &row[..width]);
+                    all.extend(luma.chain(pair.chroma.into_iter().flat_map(|row| &row[..width.div_ceil(2)])));
+                }
+                continue;
+            }
+            all.extend(row);
+        }
+        (all, reader.damage(), None)
+    }
+
+    /// Reads a file with our decoder, and with libjpeg alone, as pixels.
+    fn as_pixels(bytes: &[u8]) -> [Result; 2] {
+        let bounds = Bounds { pixels: 1 << 20, ..Bounds::default() };
+        let open = |file| BufReader::with_capacity(READ_BYTES, file);
+        let options = DecodeOptions::default();
+        let ours = open_file(open(source(bytes)), bounds, &options, None).map(|decoded| decoded.reader);
+        let theirs = open_with(open(source(bytes)), bounds, None).map(|decoded| decoded.reader);
+        [read(ours), read(theirs)]
+    }
+
+    /// The same as planes, if the file has such.
+    fn as_planes(bytes: &[u8]) -> Option<[Result; 2]> {
+        let file = source(bytes);
+        let header = read_header(BufReader::new(file.apart())).ok()?;
+        let size = Size { width: side(header.width()), height: side(header.height()) };
+        let frame = frame_of(&file, Layout::YCbCr420, size).ok()??;
+        let by_libjpeg = move |bytes: &[u8]| -> std::result::Result<Box<dyn RowReader>, SourceError> {
+            Ok(Box::new(YCbCr420Reader::open(source(bytes), size, None)?))
+        };
+        let again = bytes.to_vec();
+        let fallback = Box::new(move || by_libjpeg(&again));
+        let options = DecodeOptions { threads: 2.try_into().unwrap(), ..DecodeOptions::default() };
+        let ours = RegularReader::open(&file, frame, Layout::YCbCr420, &options, fallback);
+        Some([read(ours.map(|reader| Box::new(reader) as Box<dyn RowReader>)), read(by_libjpeg(bytes))])
+    }
+
+    /// A picture of noise and edges, by a seed.
+    fn jpeg(seed: u64, (width, height): (usize, usize)) -> Vec<u8> {
+        let mut state = seed | 1;
+        let mut random = move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        let kind = random();
+        let space = match kind % 4 {
+            0 => ColorSpace::JCS_GRAYSCALE,
+            1 => ColorSpace::JCS_CMYK,
+            _ => ColorSpace::JCS_RGB,
+        };
+        let channels = match space {
+            ColorSpace::JCS_GRAYSCALE => 1,
+            ColorSpace::JCS_CMYK => 4,
+            _ => 3,
+        };
+        let mut encoder = Compress::new(space);
+        encoder.set_fastest_defaults();
+        encoder.set_size(width, height);
+        encoder.set_quality((random() % 100 + 1) as f32);
+        if channels == 3 {
+            let (h, v) = [(2, 2), (1, 1), (2, 1), (1, 2), (4, 1), (2, 2)][random() as usize % 6];
+            encoder.set_chroma_sampling_pixel_sizes((h, v), (h, v));
+        }
+        let (noise, step) = ([0, 4, 60, 255][random() as usize % 4], random() as usize % 40 + 1);
+        let pixels: Vec<u8> = (0..width * height * channels)
+            .map(|at| ((at / step * 37) as u64 % 200 + random() % (noise + 1)) as u8)
+            .collect();
+        let mut started = encoder.start_compress(Vec::new()).unwrap();
+        started.write_scanlines(&pixels).unwrap();
+        started.finish().unwrap()
+    }
+
+    fn check(bytes: &[u8]) {
+        let [ours, theirs] = as_pixels(bytes);
+        assert_eq!((&ours.1, &ours.2), (&theirs.1, &theirs.2));
+        assert!(ours.0 == theirs.0, "pixels differ");
+        if let Some([ours, theirs]) = as_planes(bytes) {
+            assert_eq!((&ours.1, &ours.2), (&theirs.1, &theirs.2));
+            assert!(ours.0 == theirs.0, "planes differ");
+        }
+    }
+
+    #[test]
+    fn regular_files_have_libjpegs_samples() {
+        let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::with_cases(60) });
+        let sizes = (1_usize..300, 1_usize..200);
+        runner
+            .run(&(any::<u64>(), sizes), |(seed, size)| {
+                check(&jpeg(seed, size));
+                Ok(())
+            })
+            .unwrap();
+        check(&jpeg(7, (2000, 1500)));
+    }
+
+    #[test]
+    fn changed_files_look_as_libjpeg_shows_them() {
+        let cases =
+            std::env::var("EDGEZOOM_FUZZ_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(300);
+        let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::with_cases(cases) });
+        let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5);
+        let cut = prop::option::weighted(0.2, any::<prop::sample::Index>());
+        runner
+            .run(&(any::<u64>(), (1_usize..200, 1_usize..150), changes, cut), |(seed, size, changes, cut)| {
+                let mut file = jpeg(seed, size);
+                for (index, value) in changes {
+                    let at = index.index(file.len());
+                    file[at] = value;
+                }
+                if let Some(cut) = cut {
+                    file.truncate(cut.index(file.len()));
+                }
+                check(&file);
+                Ok(())
+            })
+            .unwrap();
+    }
+}

@@ -1,0 +1,373 @@
+//! Chunks of a scan: what one thread decodes at a time.
+//!
+//! Where a chunk begins in the middle of a scan, neither the bit at which an MCU begins nor the predictions are known. The
+//! decoder guesses: Huffman codes fall into step by themselves after some hundred bits. When the chunk before is decoded, it
+//! is decoded further into this one until an MCU begins at a bit where a guessed one began ([`Chunk::join`]). From there on both
+//! would read the same, and only the predictions have to be corrected. Chunks between restart markers need no guess.
+//!
+//! Source: S. T. Klein and Y. Wiseman, "Parallel Huffman decoding with applications to JPEG files", 2003.
+
+use super::coefficients::{BLOCKS, Group};
+use super::frame::Frame;
+use super::huffman::{Bits, Table, block};
+
+/// MCUs whose blocks fill whole groups.
+pub const MCUS: usize = BLOCKS;
+/// Bits before a chunk's end at which decoding stops, as an MCU may need bytes of the next chunk. Ten blocks of 64
+/// coefficients, each of 16 bits of code and 10 of value, have 16,640.
+const TAIL_BITS: usize = 17_000;
+/// Zeros behind the bytes, as bits are loaded eight bytes at a time.
+const PADDING: usize = 16;
+
+/// The blocks of an MCU: which tables they use and where they are stored.
+pub struct Plan {
+    /// Of each component.
+    pub components: Vec<ComponentPlan>,
+    blocks: Vec<BlockPlan>,
+}
+
+/// A component's blocks in a set of [`MCUS`] MCUs.
+pub struct ComponentPlan {
+    /// The first of its groups in a set. A row of its blocks has as many groups as the component has blocks across.
+    pub group: usize,
+    /// Blocks of an MCU across.
+    pub across: usize,
+    /// Blocks of an MCU down.
+    pub down: usize,
+}
+
+struct BlockPlan {
+    component: usize,
+    /// The first group of its row.
+    group: usize,
+    across: usize,
+    column: usize,
+}
+
+impl Plan {
+    /// Plans the MCUs of a picture.
+    #[must_use]
+    pub fn new(frame: &Frame) -> Self {
+        let (mut components, mut blocks, mut group) = (Vec::new(), Vec::new(), 0);
+        for (number, component) in frame.components.iter().enumerate() {
+            let (across, down) = (usize::from(component.across), usize::from(component.down));
+            components.push(ComponentPlan { group, across, down });
+            for row in 0..down {
+                for column in 0..across {
+                    blocks.push(BlockPlan { component: number, group: group + row * across, across, column });
+                }
+            }
+            group += across * down;
+        }
+        Self { components, blocks }
+    }
+
+    /// Returns the number of groups of a set, which is that of an MCU's blocks.
+    #[must_use]
+    pub fn groups(&self) -> usize {
+        self.blocks.len()
+    }
+}
+
+/// The predictions of all components.
+pub type Predictions = [i16; 4];
+
+/// The bytes of a scan, or a part of it, without stuffing.
+#[derive(Default)]
+pub struct Unstuffed {
+    bytes: Vec<u8>,
+    length: usize,
+}
+
+impl Unstuffed {
+    /// Removes the zeros behind each `ff`. `None`: there is something else behind one.
+    pub fn replace(&mut self, raw: &[u8]) -> Option<()> {
+        self.bytes.clear();
+        let mut from = 0;
+        for at in memchr::memchr_iter(0xff, raw) {
+            if raw.get(at + 1) != Some(&0) {
+                return None;
+            }
+            self.bytes.extend_from_slice(raw.get(from..=at)?);
+            from = at + 2;
+        }
+        self.bytes.extend_from_slice(raw.get(from..)?);
+        self.length = self.bytes.len();
+        self.bytes.resize(self.length + PADDING, 0);
+        Some(())
+    }
+
+    fn bits(&self) -> usize {
+        8 * self.length
+    }
+}
+
+/// A part of a scan and what has been decoded of it.
+#[derive(Default)]
+pub struct Chunk {
+    /// Its bytes.
+    pub source: Unstuffed,
+    /// Sets of [`MCUS`] MCUs, each with the groups of its plan.
+    pub groups: Vec<Group>,
+    /// MCUs that were decoded, those before [`Self::first`] included.
+    pub mcus: usize,
+    /// The first MCU that counts.
+    pub first: usize,
+    /// Where each MCU began, in bits, if the beginning was guessed.
+    starts: Vec<u32>,
+    /// The bit at which decoding stopped.
+    end: usize,
+    predictions: Predictions,
+}
+
+/// Where decoding stopped in a chunk.
+pub struct Tail {
+    /// The bytes from there on.
+    bytes: Vec<u8>,
+    /// The bit in the first of them.
+    bit: usize,
+    predictions: Predictions,
+}
+
+impl Tail {
+    /// The beginning of a scan.
+    #[must_use]
+    pub fn start() -> Self {
+        Self { bytes: Vec::new(), bit: 0, predictions: Predictions::default() }
+    }
+}
+
+/// Something that a regular file does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Irregular;
+
+/// How the blocks of one place in all MCUs are decoded.
+struct Step<'a> {
+    dc: &'a Table,
+    ac: &'a Table,
+    block: &'a BlockPlan,
+}
+
+/// Bytes of the next chunk in which decoding may fall into step with a guess.
+const JOINED_BYTES: usize = 16 << 10;
+
+impl Chunk {
+    /// Forgets what was decoded, and begins at a bit.
+    fn begin(&mut self, at: usize, predictions: Predictions) {
+        (self.mcus, self.first, self.end, self.predictions) = (0, 0, at, predictions);
+        self.starts.clear();
+    }
+
+    /// Decodes from a known bit on, up to the last MCUs, which may need bytes of the next chunk.
+    fn decode_from(
+        &mut self,
+        frame: &Frame,
+        plan: &Plan,
+        start: usize,
+        predictions: Predictions,
+    ) -> Result<(), Irregular> {
+        self.begin(start, predictions);
+        self.run(frame, plan, self.source.bits().saturating_sub(TAIL_BITS), usize::MAX, false)
+    }
+
+    /// Decodes the first chunk of a scan.
+    pub fn decode(&mut self, frame: &Frame, plan: &Plan) -> Result<(), Irregular> {
+        self.decode_from(frame, plan, 0, Predictions::default())
+    }
+
+    /// Decodes from a guessed state on.
+    pub fn decode_guessed(&mut self, frame: &Frame, plan: &Plan) {
+        let limit = self.source.bits().saturating_sub(TAIL_BITS);
+        let mut start = 0;
+        loop {
+            self.begin(start, Predictions::default());
+            if start >= limit || self.run(frame, plan, limit, usize::MAX, true).is_ok() {
+                return;
+            }
+            // Nothing decodes like this. Guess again, behind the MCU that failed.
+            start = (self.starts.last().map_or(start, |&bit| bit as usize) / 8 + 1) * 8;
+        }
+    }
+
+    /// Decodes what is left of a scan's last chunk: this many MCUs from the first that counts on.
+    pub fn finish(&mut self, frame: &Frame, plan: &Plan, mcus: usize) -> Result<(), Irregular> {
+        let mcus = self.first + mcus;
+        if self.mcus > mcus {
+            // It went on behind the last one, into what fills the last byte.
+            return if self.starts_at(mcus).is_some_and(|end| end <= self.source.bits()) {
+                self.mcus = mcus;
+                Ok(())
+            } else {
+                Err(Irregular)
+            };
+        }
+        self.run(frame, plan, usize::MAX, mcus, false)?;
+        if self.mcus == mcus && self.end <= self.source.bits() { Ok(()) } else { Err(Irregular) }
+    }
+
+    fn starts_at(&self, mcu: usize) -> Option<usize> {
+        self.starts.get(mcu).map(|&bit| bit as usize)
+    }
+
+    /// Decodes the bytes between restart markers: each part has this many MCUs, but for the last one of a scan.
+    pub fn decode_intervals<'a>(
+        &mut self,
+        frame: &Frame,
+        plan: &Plan,
+        parts: impl Iterator<Item = (&'a [u8], usize)>,
+    ) -> Result<(), Irregular> {
+        self.begin(0, Predictions::default());
+        for (raw, mcus) in parts {
+            self.source.replace(raw).ok_or(Irregular)?;
+            (self.end, self.predictions) = (0, Predictions::default());
+            let mcus = self.mcus + mcus;
+            self.run(frame, plan, usize::MAX, mcus, false)?;
+            // libjpeg warns of whole bytes that are left.
+            if self.end > self.source.bits() || self.source.bits() - self.end >= 8 {
+                return Err(Irregular);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the state behind what was decoded, and the bytes that are left.
+    #[must_use]
+    pub fn tail(&self) -> Tail {
+        let skipped = self.end / 8;
+        Tail {
+            bytes: self.source.bytes.get(skipped..self.source.length).unwrap_or_default().to_vec(),
+            bit: self.end % 8,
+            predictions: self.predictions,
+        }
+    }
+
+    /// Decodes from the end of the chunk before into this one, whose state was guessed, until both agree; if they never
+    /// do, decodes this one again. Returns the MCUs between the two.
+    pub fn join(&mut self, frame: &Frame, plan: &Plan, before: Tail) -> Result<Self, Irregular> {
+        let other = &self.source.bytes[..self.source.length.min(JOINED_BYTES)];
+        let boundary = 8 * before.bytes.len();
+        let length = before.bytes.len() + other.len();
+        let bytes = [&before.bytes, other, &[0; PADDING]].concat();
+        let mut bridge = Self { source: Unstuffed { bytes, length }, ..Self::default() };
+        bridge.begin(before.bit, before.predictions);
+        let mut guess = 0;
+        let found = loop {
+            if let Some(at) = bridge.end.checked_sub(boundary) {
+                while self.starts_at(guess).is_some_and(|start| start < at) {
+                    guess += 1;
+                }
+                if self.starts_at(guess) == Some(at) && guess < self.mcus {
+                    break true;
+                }
+                if guess >= self.mcus || bridge.end + TAIL_BITS > 8 * length {
+                    break false;
+                }
+            }
+            if bridge.end >= 8 * length {
+                return Err(Irregular);
+            }
+            bridge.run(frame, plan, usize::MAX, bridge.mcus + 1, false)?;
+        };
+        if found {
+            self.correct(plan, guess, bridge.predictions);
+        } else {
+            let start = bridge.end.saturating_sub(boundary);
+            self.decode_from(frame, plan, start, bridge.predictions)?;
+        }
+        Ok(bridge)
+    }
+
+    /// Makes predictions right: the first MCU that counts is `first`, and before it they are these.
+    fn correct(&mut self, plan: &Plan, first: usize, predictions: Predictions) {
+        self.first = first;
+        for (number, component) in plan.components.iter().enumerate() {
+            let guessed = first.checked_sub(1).map_or(0, |mcu| self.last_of(plan, component, mcu));
+            let difference = predictions[number].wrapping_sub(guessed);
+            self.predictions[number] = self.predictions[number].wrapping_add(difference);
+            let groups = component.group..component.group + component.across * component.down;
+            for set in self.groups.chunks_exact_mut(plan.groups()).take(self.mcus.div_ceil(MCUS)) {
+                for group in &mut set[groups.clone()] {
+                    group.first_mut().iter_mut().for_each(|value| *value = value.wrapping_add(difference));
+                }
+            }
+        }
+    }
+
+    /// Returns the first coefficient of a component's last block in an MCU.
+    fn last_of(&self, plan: &Plan, component: &ComponentPlan, mcu: usize) -> i16 {
+        let column = mcu % MCUS * component.across + component.across - 1;
+        let row = component.group + (component.down - 1) * component.across;
+        self.groups[mcu / MCUS * plan.groups() + row + column / BLOCKS].get(column % BLOCKS, 0)
+    }
+
+    /// Decodes MCUs until one begins at or behind the bit `limit`, or there are as many as `most`.
+    fn run(
+        &mut self,
+        frame: &Frame,
+        plan: &Plan,
+        limit: usize,
+        most: usize,
+        is_guess: bool,
+    ) -> Result<(), Irregular> {
+        let steps: Vec<_> = plan
+            .blocks
+            .iter()
+            .map(|block| {
+                let component = &frame.components[block.component];
+                Step { dc: &component.dc, ac: &component.ac, block }
+            })
+            .collect();
+        let bytes = &*self.source.bytes;
+        let mut bits = Bits::at(bytes, self.end);
+        let mut predictions = self.predictions;
+        let mut result = Ok(());
+        while self.mcus < most {
+            let at = bits.position();
+            if at >= limit {
+                break;
+            }
+            if is_guess {
+                self.starts.push(at as u32);
+            }
+            let (set, mcu) = (self.mcus / MCUS * steps.len(), self.mcus % MCUS);
+            if self.groups.len() < set + steps.len() {
+                self.groups.resize_with(set + steps.len(), Group::default);
+            }
+            let groups = &mut self.groups[set..set + steps.len()];
+            if mcu == 0 {
+                groups.iter_mut().for_each(Group::clear);
+            }
+            if decode_mcu(&steps, bytes, &mut bits, groups, mcu, &mut predictions).is_none() {
+                // What it stored must go when the groups are cleared.
+                groups.iter_mut().for_each(|group| group.reach(63));
+                result = Err(Irregular);
+                break;
+            }
+            self.mcus += 1;
+        }
+        self.end = bits.position();
+        self.predictions = predictions;
+        result
+    }
+}
+
+/// Decodes an MCU into a set of groups.
+#[inline(always)]
+fn decode_mcu(
+    steps: &[Step<'_>],
+    bytes: &[u8],
+    bits: &mut Bits,
+    groups: &mut [Group],
+    mcu: usize,
+    predictions: &mut Predictions,
+) -> Option<()> {
+    for Step { dc, ac, block: place } in steps {
+        let column = mcu * place.across + place.column;
+        let group = groups.get_mut(place.group + column / BLOCKS)?;
+        let difference = block(bits, bytes, dc, ac, group, column % BLOCKS)?;
+        let prediction = &mut predictions[place.component & 3];
+        *prediction = prediction.wrapping_add(difference);
+        group.set(column % BLOCKS, 0, *prediction);
+    }
+    Some(())
+}

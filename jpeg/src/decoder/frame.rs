@@ -1,0 +1,320 @@
+//! The headers of a JPEG: everything before the first scan's bytes.
+//!
+//! Only regular files are read here: baseline or extended Huffman coding with 8 bits, one scan with all components. For
+//! any other file, even a slightly odd one, [`read`] returns `None`, and the caller leaves it to libjpeg, which knows
+//! hundreds of exceptions.
+//!
+//! ```text
+//! marker   ff code          alone: SOI d8, EOI d9; all others begin a segment
+//! segment  length: u16      counts itself, big-endian
+//! SOF0, 1  precision: u8  height: u16  width: u16  components: u8  { id: u8  h: u4  v: u4  steps: u8 }
+//! DHT c4   { class: u4  id: u4  counts: [u8; 16]  symbols }
+//! DQT db   { precision: u4  id: u4  steps: [u8; 64] }
+//! DRI dd   restart interval in MCUs: u16
+//! SOS da   components: u8  { id: u8  dc: u4  ac: u4 }  0  63  0
+//! ```
+//! Source: ITU-T T.81, annex B; libjpeg's `jdmarker.c`, and `jdapimin.c` for the colour space.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use super::huffman::{Class, Definition, Table};
+use super::idct::Steps;
+
+/// The colours of a file's components.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colours {
+    /// One component.
+    Grey,
+    /// Luma, Cb and Cr.
+    YCbCr,
+    /// Red, green and blue.
+    Rgb,
+    /// Cyan, magenta, yellow and black.
+    Cmyk,
+    /// CMYK whose first three components are stored as YCbCr.
+    Ycck,
+}
+
+/// A component of a picture.
+#[derive(Clone)]
+pub struct Component {
+    /// Blocks of an MCU across.
+    pub across: u8,
+    /// Blocks of an MCU down.
+    pub down: u8,
+    /// Steps of the quantisation, in the order of the file.
+    pub steps: Arc<Steps>,
+    /// Table of its blocks' first coefficients.
+    pub dc: Arc<Table>,
+    /// Table of the other coefficients.
+    pub ac: Arc<Table>,
+}
+
+/// The headers of a picture.
+#[derive(Clone)]
+pub struct Frame {
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+    /// Its components, one to four.
+    pub components: Vec<Component>,
+    /// What they are.
+    pub colours: Colours,
+    /// MCUs between restart markers; 0: there are none.
+    pub restart_interval: u32,
+    /// Bytes before the scan's first one.
+    pub header_bytes: u64,
+}
+
+impl Frame {
+    /// Returns the largest numbers of blocks across and down that a component has in an MCU.
+    #[must_use]
+    pub fn most_blocks(&self) -> (u32, u32) {
+        let across = self.components.iter().map(|component| component.across).max().unwrap_or(1);
+        let down = self.components.iter().map(|component| component.down).max().unwrap_or(1);
+        (across.into(), down.into())
+    }
+
+    /// Returns the numbers of MCUs across and down.
+    #[must_use]
+    pub fn mcus(&self) -> (u32, u32) {
+        let (across, down) = self.most_blocks();
+        (self.width.div_ceil(8 * across), self.height.div_ceil(8 * down))
+    }
+
+    /// Returns true if chroma is halved both ways, as in [`crate::ycbcr420`].
+    #[must_use]
+    pub fn is_ycbcr420(&self) -> bool {
+        let sampling = self.components.iter().map(|component| (component.across, component.down));
+        self.colours == Colours::YCbCr && sampling.eq([(2, 2), (1, 1), (1, 1)])
+    }
+}
+
+/// Reads headers up to the first byte of the scan. `None`: the file is not one that this decoder reads.
+///
+/// # Errors
+/// The reader's, but for the end of the file, which makes it irregular.
+pub fn read(file: &mut impl Read) -> io::Result<Option<Frame>> {
+    let mut headers = Headers::new(file);
+    match headers.read() {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+        result => result,
+    }
+}
+
+/// A component as the frame describes it.
+struct Described {
+    id: u8,
+    across: u8,
+    down: u8,
+    steps: u8,
+}
+
+/// What has been read.
+struct Headers<'a, R> {
+    file: &'a mut R,
+    bytes: u64,
+    steps: [Option<Arc<Steps>>; 4],
+    dc: [Option<Arc<Table>>; 4],
+    ac: [Option<Arc<Table>>; 4],
+    restart_interval: u32,
+    size: (u32, u32),
+    components: Vec<Described>,
+    has_jfif: bool,
+    /// The transform of Adobe's marker.
+    adobe: Option<u8>,
+}
+
+impl<'a, R: Read> Headers<'a, R> {
+    fn new(file: &'a mut R) -> Self {
+        Self {
+            file,
+            bytes: 0,
+            steps: [const { None }; 4],
+            dc: [const { None }; 4],
+            ac: [const { None }; 4],
+            restart_interval: 0,
+            size: (0, 0),
+            components: Vec::new(),
+            has_jfif: false,
+            adobe: None,
+        }
+    }
+
+    fn bytes<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.file.read_exact(&mut bytes)?;
+        self.bytes += N as u64;
+        Ok(bytes)
+    }
+
+    fn segment(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let Some(length) = u16::from_be_bytes(self.bytes()?).checked_sub(2) else { return Ok(None) };
+        let mut segment = vec![0; length.into()];
+        self.file.read_exact(&mut segment)?;
+        self.bytes += u64::from(length);
+        Ok(Some(segment))
+    }
+
+    fn read(&mut self) -> io::Result<Option<Frame>> {
+        if self.bytes()? != [0xff, 0xd8] {
+            return Ok(None);
+        }
+        loop {
+            let [first, mut code] = self.bytes()?;
+            if first != 0xff {
+                return Ok(None);
+            }
+            while code == 0xff {
+                [code] = self.bytes()?;
+            }
+            let is_segment = matches!(code, 0xc0 | 0xc1 | 0xc4 | 0xda..=0xdd | 0xe0..=0xef | 0xfe);
+            if !is_segment {
+                return Ok(None);
+            }
+            let Some(segment) = self.segment()? else { return Ok(None) };
+            let is_regular = match code {
+                0xc0 | 0xc1 => self.frame(&segment),
+                0xc4 => self.huffman_tables(&segment),
+                0xdb => self.quantisation_tables(&segment),
+                0xdd => self.restart_interval(&segment),
+                0xe0 => {
+                    self.has_jfif |= segment.len() >= 14 && segment.starts_with(b"JFIF\0");
+                    true
+                }
+                0xee => {
+                    if segment.len() >= 12 && segment.starts_with(b"Adobe") {
+                        self.adobe = segment.get(11).copied();
+                    }
+                    true
+                }
+                0xda => return Ok(self.scan(&segment)),
+                0xdc => false, // the number of lines belongs behind the first scan
+                _ => true,
+            };
+            if !is_regular {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn frame(&mut self, segment: &[u8]) -> bool {
+        let Some((&[8, h1, h2, w1, w2, count], rest)) = segment.split_first_chunk::<6>() else {
+            return false;
+        };
+        let (components, rest) = rest.as_chunks::<3>();
+        self.size = (u16::from_be_bytes([w1, w2]).into(), u16::from_be_bytes([h1, h2]).into());
+        let is_first = self.components.is_empty();
+        let describe = |&[id, sampling, steps]: &[u8; 3]| Described {
+            id,
+            across: sampling >> 4,
+            down: sampling & 15,
+            steps,
+        };
+        self.components = components.iter().map(describe).collect();
+        let blocks: u32 =
+            self.components.iter().map(|component| u32::from(component.across * component.down)).sum();
+        is_first
+            && rest.is_empty()
+            && components.len() == usize::from(count)
+            && matches!(count, 1 | 3 | 4)
+            && self.size.0 > 0
+            && self.size.1 > 0
+            && self
+                .components
+                .iter()
+                .all(|component| (1..=4).contains(&component.across) && (1..=4).contains(&component.down))
+            && (blocks <= 10 || count == 1)
+    }
+
+    fn huffman_tables(&mut self, mut segment: &[u8]) -> bool {
+        while let Some((&[kind], rest)) = segment.split_first_chunk() {
+            let Some((counts, rest)) = rest.split_first_chunk::<16>() else { return false };
+            let symbols: usize = counts.iter().map(|&count| usize::from(count)).sum();
+            if symbols > 256 || rest.len() < symbols || kind & 15 > 3 || kind >> 4 > 1 {
+                return false;
+            }
+            let (symbols, rest) = rest.split_at(symbols);
+            let definition = Definition { counts: *counts, symbols: symbols.to_vec() };
+            let (tables, class) =
+                if kind >> 4 == 0 { (&mut self.dc, Class::Dc) } else { (&mut self.ac, Class::Ac) };
+            let table = Table::new(&definition, class);
+            let is_regular = table.is_some();
+            tables[usize::from(kind & 3)] = table.map(Arc::new);
+            if !is_regular {
+                return false;
+            }
+            segment = rest;
+        }
+        true
+    }
+
+    fn quantisation_tables(&mut self, mut segment: &[u8]) -> bool {
+        while let Some((&[kind], rest)) = segment.split_first_chunk() {
+            let Some((steps, rest)) = rest.split_first_chunk::<64>() else { return false };
+            if kind > 3 {
+                return false; // 16 bits, or no such table
+            }
+            self.steps[usize::from(kind & 3)] = Some(Arc::new(steps.map(u16::from)));
+            segment = rest;
+        }
+        true
+    }
+
+    fn restart_interval(&mut self, segment: &[u8]) -> bool {
+        let Ok(interval) = segment.try_into() else { return false };
+        self.restart_interval = u16::from_be_bytes(interval).into();
+        true
+    }
+
+    fn scan(&mut self, segment: &[u8]) -> Option<Frame> {
+        let (&[count], rest) = segment.split_first_chunk()?;
+        if usize::from(count) != self.components.len() || rest.len() != 2 * usize::from(count) + 3 {
+            return None;
+        }
+        let (selected, spectrum) = rest.split_at(2 * usize::from(count));
+        if spectrum != [0, 63, 0] {
+            return None;
+        }
+        let component = |(described, selected): (&Described, &[u8; 2])| {
+            let [id, tables] = *selected;
+            let (dc, ac) = (usize::from(tables >> 4), usize::from(tables & 15));
+            let is_alone = count == 1; // its MCUs are single blocks, whatever the frame says (A.2.2)
+            (id == described.id).then_some(Component {
+                across: if is_alone { 1 } else { described.across },
+                down: if is_alone { 1 } else { described.down },
+                steps: self.steps.get(usize::from(described.steps))?.clone()?,
+                dc: self.dc.get(dc)?.clone()?,
+                ac: self.ac.get(ac)?.clone()?,
+            })
+        };
+        let components: Option<Vec<_>> =
+            self.components.iter().zip(selected.as_chunks().0).map(component).collect();
+        Some(Frame {
+            width: self.size.0,
+            height: self.size.1,
+            components: components?,
+            colours: self.colours()?,
+            restart_interval: self.restart_interval,
+            header_bytes: self.bytes,
+        })
+    }
+
+    /// Guesses the colours as libjpeg does.
+    fn colours(&self) -> Option<Colours> {
+        Some(match (&*self.components, self.adobe) {
+            ([_], _) => Colours::Grey,
+            ([_, _, _], _) if self.has_jfif => Colours::YCbCr,
+            ([_, _, _], Some(0)) => Colours::Rgb,
+            ([_, _, _], Some(1)) => Colours::YCbCr,
+            ([_, _, _], Some(_)) => return None,
+            ([a, b, c], None) if [a.id, b.id, c.id] == *b"RGB" => Colours::Rgb,
+            ([_, _, _], None) => Colours::YCbCr,
+            ([_, _, _, _], Some(2)) => Colours::Ycck,
+            ([_, _, _, _], Some(0) | None) => Colours::Cmyk,
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,368 @@
+//! Decodes a scan on several threads, a chunk each, and gives its samples in order.
+//!
+//! ```text
+//! read a chunk ─▶ decode it, guessing its state ─▶ join it to the one before ─▶ transform ─▶ the caller
+//!  one at a time        any thread                    one at a time, in order    same thread   in order
+//! ```
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use super::chunk::{Chunk, Irregular, Plan, Tail};
+use super::frame::Frame;
+use super::input::{Input, intervals};
+use super::planes::{Segment, transform};
+
+/// MCUs of a chunk: a quarter of a megapixel where chroma is halved both ways. What is decoded of a larger one does not
+/// stay in the cache.
+const CHUNK_MCUS: usize = 1024;
+/// Bytes of the first chunk, of which it is not known how many MCUs they hold.
+const FIRST_BYTES: usize = 48 << 10;
+/// Bounds of the bytes of a chunk.
+const CHUNK_BYTES: RangeInclusive<usize> = 32 << 10..=512 << 10;
+
+/// Why decoding stopped.
+#[derive(Debug)]
+pub enum Stop {
+    /// The file is not regular from here on. Samples that were given before are right.
+    Irregular,
+    /// The file cannot be read.
+    Io(io::Error),
+}
+
+impl From<Irregular> for Stop {
+    fn from(Irregular: Irregular) -> Self {
+        Self::Irregular
+    }
+}
+
+/// A scan that is being decoded.
+pub struct Pipeline {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+struct Shared {
+    frame: Frame,
+    plan: Plan,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Chunks that may be under way.
+    most: usize,
+}
+
+struct State {
+    /// What is left of the file. `None`: a thread reads it, or the scan has been read.
+    input: Option<Input>,
+    /// The bytes that a chunk should have.
+    chunk_bytes: usize,
+    /// Chunks from the first one that the caller has not had.
+    slots: VecDeque<Slot>,
+    /// The number of the first slot's chunk.
+    first: usize,
+    /// The end of what was joined. `None`: a thread joins.
+    edge: Option<Edge>,
+    /// Restart markers that were read.
+    restarts: u64,
+    /// Chunks whose memory can be used again.
+    spare: Vec<Chunk>,
+    /// True if the last chunk has been read.
+    is_read: bool,
+    stop: Option<Stop>,
+    is_closed: bool,
+}
+
+/// How far a chunk is.
+enum Slot {
+    /// A thread works on it.
+    Busy,
+    /// It was decoded, and has no place in the picture yet.
+    Decoded { chunk: Box<Chunk>, is_last: bool },
+    /// Its MCUs, and before them those between it and the chunk before.
+    Joined(Vec<Placed>),
+    /// Its samples.
+    Ready(Vec<Segment>),
+}
+
+/// Decoded MCUs, and the number of the first.
+struct Placed {
+    chunk: Box<Chunk>,
+    mcu: u32,
+}
+
+/// The end of what has been joined.
+struct Edge {
+    /// The number of the next chunk.
+    chunk: usize,
+    /// The number of the next MCU.
+    mcu: u32,
+    tail: Tail,
+}
+
+/// What a thread does next.
+enum Task {
+    Join { slot: usize, chunk: Box<Chunk>, is_last: bool, edge: Edge },
+    Transform { slot: usize, parts: Vec<Placed> },
+    Decode { slot: usize, input: Input, chunk: Box<Chunk>, bytes: usize, restarts: u64 },
+}
+
+impl Pipeline {
+    /// Begins to decode. The file is at the first byte of the scan.
+    ///
+    /// # Errors
+    /// If no thread can be started.
+    pub fn start(frame: Frame, file: impl Read + Send + 'static, threads: usize) -> io::Result<Self> {
+        let threads = threads.max(1);
+        let state = State {
+            input: Some(Input::new(file, frame.restart_interval > 0)),
+            chunk_bytes: FIRST_BYTES,
+            slots: VecDeque::new(),
+            first: 0,
+            edge: Some(Edge { chunk: 0, mcu: 0, tail: Tail::start() }),
+            restarts: 0,
+            spare: Vec::new(),
+            is_read: false,
+            stop: None,
+            is_closed: false,
+        };
+        let (plan, state, changed) = (Plan::new(&frame), Mutex::new(state), Condvar::new());
+        let shared = Arc::new(Shared { frame, plan, state, changed, most: 2 * threads + 2 });
+        let mut pipeline = Self { shared, threads: Vec::new() };
+        for number in 0..threads {
+            let shared = Arc::clone(&pipeline.shared);
+            match thread::Builder::new().name("jpeg".to_owned()).spawn(move || shared.work()) {
+                Ok(thread) => pipeline.threads.push(thread),
+                Err(error) if number == 0 => return Err(error),
+                Err(_) => break, // fewer threads do it, too
+            }
+        }
+        Ok(pipeline)
+    }
+
+    /// Returns the picture's headers.
+    #[must_use]
+    pub fn frame(&self) -> &Frame {
+        &self.shared.frame
+    }
+
+    /// Returns the plan of the picture's MCUs.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.shared.plan
+    }
+
+    /// Returns the next samples, in order. `None`: there are no more.
+    ///
+    /// # Errors
+    /// If the scan cannot be decoded any further.
+    pub fn next_segments(&self) -> Result<Option<Vec<Segment>>, Stop> {
+        let mut state = self.shared.lock();
+        loop {
+            match state.slots.pop_front() {
+                Some(Slot::Ready(segments)) => {
+                    state.first += 1;
+                    self.shared.changed.notify_all();
+                    return Ok(Some(segments));
+                }
+                Some(slot) => state.slots.push_front(slot),
+                None if state.is_read => return Ok(None),
+                None => {}
+            }
+            if state.is_closed {
+                return Err(state.stop.take().unwrap_or(Stop::Irregular));
+            }
+            state = self.shared.wait(state);
+        }
+    }
+}
+
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        self.shared.lock().is_closed = true;
+        self.shared.changed.notify_all();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join(); // a panic was reported when it occurred
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does tasks until there are no more.
+    fn work(&self) {
+        while let Some(task) = self.next_task() {
+            let result = match task {
+                Task::Join { slot, chunk, is_last, edge } => self.join(slot, chunk, is_last, edge),
+                Task::Transform { slot, parts } => {
+                    self.transform(slot, parts);
+                    Ok(())
+                }
+                Task::Decode { slot, input, chunk, bytes, restarts } => {
+                    self.decode(slot, input, chunk, bytes, restarts)
+                }
+            };
+            let Err(stop) = result else { continue };
+            let mut state = self.lock();
+            state.stop.get_or_insert(stop);
+            state.is_closed = true;
+            drop(state);
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits for a task. The latest stages come first, so that what was decoded is still in the cache.
+    fn next_task(&self) -> Option<Task> {
+        let mut state = self.lock();
+        loop {
+            if state.is_closed {
+                return None;
+            }
+            if let Some(task) = state.task(self.most) {
+                return Some(task);
+            }
+            if state.is_read && state.slots.iter().all(|slot| matches!(slot, Slot::Ready(_))) {
+                return None;
+            }
+            state = self.wait(state);
+        }
+    }
+
+    fn put(&self, number: usize, slot: Slot) {
+        let mut state = self.lock();
+        let first = state.first;
+        if let Some(place) = state.slots.get_mut(number - first) {
+            *place = slot;
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Reads a chunk and decodes it.
+    fn decode(
+        &self,
+        number: usize,
+        mut input: Input,
+        mut chunk: Box<Chunk>,
+        bytes: usize,
+        restarts: u64,
+    ) -> Result<(), Stop> {
+        let raw = input.next(bytes).map_err(Stop::Io)??;
+        let interval = self.frame.restart_interval;
+        let parts = if interval > 0 { intervals(&raw.bytes, restarts)? } else { Vec::new() };
+        {
+            let mut state = self.lock();
+            state.is_read = raw.is_last;
+            state.restarts += parts.len() as u64;
+            state.input = (!raw.is_last).then_some(input);
+        }
+        self.changed.notify_all();
+        if interval > 0 {
+            let mcu = restarts * u64::from(interval);
+            let left = self.mcus().saturating_sub(mcu);
+            let in_all = if raw.is_last { left } else { parts.len() as u64 * u64::from(interval) };
+            let is_regular = in_all <= left && in_all.div_ceil(interval.into()) == parts.len() as u64;
+            if !is_regular {
+                return Err(Stop::Irregular);
+            }
+            let counts = (0..parts.len() as u64)
+                .map(|part| (in_all - part * u64::from(interval)).min(interval.into()));
+            chunk.decode_intervals(
+                &self.frame,
+                &self.plan,
+                parts.into_iter().zip(counts.map(|count| count as usize)),
+            )?;
+            self.put(number, Slot::Joined(vec![Placed { chunk, mcu: mcu as u32 }]));
+            return Ok(());
+        }
+        chunk.source.replace(&raw.bytes).ok_or(Stop::Irregular)?;
+        if number == 0 {
+            chunk.decode(&self.frame, &self.plan)?;
+        } else {
+            chunk.decode_guessed(&self.frame, &self.plan);
+        }
+        if let Some(bytes) = (raw.bytes.len() * CHUNK_MCUS).checked_div(chunk.mcus) {
+            self.lock().chunk_bytes = bytes.clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end());
+        }
+        self.put(number, Slot::Decoded { chunk, is_last: raw.is_last });
+        Ok(())
+    }
+
+    fn mcus(&self) -> u64 {
+        let (across, down) = self.frame.mcus();
+        u64::from(across) * u64::from(down)
+    }
+
+    /// Gives a chunk its place behind the one before.
+    fn join(&self, number: usize, mut chunk: Box<Chunk>, is_last: bool, edge: Edge) -> Result<(), Stop> {
+        let Edge { mut mcu, tail, .. } = edge;
+        let mut parts = Vec::new();
+        if number > 0 {
+            let bridge = chunk.join(&self.frame, &self.plan, tail)?;
+            let count = bridge.mcus as u32;
+            parts.push(Placed { chunk: Box::new(bridge), mcu });
+            mcu += count;
+        }
+        let left = self.mcus().checked_sub(mcu.into()).ok_or(Stop::Irregular)?;
+        if is_last {
+            chunk.finish(&self.frame, &self.plan, left as usize)?;
+        } else if (chunk.mcus - chunk.first) as u64 > left {
+            return Err(Stop::Irregular);
+        }
+        let tail = chunk.tail();
+        let next = mcu + (chunk.mcus - chunk.first) as u32;
+        parts.push(Placed { chunk, mcu });
+        self.lock().edge = Some(Edge { chunk: number + 1, mcu: next, tail });
+        self.put(number, Slot::Joined(parts));
+        Ok(())
+    }
+
+    fn transform(&self, number: usize, parts: Vec<Placed>) {
+        let segments =
+            parts.iter().flat_map(|part| transform(&self.frame, &self.plan, &part.chunk, part.mcu)).collect();
+        self.lock().spare.extend(parts.into_iter().next_back().map(|part| *part.chunk));
+        self.put(number, Slot::Ready(segments));
+    }
+}
+
+impl State {
+    fn task(&mut self, most: usize) -> Option<Task> {
+        let first = self.first;
+        if let Some(edge) = self.edge.take_if(|edge| {
+            let slot = edge.chunk.checked_sub(first).and_then(|index| self.slots.get(index));
+            matches!(slot, Some(Slot::Decoded { .. }))
+        }) && let Some(slot) = self.slots.get_mut(edge.chunk - first)
+            && let Slot::Decoded { chunk, is_last } = std::mem::replace(slot, Slot::Busy)
+        {
+            return Some(Task::Join { slot: edge.chunk, chunk, is_last, edge });
+        }
+        for (index, slot) in self.slots.iter_mut().enumerate() {
+            if let Slot::Joined(parts) = slot {
+                let parts = std::mem::take(parts);
+                *slot = Slot::Busy;
+                return Some(Task::Transform { slot: first + index, parts });
+            }
+        }
+        if self.slots.len() >= most {
+            return None;
+        }
+        let input = self.input.take()?;
+        self.slots.push_back(Slot::Busy);
+        Some(Task::Decode {
+            slot: first + self.slots.len() - 1,
+            input,
+            chunk: Box::new(self.spare.pop().unwrap_or_default()),
+            bytes: self.chunk_bytes,
+            restarts: self.restarts,
+        })
+    }
+}
