@@ -129,7 +129,7 @@ test("a client has a daily budget of tiles", async () => {
   await frugal.report(id, 1, { finished: { dzi: PICTURE } }); // 266 tiles
   await eventually(async () => {
     const answer = await frugal.send(byUrl("http://example.com/b"), from("203.0.113.7"));
-    return answer.status === 503 && answer.body.includes("in a day") && answer.headers.get("retry-after") === "3600";
+    return answer.status === 503 && answer.body.includes("today's tile limit") && answer.headers.get("retry-after") === "3600";
   });
   assert.equal((await frugal.send(byUrl("http://example.com/b"), from("203.0.113.8"))).status, 301);
   await frugal.close();

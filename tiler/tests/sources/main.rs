@@ -8,3 +8,12 @@ mod documents;
 mod page;
 
 use page::{processes, screenshot, site}; // the modules of `page` use them as `crate::processes` and so on
+
+use edgezoom_content::Failure;
+use edgezoom_tiler::failure::of_attempt;
+use edgezoom_tiler::pipeline::PipelineError;
+
+/// Returns the failure that clients see after an error.
+fn failure(error: impl Into<PipelineError>) -> Failure {
+    of_attempt(&error.into()).0
+}

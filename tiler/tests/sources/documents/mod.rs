@@ -241,7 +241,7 @@ async fn render(bytes: &[u8], options: RenderOptions, memory: u64) -> Result<u64
     let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
     let mut renderer = Renderer::start(tiler, file(bytes), &options, &limits).unwrap();
     loop {
-        if let Output::Finished { dzi, .. } = renderer.next().await? {
+        if let Output::Finished { dzi, .. } = renderer.next().await.map_err(crate::failure)? {
             return Ok(dzi.size.pixels());
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use edgezoom_content::{AddressPolicy, SourceUrl};
+use edgezoom_content::SourceUrl;
 use edgezoom_tiler::browser::Pages;
 use tokio::sync::Notify;
 

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use edgezoom_content::{AddressPolicy, Failure, FailureCode, SourceUrl};
+use edgezoom_content::{AddressPolicy, FailureCode, SourceUrl};
 use edgezoom_tiler::browser::{PageError, PageSettings, Pages};
 use futures::future::BoxFuture;
 
@@ -16,7 +16,7 @@ async fn code(settings: PageSettings, url: &str) -> FailureCode {
     match capture(settings, url).await {
         Ok(page) => panic!("{url} was captured: {}", page.title),
         Err(error) => {
-            let failure = Failure::from(error);
+            let failure = crate::failure(error);
             assert!(!failure.message.contains("127.0.0"), "{failure:?}");
             failure.code
         }
@@ -137,7 +137,7 @@ async fn a_page_that_crashes_its_tab_is_corrupt() {
     let (error, ()) = tokio::join!(capture(settings, &url), crash);
     let error = error.err().unwrap();
     assert!(matches!(error, PageError::Crashed), "{error:?}");
-    assert_eq!(Failure::from(error).code, FailureCode::CorruptSource);
+    assert_eq!(crate::failure(error).code, FailureCode::CorruptSource);
 }
 
 #[tokio::test]
@@ -211,7 +211,7 @@ async fn traffic_is_bounded() {
 async fn without_a_browser_the_failure_says_so() {
     let mut settings = PageSettings::new(AddressPolicy::default(), std::env::temp_dir());
     settings.browser = Some("/nowhere/chromium".into());
-    let failure = Failure::from(capture(settings, "http://example.com/").await.err().unwrap());
+    let failure = crate::failure(capture(settings, "http://example.com/").await.err().unwrap());
     assert_eq!(failure.code, FailureCode::UnsupportedFormat);
     assert_eq!(failure.message, "The source is a web page, but this service has no browser for web pages.");
 }

@@ -25,7 +25,7 @@ async fn render(source: File) -> Result<(Size, Vec<[u8; 3]>), Failure> {
     let mut renderer = Renderer::start(program, source, &options, &Limits::default()).unwrap();
     let (mut colours, mut top) = (Vec::new(), 0);
     loop {
-        match renderer.next().await? {
+        match renderer.next().await.map_err(crate::failure)? {
             Output::Started(dzi) => top = dzi.max_level(),
             Output::Progress(_) | Output::Coarse(_) | Output::Preview(..) => {}
             Output::Tile(tile) if tile.level == top && tile.column == 2 => {
