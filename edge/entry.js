@@ -1,7 +1,7 @@
-// The module that the Workers runtime loads: it passes requests and alarms to Rust, compiled to wasm. After a panic or
-// a trap the memory of the wasm instance is not reliable, so a new instance takes its place. The build makes an alias
-// of `wasm-bindgen-output` for the generated file. `__worker_init_state` is the `worker` crate's: its panic hook sets
-// `criticalError`, and each new instance increases `instanceId`.
+// The module that the Workers runtime loads: it passes requests and alarms to Rust, which is compiled to wasm. After a panic or
+// a trap the memory of the wasm instance is unreliable, so a new instance replaces it. The build aliases
+// `wasm-bindgen-output` to the generated file. `__worker_init_state` is the `worker` crate's: its panic hook sets
+// `criticalError`, and each new instance increments `instanceId`.
 
 import { DurableObject } from "cloudflare:workers";
 import * as rust from "wasm-bindgen-output";
@@ -19,7 +19,7 @@ addEventListener("error", ({ error }) => {
   if (error instanceof WebAssembly.RuntimeError) wasm.criticalError = true;
 });
 
-/** What Rust and this file report as an error is counted, and logged as JSON with the id of the content that it is about. */
+/** Counts what Rust and JavaScript log as errors, and logs it as JSON, with the id of the content that it is about. */
 const { error: log } = console;
 console.error = (...words) => {
   const text = words.join(" ");
@@ -35,10 +35,29 @@ function revive() {
   lists.forget();
 }
 
-/** The paths whose responses the platform's cache may have: tiles and descriptors hardly ever change. */
-const OF_PYRAMID = /^\/(?:cache|iiif)\/([0-9A-Za-z]{11})\//;
+/** The area that a URL belongs to, and the next segment of its path. The router in Rust knows the rest. */
+const AREA = /^\w+:\/\/[^/]+\/(?:(v1|cache|iiif|internal)\b(?:\/([^/?#]+)\/)?)?/;
+/** Areas with tiles and descriptors. They hardly ever change, so the platform's cache may keep them. */
+const PYRAMIDS = ["cache", "iiif"];
+const ID = /^[0-9A-Za-z]{11}$/;
+/** One in this number of requests for tiles is measured, because a data point costs as much as a request. */
+const SAMPLED = 16;
 
-/** The response from the platform's cache, unless the content was taken down since. */
+export default {
+  async fetch(request, env, context) {
+    revive();
+    const [, area = "page", name] = AREA.exec(request.url) ?? [];
+    if (area === "internal" && name === "admin") return admin(request, env);
+    const id = PYRAMIDS.includes(area) && ID.test(name) ? name : undefined;
+    const isCached = id && context && request.method === "GET" && !request.headers.has("Range");
+    const seen = { from: "object" };
+    const response = await (isCached ? throughCache : answer)(request, env, context, id, seen);
+    count(area, response.countsAs ?? response.status, seen.from, isCached);
+    return response;
+  },
+};
+
+/** Returns the response in the platform's cache, unless the content has been taken down since. */
 async function throughCache(request, env, context, id, seen) {
   const [known] = await Promise.all([caches.default.match(request), lists.refresh(env, context)]);
   if (known && !lists.isTakenDown(id)) {
@@ -51,35 +70,9 @@ async function throughCache(request, env, context, id, seen) {
   return response;
 }
 
-/** Of requests for tiles one in so many is measured, as data points cost as much as requests. */
-const SAMPLED = 16;
-
-/** Counts a request by the beginning of its path, its status, and what the answer is from. Tilers' calls are many, and count when they
- * are refused. */
-function count({ url }, status, from, isTile) {
-  if (isTile && Math.random() * SAMPLED >= 1) return;
-  const [, part = "page"] = /^\w+:\/\/[^/]+\/(v1|cache|iiif|internal)\b/.exec(url) ?? [];
-  if (part === "internal" && status < 400) return;
-  measure("request", [part, `${status}`, from], isTile ? SAMPLED : 1);
-}
-
-export default {
-  async fetch(request, env, context) {
-    revive();
-    const { pathname } = new URL(request.url);
-    if (pathname.startsWith("/internal/admin/")) return admin(request, env);
-    const seen = { from: "object" };
-    const [, id] = OF_PYRAMID.exec(pathname) ?? [];
-    const isCached = id && context && request.method === "GET" && !request.headers.has("Range");
-    const response = await (isCached ? throughCache : answer)(request, env, context, id, seen);
-    count(request, response.countsAs ?? response.status, seen.from, isCached);
-    return response;
-  },
-};
-
 async function answer(request, env, context, id, seen) {
-  const head = readRequest(request);
-  const key = rust.cacheKey(head, env);
+  const incoming = new rust.IncomingRequest(readRequest(request), env);
+  const key = incoming.cacheKey();
   const refreshing = (key || id) && lists.refresh(env, context);
   let cached;
   try {
@@ -91,16 +84,23 @@ async function answer(request, env, context, id, seen) {
   if (cached) seen.from = "kv";
   if (refreshing) await refreshing;
   if (cached || id) uses.note(key ?? id, env, context);
-  return rust.respond(head, request, env, cached ? new Uint8Array(cached) : undefined);
+  return incoming.respond(request, env, cached ? new Uint8Array(cached) : undefined);
 }
 
-/** The class of a Durable Object, which Rust implements under the same name. */
+/** Counts a request by its area, its status and the source of the response. The many calls of tilers count only if they are refused. */
+function count(area, status, from, isTile) {
+  if (isTile && Math.random() * SAMPLED >= 1) return;
+  if (area === "internal" && status < 400) return;
+  measure("request", [area, `${status}`, from], isTile ? SAMPLED : 1);
+}
+
+/** Returns the class of a Durable Object that Rust implements under the same name. */
 const durableObject = (name) =>
   class extends DurableObject {
     #inner;
     #instance;
 
-    /** Rust's object. It is made again for a new wasm instance, as its memory may be lost at any time. */
+    /** Rust's object. A new wasm instance gets a new one, so its memory may be lost at any time. */
     get #rust() {
       revive();
       if (this.#instance !== wasm.instanceId) {

@@ -1,5 +1,5 @@
-// The Worker that ours is compared with: the least JavaScript that responds for finished contents in the same way. It
-// checks the headers and parameters that choose the form, has one route, and refuses nothing.
+// The Worker to compare with: the least JavaScript that gives the same response for a finished content. It checks the headers and
+// parameters that select the form, and has one route.
 
 const MARKS = /\ufdd0[sc]/g;
 

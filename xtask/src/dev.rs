@@ -31,15 +31,15 @@ pub struct Options {
     /// Networks besides the public internet that sources may be in, such as 127.0.0.0/8, separated by commas
     #[arg(long, env = "EDGEZOOM_ALLOW_NETWORKS", default_value = "")]
     pub allow_networks: String,
-    /// Seconds without a report after which a tiler loses its job
-    #[arg(long, env = "EDGEZOOM_LEASE_SECONDS", default_value_t = 60)]
-    pub lease_seconds: u32,
-    /// Pauses in seconds before the next attempts after a transient failure
-    #[arg(long, env = "EDGEZOOM_RETRY_SECONDS", default_value = "60,300,1800")]
-    pub retry_seconds: String,
-    /// Seconds after which a request for a failed content starts it again
-    #[arg(long, env = "EDGEZOOM_ASK_AGAIN_SECONDS", default_value_t = 600)]
-    pub ask_again_seconds: u32,
+    /// Seconds without a report after which a tiler loses its job [default: the Worker's]
+    #[arg(long, env = "EDGEZOOM_LEASE_SECONDS")]
+    pub lease_seconds: Option<u32>,
+    /// Pauses in seconds before the next attempts after a transient failure, such as 60,300,1800 [default: the Worker's]
+    #[arg(long, env = "EDGEZOOM_RETRY_SECONDS")]
+    pub retry_seconds: Option<String>,
+    /// Seconds after which a request for a failed content starts it again [default: the Worker's]
+    #[arg(long, env = "EDGEZOOM_ASK_AGAIN_SECONDS")]
+    pub ask_again_seconds: Option<u32>,
     /// Number of queued messages above which new contents get 503
     #[arg(long, default_value_t = 10_000)]
     pub backlog_limit: u64,

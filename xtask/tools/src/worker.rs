@@ -88,7 +88,7 @@ fn worker(project: &Project, wasm: &Path, folder: &Path) -> Result<()> {
     esbuild.arg(format!("--alias:wasm-bindgen-output={}", bindings.display()));
     command::run(esbuild.arg(format!("--outfile={}", folder.join("index.js").display())))?;
     let mut wasm_opt = project.node_tool("wasm-opt")?;
-    wasm_opt.arg(staging.path().join("index_bg.wasm")).arg("-Oz").args(WASM_FEATURES);
+    wasm_opt.arg(staging.path().join("index_bg.wasm")).arg("-O3").args(WASM_FEATURES);
     command::run(wasm_opt.arg("-o").arg(folder.join("index_bg.wasm")))
 }
 

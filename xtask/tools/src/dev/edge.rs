@@ -60,9 +60,10 @@ pub fn command(
     // wrangler reads variables from its environment if wrangler.toml names them under [vars] or [secrets].
     command.env("TILER_TOKEN", state.token()).env("ALLOW_NETWORKS", &options.allow_networks);
     command.env("ADMIN_TOKENS", format!("operator:{}", state.admin_token()));
-    command.env("LEASE_SECONDS", options.lease_seconds.to_string());
-    command.env("RETRY_SECONDS", &options.retry_seconds);
-    command.env("ASK_AGAIN_SECONDS", options.ask_again_seconds.to_string());
+    let seconds = |of: Option<u32>| of.map(|of| of.to_string()).unwrap_or_default();
+    command.env("LEASE_SECONDS", seconds(options.lease_seconds));
+    command.env("RETRY_SECONDS", options.retry_seconds.as_deref().unwrap_or_default());
+    command.env("ASK_AGAIN_SECONDS", seconds(options.ask_again_seconds));
     command.env("BACKLOG_LIMIT", options.backlog_limit.to_string());
     command.env("MAINTENANCE", if options.maintenance { "on" } else { "off" });
     command.env("UPLOAD_BYTES", options.upload_bytes.to_string()).env("UPLOAD_ORIGINS", "");
