@@ -1,6 +1,8 @@
-//! A fast baseline JPEG encoder in safe Rust, for many small files at once: the tiles of a picture that arrives row by row.
+//! Baseline JPEG in safe Rust: an encoder for many small files at once, the tiles of a picture that arrives row by row, and
+//! a decoder that uses all cores for one file.
 //!
 //! - [`encoder`] encodes rows of pixels, byte for byte as libjpeg-turbo does with the standard's tables, in less time.
+//! - [`decoder`] decodes regular files on several threads, sample by sample as libjpeg-turbo does.
 //! - [`ycbcr420`] is the layout of rows whose chroma is subsampled already, as JPEG decoders and video codecs give them.
 //!
 //! ```
