@@ -32,7 +32,7 @@ pub enum RenderError {
         allowed: Duration,
     },
     /// The process could not allocate memory.
-    #[error("Rendering the picture takes more memory than allowed.")]
+    #[error("The picture takes more memory than is allowed for rendering.")]
     OutOfMemory,
     /// The process raised a signal itself: a fault of a decoder.
     #[error("The renderer stopped unexpectedly.")]
