@@ -169,8 +169,12 @@ impl RowReader for ReadAhead {
         let Self { format, messages, read, reuses_buffers, has_band, band, .. } = self;
         band.read_rows(&mut into[..wanted], |buffer| {
             if mem::replace(has_band, true) {
-                // A buffer that is not reused is freed before the thread fills another.
-                let buffer = if *reuses_buffers { buffer } else { Vec::new() };
+                let buffer = if *reuses_buffers {
+                    buffer
+                } else {
+                    drop(buffer); // now, before the thread fills another
+                    Vec::new()
+                };
                 // Fails if the thread has ended.
                 let _ = read.send(buffer);
             }
