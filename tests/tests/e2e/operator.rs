@@ -100,7 +100,7 @@ impl Operator {
         }
         let share_links: Vec<_> = ids.iter().map(|id| format!("{}/{id}", self.system.url())).collect();
         let refused = failed(self.system.admin(&["retry", &share_links[0], &share_links[1]])?)?;
-        assert_eq!(refused.matches("What is ready is not converted again").count(), 2, "{refused}");
+        assert_eq!(refused.matches("Ready contents are not converted again").count(), 2, "{refused}");
         assert_eq!(self.list(&["--ready"], &ids, 2).await?.len(), 2);
         self.list(&["--failed"], &ids, 0).await?;
         Ok(ids)
