@@ -190,13 +190,13 @@ impl Operator {
     fn gets_errors(&self, ids: &[String]) -> Result<()> {
         let unknown = "00000000000";
         let wrong: [(&[&str], &str); 8] = [
-            (&["show", unknown], "There is no such content"),
-            (&["show", "nonsense"], "Name a content by"),
-            (&["retry", unknown], "There is no such content"),
+            (&["show", unknown], "This content does not exist"),
+            (&["show", "nonsense"], "Give the id of a content"),
+            (&["retry", unknown], "This content does not exist"),
             (&["takedown", &ids[0]], "--reason"),
-            (&["takedown", &ids[0], "--reason", " "], "Say why"),
-            (&["block-host", "a b", "--reason", REASON], "is no host"),
-            (&["list", "--failed", "--host", "a/b"], "is no host"),
+            (&["takedown", &ids[0], "--reason", " "], "A reason is required"),
+            (&["block-host", "a b", "--reason", REASON], "is not a host"),
+            (&["list", "--failed", "--host", "a/b"], "is not a host"),
             (&["purge"], "--older-than"),
         ];
         for (arguments, why) in wrong {
