@@ -113,14 +113,14 @@ pub struct Chunk {
     pub mcus: usize,
     /// The first MCU that counts.
     pub first: usize,
-    /// Where each MCU began, in bits, if the beginning was guessed.
+    /// First bit of each MCU, if the beginning was guessed.
     starts: Vec<u32>,
     /// The bit at which decoding stopped.
     end: usize,
     predictions: Predictions,
 }
 
-/// Where decoding stopped in a chunk.
+/// The place in a chunk where decoding stopped.
 pub struct Tail {
     /// The bytes from there on.
     bytes: Vec<u8>,
@@ -141,7 +141,7 @@ impl Tail {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Irregular;
 
-/// How the blocks of one place in all MCUs are decoded.
+/// The tables and the place of one block of each MCU.
 struct Step<'a> {
     dc: &'a Table,
     ac: &'a Table,

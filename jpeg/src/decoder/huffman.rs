@@ -18,7 +18,7 @@ use super::coefficients::Group;
 /// Bits of a look-up. Two codes of noise at quality 90 have 9 on average.
 pub const LOOKUP_BITS: u32 = 11;
 const ENTRIES: usize = 1 << LOOKUP_BITS;
-/// How far an end of block advances: past all 64 coefficients.
+/// Advance of an end of block: past all 64 coefficients.
 const END_OF_BLOCK: usize = 128;
 
 /// A Huffman table as a file defines it: the number of codes of each length from 1 bit on, and their symbols.
@@ -28,7 +28,7 @@ pub struct Definition {
     pub symbols: Vec<u8>,
 }
 
-/// Whether a table is for the first coefficient of a block or for the others.
+/// The coefficients that a table is for: the first of a block, or the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     Dc,
@@ -40,7 +40,7 @@ pub struct Table {
     entries: Box<[u64; ENTRIES]>,
     /// The largest code of each length, left-aligned in 16 bits and one more: codes below it have at most that length.
     limits: [u32; 17],
-    /// What is added to a code of each length to find its symbol.
+    /// Difference between a code of each length and the place of its symbol.
     offsets: [i32; 17],
     symbols: [u8; 256],
 }
@@ -159,7 +159,7 @@ fn coefficient(short: &[(u32, u8)], bits: usize, known: u32, class: Class) -> Op
 pub struct Bits {
     /// The next bits, from the top.
     next: u64,
-    /// How many of them are valid.
+    /// Number of valid bits in `next`.
     valid: u32,
     /// The next byte to take.
     place: usize,

@@ -12,6 +12,7 @@ use fearless_simd::{Simd, i8x64, i16x32, i32x16, u8x64};
 
 use super::coefficients::{BLOCKS, Group};
 use crate::tables::ZIGZAG;
+use crate::vectors::weights::*;
 use crate::vectors::{Wide, added, weighted, zip};
 
 /// The samples of a row of all blocks.
@@ -143,21 +144,6 @@ fn transform_once<S: Simd>(simd: S, x: [i16x32<S>; 8], shift: u32) -> [i16x32<S>
         scaled(simd, less(t10, o3), shift),
     ]
 }
-
-// The weights in libjpeg's names, times 8,192.
-const F_0_298: i16 = 2446;
-const F_0_390: i16 = 3196;
-const F_0_765: i16 = 6270;
-const F_0_899: i16 = 7373;
-const F_1_501: i16 = 12299;
-const F_1_847: i16 = 15137;
-const F_1_961: i16 = 16069;
-const F_2_053: i16 = 16819;
-const F_2_562: i16 = 20995;
-const F_3_072: i16 = 25172;
-/// The square root of 2 times the cosine of 6 sixteenths of pi, and of 3.
-const C6: i16 = 4433;
-const C3: i16 = 9633;
 
 /// Returns values times 8,192.
 #[inline(always)]

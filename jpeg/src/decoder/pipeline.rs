@@ -200,6 +200,7 @@ impl Shared {
 
     /// Does tasks until there are no more.
     fn work(&self) {
+        let _closing = ClosedByPanic(self);
         while let Some(task) = self.next_task() {
             let result = match task {
                 Task::Join { slot, chunk, is_last, edge } => self.join(slot, chunk, is_last, edge),
@@ -331,6 +332,18 @@ impl Shared {
             parts.iter().flat_map(|part| transform(&self.frame, &self.plan, &part.chunk, part.mcu)).collect();
         self.lock().spare.extend(parts.into_iter().next_back().map(|part| *part.chunk));
         self.put(number, Slot::Ready(segments));
+    }
+}
+
+/// Closes the pipeline if its thread panics: no other thread would do what that one had begun.
+struct ClosedByPanic<'a>(&'a Shared);
+
+impl Drop for ClosedByPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.lock().is_closed = true;
+            self.0.changed.notify_all();
+        }
     }
 }
 

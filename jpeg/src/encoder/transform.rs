@@ -10,6 +10,7 @@ use fearless_simd::prelude::*;
 use fearless_simd::{Simd, i16x32, u8x64};
 
 use crate::tables::ZIGZAG;
+use crate::vectors::weights::*;
 use crate::vectors::{Wide, added, shifted, weighted, widened, zip};
 
 /// Number of blocks side by side.
@@ -150,22 +151,6 @@ fn transform_once<S: Simd>(simd: S, x: [i16x32<S>; 8], are_rows: bool) -> [i16x3
     let y3 = scaled(simd, added(weighted(simd, inner, (-F_2_562, F_3_072 - F_2_562)), z3), shift);
     [y0, y1, y2, y3, y4, y5, y6, y7]
 }
-
-// Weights times 8,192, under libjpeg's names.
-const F_0_298: i16 = 2446;
-const F_0_390: i16 = 3196;
-const F_0_765: i16 = 6270;
-const F_0_899: i16 = 7373;
-const F_1_501: i16 = 12299;
-const F_1_847: i16 = 15137;
-const F_1_961: i16 = 16069;
-const F_2_053: i16 = 16819;
-const F_2_562: i16 = 20995;
-const F_3_072: i16 = 25172;
-/// √2 · cos(6π/16).
-const C6: i16 = 4433;
-/// √2 · cos(3π/16).
-const C3: i16 = 9633;
 
 /// Shifts sums right by this number of bits and rounds.
 #[inline(always)]
