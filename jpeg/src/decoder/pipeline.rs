@@ -20,9 +20,9 @@ use super::planes::{Segment, transform};
 /// stay in the cache.
 const CHUNK_MCUS: usize = 1024;
 /// Bytes of the first chunk, of which it is not known how many MCUs they hold.
-const FIRST_BYTES: usize = 48 << 10;
-/// Bounds of the bytes of a chunk.
-const CHUNK_BYTES: RangeInclusive<usize> = 32 << 10..=512 << 10;
+const FIRST_BYTES: usize = 16 << 10;
+/// Bounds of the bytes of a chunk. The lower one bounds the memory of flat pictures, whose MCUs may take two bytes.
+const CHUNK_BYTES: RangeInclusive<usize> = 8 << 10..=512 << 10;
 
 /// Why decoding stopped.
 #[derive(Debug)]
