@@ -30,7 +30,7 @@ pub struct Format {
     pub media_types: &'static [&'static str],
     /// Its file extensions, in lower case and without the dot, the most common one first.
     pub endings: &'static [&'static str],
-    /// How its pixels are read.
+    /// The way its pixels are read.
     pub reading: Reading,
     /// True if the rows are in order in the file, so that reading may begin while the file still arrives. A file whose
     /// rows are in another order, such as a progressive picture, only waits longer.
@@ -41,7 +41,7 @@ pub struct Format {
     pub(crate) open: Open,
 }
 
-/// How the pixels of a format are read, which decides how much memory a picture takes.
+/// The way a format's pixels are read, which determines the memory that a picture takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// The decoder returns rows from top to bottom. Memory depends on the width alone.
@@ -53,7 +53,7 @@ pub enum Reading {
     Buffered,
 }
 
-/// How a format's files are opened.
+/// The way a format's files are opened.
 pub(crate) enum Open {
     /// With nothing but the file.
     Directly(fn(Input<'_>) -> Result<Decoded, SourceError>),

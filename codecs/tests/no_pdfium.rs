@@ -1,4 +1,4 @@
-//! Where the library for PDF is missing, only PDF fails. In a file of its own, as a process loads the library once.
+//! Without the PDF library, only PDF fails. The test has a process of its own, which loads the library once.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::path::Path;

@@ -65,7 +65,7 @@ pub struct Finished {
     /// Title of a web page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<Title>,
-    /// What is missing from a damaged source.
+    /// Describes the missing part of a damaged source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<Warning>,
     /// Place of the archive's index, if the pyramid is stored as one object.

@@ -102,7 +102,7 @@ pub enum Outcome {
     GaveUp {
         /// Reason.
         failure: Failure,
-        /// Whether and when to try again.
+        /// Says if and when to try again.
         #[serde(default)]
         retry: Retry,
     },
@@ -110,7 +110,7 @@ pub enum Outcome {
     HandedBack,
 }
 
-/// Whether another attempt follows a failed one without a request, and when.
+/// Says if and when another attempt follows a failed one without a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Retry {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Title(String);
 
-/// What clients should know about a ready content: its source is damaged, and part of the picture is missing.
+/// A warning about a ready content: its source is damaged, and part of the picture is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Warning(String);

@@ -16,7 +16,7 @@ use crate::text::one_line;
 
 /// Beginning of every file's URI. No other hash is used.
 const PREFIX: &str = "ni:///sha-256;";
-/// Separator between the hash and the file's name, if it has one.
+/// Separator between the digest and the file's name. Files without a name have none.
 const NAME: &str = "?name=";
 /// Number of characters of a SHA-256 in base64url without padding (RFC 4648, section 5).
 const DIGEST_LENGTH: usize = 43;

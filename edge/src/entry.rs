@@ -1,4 +1,4 @@
-//! Where requests enter. `entry.js` makes an [`IncomingRequest`], reads KV, and lets it respond. So a finished content is
+//! Entry point of requests. `entry.js` makes an [`IncomingRequest`], reads KV, and lets it respond. So a finished content is
 //! answered without a future: an executor in wasm would cost as much as all the rest of the request.
 
 use edgezoom_content::{ContentId, SourceUrl};

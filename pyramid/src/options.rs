@@ -29,7 +29,7 @@ pub struct Options {
     pub quality: u8,
     /// Format of the tiles. Default `None`: PNG if any pixel is not opaque, else JPEG.
     pub format: Option<TileFormat>,
-    /// How PDF and SVG are drawn.
+    /// Options for drawing PDF and SVG.
     pub drawing: DrawingOptions,
     /// True to send two previews of 1,200 and 320 pixels to the [output](crate::TileOutput::preview). Default false.
     pub previews: bool,

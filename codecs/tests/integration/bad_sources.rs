@@ -30,7 +30,7 @@ fn one_of_each() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// What is read of a file, with what is missing of it.
+/// The part of a file that is decoded, and the description of the missing part.
 fn read(bytes: &[u8]) -> Result<(Picture, Option<Damage>), SourceError> {
     let mut source = edgezoom_codecs::open(files::file(bytes), BOUNDS)?;
     let picture = Picture::read(&mut *source)?;

@@ -11,7 +11,7 @@ use edgezoom_test_support::{Picture, files::BOUNDS};
 const JPEG: Tolerance = Tolerance::lossy(1.7, 8, 1.8);
 const CMYK_JPEG: Tolerance = Tolerance::up_to(3);
 
-/// What an EXIF orientation means: which stored pixel is seen at a place of the upright picture.
+/// Returns the stored pixel that an EXIF orientation shows at a place of the upright picture.
 fn upright(stored: &Picture, orientation: u8) -> Picture {
     let (w, h) = (stored.width, stored.height);
     let (width, height) = if orientation >= 5 { (h, w) } else { (w, h) };

@@ -77,7 +77,7 @@ fn progressive_jpeg_of_all_kinds_is_decoded_from_the_file() {
         let picture = Picture::photo(width, height, layout);
         let mut file = files::jpeg(&picture, Jpeg { progressive: true, ..Jpeg::default() });
         assert!(read(&file, 0) == read(&file, 1 << 30), "{layout:?}");
-        // What is missing is made up by looking at the blocks around.
+        // The decoder conceals missing blocks with the help of their neighbours.
         file.truncate(file.len() / 3);
         assert!(read(&file, 0) == read(&file, 1 << 30), "{layout:?}, cut off");
     }

@@ -1,4 +1,4 @@
-//! What is known of a whole picture before its rows are.
+//! Previews of the whole picture that are available before its rows.
 
 use std::io::Cursor;
 

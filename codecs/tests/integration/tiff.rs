@@ -70,7 +70,7 @@ fn a_directory_chain_ends_at_a_loop_or_outside_the_file() {
     }
 }
 
-/// Where the strips of the first picture begin.
+/// Offsets of the first picture's strips.
 fn strips(file: &[u8]) -> Vec<usize> {
     let number = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
     let (begin, end) = chain(file)[0];

@@ -1,4 +1,4 @@
-//! What tilers do to a conversion: they claim it, and report on the attempt that they claimed.
+//! The tilers' part of a conversion: they claim it and report on the attempt that they claimed.
 
 use super::event::{Effect, Reply};
 use super::{Context, Conversion, State};

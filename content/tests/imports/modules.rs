@@ -14,7 +14,7 @@ pub struct Modules {
     crates: BTreeSet<(String, String)>,
 }
 
-/// What a source file says, without comments, texts and tests.
+/// A source file without comments, string literals and tests.
 struct Source {
     uses: Vec<(bool, Name)>,
     paths: Vec<Name>,

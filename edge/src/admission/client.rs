@@ -1,4 +1,4 @@
-//! What counts as one client. A customer of an internet provider has one IPv4 address, or an IPv6 prefix of 64, 56 or 48 bits
+//! Defines a client. A customer of an internet provider has one IPv4 address, or an IPv6 prefix of 64, 56 or 48 bits
 //! (RFC 6177; RIPE-690), and can use any address under it for each request.
 
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! Which files clients may upload, and from which pages.
+//! The files that clients may upload, and the pages that may send them.
 
 use url::Url;
 

@@ -14,7 +14,7 @@ pub struct UnknownIds {
     clients: HashMap<String, (Timestamp, u32)>,
 }
 
-/// What is known about an id without asking its object.
+/// Facts about an id that are known without asking its Durable Object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
     /// Nothing.

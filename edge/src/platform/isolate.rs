@@ -1,4 +1,4 @@
-//! What an isolate keeps between requests: the configuration, and a copy of the operator's lists. And its clock.
+//! State that an isolate keeps between requests: the configuration, a copy of the operator's lists, and the clock.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! What a request asks for: the parts of its URL, the route that the router finds, and the R2 objects that it may read.
+//! Parsed requests: the parts of the URL, the route that the router finds, and the R2 objects that it may read.
 
 pub mod iiif;
 pub mod object_key;

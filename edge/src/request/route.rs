@@ -81,7 +81,7 @@ pub enum Route {
     },
 }
 
-/// How a request names a content.
+/// The way a request names a content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContentKey {
     /// By its source. The content is created if it does not exist.

@@ -1,4 +1,4 @@
-//! How `Accept`, `format` and `callback` select the form of a response.
+//! `Accept`, `format` and `callback` select the form of a response.
 
 use super::*;
 

@@ -338,7 +338,7 @@ impl Chunk {
                 groups.iter_mut().for_each(Group::clear);
             }
             if decode_mcu(&steps, bytes, &mut bits, groups, mcu, &mut predictions).is_none() {
-                // What it stored must go when the groups are cleared.
+                // Clears everything that the failed MCU stored when the group is used again.
                 groups.iter_mut().for_each(|group| group.reach(63));
                 result = Err(Irregular);
                 break;

@@ -60,7 +60,7 @@ pub struct Frame {
     pub height: u32,
     /// Its components, one to four.
     pub components: Vec<Component>,
-    /// What they are.
+    /// The meaning of the components.
     pub colours: Colours,
     /// MCUs between restart markers; 0: there are none.
     pub restart_interval: u32,
@@ -112,7 +112,7 @@ struct Described {
     steps: u8,
 }
 
-/// What has been read.
+/// The headers read so far.
 struct Headers<'a, R> {
     file: &'a mut R,
     bytes: u64,

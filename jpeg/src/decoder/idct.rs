@@ -69,7 +69,7 @@ const PLACES: [usize; 64] = {
     places
 };
 
-/// Which rows of a column have coefficients.
+/// The rows of a column that have coefficients.
 #[derive(Clone, Copy)]
 enum Use {
     None,

@@ -55,7 +55,7 @@ struct Shared {
 }
 
 struct State {
-    /// What is left of the file. `None`: a thread reads it, or the scan has been read.
+    /// The rest of the file. `None`: a thread is reading it, or the scan has been read.
     input: Option<Input>,
     /// The bytes that a chunk should have.
     chunk_bytes: usize,
@@ -75,7 +75,7 @@ struct State {
     is_closed: bool,
 }
 
-/// How far a chunk is.
+/// A chunk's progress.
 enum Slot {
     /// A thread works on it.
     Busy,
@@ -102,7 +102,7 @@ struct Edge {
     tail: Tail,
 }
 
-/// What a thread does next.
+/// A thread's next task.
 enum Task {
     Join { slot: usize, chunk: Box<Chunk>, is_last: bool, edge: Edge },
     Transform { slot: usize, parts: Vec<Placed> },

@@ -67,7 +67,7 @@ pub fn transform(frame: &Frame, plan: &Plan, chunk: &Chunk, number: u32) -> Vec<
     segments
 }
 
-/// Where a group's samples belong.
+/// The place of a group's samples.
 struct Place<'a> {
     chunk: &'a Chunk,
     set: usize,
@@ -75,7 +75,7 @@ struct Place<'a> {
     before: usize,
     across: usize,
     down: usize,
-    /// Which of the groups beside each other.
+    /// Position among the groups beside each other.
     part: usize,
 }
 

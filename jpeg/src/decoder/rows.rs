@@ -31,7 +31,7 @@ pub struct Rows {
 /// The planes of a row of MCUs.
 type Band = Vec<Vec<u8>>;
 
-/// How a component is enlarged.
+/// The way a component is enlarged.
 #[derive(Clone, Copy)]
 struct Scale {
     across: usize,

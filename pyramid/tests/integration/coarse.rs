@@ -25,7 +25,7 @@ fn coarse(file: &[u8], thumbnail: Option<Thumbnail>) -> Vec<Picture> {
     output.coarse.into_inner().unwrap().iter().map(|file| decode(TileFormat::Jpg, file)).collect()
 }
 
-/// How like its upper or lower half is to that of another picture of the same size.
+/// Compares the upper or lower half with that of another picture of the same size.
 fn half_psnr(picture: &Picture, other: &Picture, is_lower: bool) -> f64 {
     let half = |picture: &Picture| {
         let first = if is_lower { picture.height - picture.height / 2 } else { 0 };

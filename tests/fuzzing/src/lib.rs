@@ -27,9 +27,9 @@ pub struct Target {
     pub seeds: &'static [&'static [u8]],
 }
 
-/// How long each parser gets changed inputs, unless `EDGEZOOM_FUZZ_SECONDS` says otherwise.
+/// Time for each parser, unless `EDGEZOOM_FUZZ_SECONDS` is set.
 const TIME: Duration = Duration::from_millis(250);
-/// How long one input may take. Each takes less than a millisecond.
+/// Time limit of one input. Each takes less than a millisecond.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// However slow the machine is, so many inputs are tried.
 const FEWEST: u64 = 50;

@@ -5,7 +5,7 @@ use fastrand::Rng;
 /// Numbers at which sizes and offsets go wrong.
 const EDGES: [u32; 9] = [0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_fffe, 0xffff_ffff];
 
-/// What means something in URLs, headers, JSON and tags, or is no ASCII.
+/// Characters with a meaning in URLs, headers, JSON and tags, and some beyond ASCII.
 const PIECES: [&str; 20] = [
     "%",
     "%00",

@@ -1,4 +1,4 @@
-//! What is asked of two pictures: cut, halved and compared by rows. The tests compare hundreds of megapixels: by single pixels,
+//! Cuts, halves and compares two pictures by rows. The tests compare hundreds of megapixels: by single pixels,
 //! that takes ten times as long.
 
 use image::RgbaImage;

@@ -40,7 +40,7 @@ pub fn decode_within(bytes: &[u8], bounds: Bounds) -> Result<Picture, SourceErro
     Picture::read(&mut *edgezoom_codecs::open(file(bytes), bounds)?)
 }
 
-/// How a JPEG is to be special.
+/// Options of a JPEG.
 #[derive(Clone, Copy, Default)]
 pub struct Jpeg<'a> {
     pub progressive: bool,

@@ -29,7 +29,7 @@ pub fn heic_grid(cell: &Picture, columns: u16, rows: u16) -> Vec<u8> {
     writer.finish()
 }
 
-/// How `opj_compress` makes what [`jpeg2000_untiled`] takes.
+/// The arguments of `opj_compress` for [`jpeg2000_untiled`]'s files.
 pub const JPEG2000_PRECINCTS: &str = "[256,256],[256,256],[256,256],[128,128],[64,64],[32,32]";
 
 /// A JPEG 2000 without tiles that has this one in it many times: a bare codestream of 1,024×1,024 pixels, one tile and one

@@ -1,4 +1,4 @@
-//! What the tests share: pictures that are made up, files of them in every format, a pyramid built the obvious way, and
+//! Shared by the tests: synthetic pictures, files of them in every format, a pyramid built the obvious way, and
 //! readers of what the tiler writes.
 #![allow(
     missing_docs,

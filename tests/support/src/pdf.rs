@@ -9,7 +9,7 @@ pub struct Pdf {
     /// The objects from number 3 on: 1 is the catalogue, 2 the list of pages.
     objects: Vec<Vec<u8>>,
     pages: Vec<usize>,
-    /// What stands in the catalogue.
+    /// Entries of the catalogue.
     catalogue: String,
 }
 

@@ -1,4 +1,4 @@
-//! How the tiler behaves towards the servers of sources: the `User-Agent` that it sends, whether it obeys robots.txt, and
+//! The tiler's behaviour towards the servers of sources: the `User-Agent` that it sends, whether it obeys robots.txt, and
 //! which opt-outs of publishers it honours. The edge explains all of this to publishers at `/bot`.
 
 mod opt_outs;
@@ -16,7 +16,7 @@ pub const PRODUCT: &str = "Edgezoom";
 /// Maximum length of a contact.
 const MAX_CONTACT_CHARACTERS: usize = 200;
 
-/// How the tiler behaves towards the servers of sources.
+/// The tiler's behaviour towards the servers of sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BotSettings {
     /// The `User-Agent` to send.

@@ -63,7 +63,7 @@ impl PageSettings {
 
 /// Opens pages. A process needs only one.
 pub struct Pages {
-    /// How to start a browser, or why none can be started.
+    /// The command that starts a browser, or the reason why none can be started.
     launch: Result<Launch, fn() -> PageError>,
     connector: Connector,
     /// One permit for each open page.

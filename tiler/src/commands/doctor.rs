@@ -51,10 +51,10 @@ enum Requirement {
     Fonts,
 }
 
-/// What was found, in words for the operator, or what is missing.
+/// The finding in words for the operator, or the missing part.
 type Found = Result<String, Missing>;
 
-/// What is wrong, and what to do.
+/// A problem and its remedy.
 struct Missing {
     what: String,
     remedy: &'static str,

@@ -67,7 +67,7 @@ pub enum Output {
     Finished {
         /// The pyramid.
         dzi: Dzi,
-        /// What is missing from the picture because its file is damaged.
+        /// Describes the part of the picture that is missing because its file is damaged.
         damage: Option<Damage>,
     },
 }

@@ -13,7 +13,7 @@ use crate::limits::Limits;
 /// The task of a renderer process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenderRequest {
-    /// How to render.
+    /// Options for rendering.
     pub options: RenderOptions,
     /// Limits for the decoder.
     pub bounds: Bounds,

@@ -48,7 +48,7 @@ pub struct Limits {
     pub file: Option<(RawFd, u64)>,
 }
 
-/// How much Landlock denies. The kernel may be too old for it, or not have it enabled.
+/// Landlock's part of the sandbox. The kernel may be too old for it, or not have it enabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Landlock {
     /// Opening files, making connections, and signals to other processes.

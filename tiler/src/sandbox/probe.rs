@@ -14,7 +14,7 @@ use super::{Landlock, Limits, close_inherited, enter, give_up};
 /// The result of testing the sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Findings {
-    /// How much Landlock denies.
+    /// Landlock's part of the sandbox.
     pub landlock: Landlock,
     /// Operations that the sandbox should have denied, as text.
     pub allowed: Vec<String>,

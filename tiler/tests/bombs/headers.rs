@@ -10,13 +10,13 @@ const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
 
 /// The sizes of the files there: of most, of photographs, of the DICOM, of the icon.
 const SIZES: [(u32, u32); 4] = [(20, 14), (40, 28), (8, 6), (16, 16)];
-/// What they are said to be.
+/// The sizes that the headers state.
 const SAID: [(u32, u32); 6] =
     [(u32::MAX, u32::MAX), (65_535, 65_535), (0x7fff_ffff, 1), (1, 0x7fff_ffff), (30_000, 30_000), (0, 0)];
-/// Where headers end at the latest.
+/// The longest header.
 const HEAD: usize = 700;
 
-/// How formats write a number.
+/// The ways formats store a number.
 type Written = fn(u32) -> Vec<u8>;
 const WRITTEN: [Written; 5] = [
     |number| number.to_be_bytes().to_vec(),

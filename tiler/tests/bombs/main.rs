@@ -39,7 +39,7 @@ impl Bomb {
     }
 }
 
-/// What a bomb may use: all limits of pixels and processor time are a tenth or less of the usual ones, so that the tests take a
+/// Limits for a bomb: all limits of pixels and processor time are a tenth or less of the usual ones, so that the tests take a
 /// tenth of the time too. A bomb that these let through, the usual ones would let through for longer.
 fn small() -> Limits {
     let usual = Limits::default();
@@ -56,7 +56,7 @@ fn small() -> Limits {
 
 /// Less than a fortieth of the usual time.
 const CPU: Duration = Duration::from_millis(400);
-/// What drawings are drawn with in place of 8,192 pixels: a sixteenth of them.
+/// Size of drawings in place of 8,192 pixels: a sixteenth of them.
 const SVG_SIDE: u32 = 2048;
 
 /// Bombs that are rendered within the usual limits, and at the usual size.
@@ -67,9 +67,9 @@ const USUAL: [&str; 4] = [
     "900 megapixels in one colour",
 ];
 
-/// How many are rendered at once.
+/// Bombs that are rendered at once.
 const AT_ONCE: usize = 2;
-/// How often a process's time is looked at.
+/// Interval at which a process's time is read.
 const INTERVAL: Duration = Duration::from_millis(10);
 
 /// A renderer, and its process.
@@ -153,7 +153,7 @@ async fn defuse_one(Bomb { name, bytes }: Bomb, drawn: &[&str]) -> (String, bool
     let begun = Instant::now();
     let (outcome, used) = measured(&bytes, &limits, svg_side).await;
     let pixels = *outcome.as_ref().unwrap_or(&0);
-    // What the pixels and bytes allow, and a moment of several threads until it is noticed.
+    // The time that the pixels and bytes allow, and a moment of several threads until the excess is noticed.
     let allowed = cpu.as_secs_f64() + pixels as f64 * 1e-7 + bytes.len() as f64 * 2e-6 + 2.0;
     let is_right = match &outcome {
         Ok(_) => true,

@@ -95,7 +95,7 @@ fn png_header(width: u32, height: u32, kind: u8, interlaced: u8) -> Vec<u8> {
 }
 
 fn png(width: u32, height: u32) -> Vec<u8> {
-    // What follows is no chunk with a right checksum; before it a megabyte of zeros is unpacked.
+    // No chunk with a correct checksum follows; a megabyte of zeros is unpacked first.
     let zeros = deflated(1 << 20);
     [png_header(width, height, 6, 1), chunk(b"IDAT", &zeros)].concat()
 }

@@ -171,7 +171,7 @@ mod tests {
     use crate::Bounds;
     use crate::format::READ_BYTES;
 
-    /// What a reader gives: rows, damage, and the error that ended it.
+    /// A reader's results: rows, damage, and the error that ended it.
     type Result = (Vec<u8>, Option<Damage>, Option<String>);
 
     fn source(bytes: &[u8]) -> SourceFile {
@@ -195,7 +195,7 @@ mod tests {
                 return (all, reader.damage(), Some(error.to_string()));
             }
             if reader.layout() == Layout::YCbCr420 {
-                // What lies beside and below the picture is not told.
+                // Samples beside and below the picture are not compared.
                 let (width, left) =
                     (reader.size().width as usize, reader.size().height as usize - number * 16);
                 for (number, pair) in

@@ -27,7 +27,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::descriptors;
 use supervisor::ExitReason;
 
-/// Where to look for a browser, in this order. Debian's headless shell comes first because it starts in a quarter of the
+/// Places of the browser, in order of preference. Debian's headless shell comes first because it starts in a quarter of the
 /// time. Debian's `chromium` is a wrapper that adds extensions and flags, so the executable that it wraps comes before
 /// it.
 const BROWSERS: [&str; 7] = [
@@ -90,7 +90,7 @@ const FLAGS: [&str; 34] = [
 /// Time for a supervisor to exit: longer than its own limit for killing the browser.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// How to start a browser.
+/// A command that starts a browser.
 #[derive(Clone, Debug)]
 pub(super) struct Launch {
     /// Browser executable.

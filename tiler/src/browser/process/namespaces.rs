@@ -13,7 +13,7 @@
 //! machine belongs to another user. Because the user inside is not root, Chromium's own sandbox works even when the
 //! tiler runs as root.
 //!
-//! Where the kernel or the container forbids namespaces, [`try_out`] returns the reason.
+//! If the kernel or the container forbids namespaces, [`try_out`] returns the reason.
 #![allow(unsafe_code)]
 
 use std::fs;

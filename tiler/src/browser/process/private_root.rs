@@ -40,9 +40,9 @@ const VISIBLE: [&str; 17] = [
     "var/cache/fontconfig",
 ];
 const DEVICES: [&str; 5] = ["dev/null", "dev/zero", "dev/full", "dev/random", "dev/urandom"];
-/// Where the new root is mounted before it becomes the root. Every system has this directory.
+/// Mount point of the new root before it becomes the root. Every system has this directory.
 const MOUNT_POINT: &str = "/tmp";
-/// Where the old root is until it is unmounted.
+/// Mount point of the old root until it is unmounted.
 const OLD: &str = "old";
 
 /// Moves the calling process into a new root, whose files may take `bytes`. The directory of `browser` is visible in it.

@@ -223,7 +223,7 @@ async fn purge(
         let answer = calls.call("purge", with("limit", json!(pace.batch()))).await?;
         removed += number(&answer, "removed");
         bar.set_position(removed);
-        // Some may have been started again, or not be in the index yet.
+        // Some contents may have been started again, or may not be in the index yet.
         idle = if number(&answer, "removed") == 0 { idle + 1 } else { 0 };
         if number(&answer, "left") == 0 || idle > 3 {
             break;

@@ -9,7 +9,7 @@ use edgezoom_test_support::likeness::{Tolerance, colours, compare, delta_e};
 
 use crate::variant::{Variant, variant};
 
-/// What a trained eye sees only side by side.
+/// A colour difference that a trained eye sees only side by side.
 const NEAR: f64 = 2.0;
 /// Accepted difference of channels, which notices a small part that is wrong.
 const TOLERANCE: Tolerance = Tolerance::lossy(0.9, 18, 1.7);

@@ -95,9 +95,9 @@ const TEXTURES: &[Variant] = &[
     variant("dds uncompressed with opacity", "f.dds", "convert clear.png -define dds:compression=none f.dds", CLEAR),
 ];
 
-/// What the script that made the file has shown already: programs at hand refuse these.
+/// Cases that the script which made the file has verified: the available programs refuse these files.
 const AS_MADE: &str = "true";
-/// What OpenEXR's library decodes.
+/// Files that OpenEXR's library decodes.
 const EXR: &str = "convert f.exr -colorspace sRGB -depth 8 shown.png";
 
 #[rustfmt::skip]

@@ -34,7 +34,7 @@ fn grid(layout: Layout) -> Vec<u8> {
     encode(picture.width, picture.height, &picture.pixels, &options).unwrap()
 }
 
-/// How a file is made, how another decoder shows it, and whether it stays planes.
+/// The command that makes a file, the one that decodes it for comparison, and whether it stays in planes.
 #[rustfmt::skip]
 const FRAMES: &[(&str, &str, bool)] = &[
     ("avifenc -s 8 -y 420 --min 10 --max 20 photo.png f.avif", "avifdec f.avif shown.png", true),

@@ -35,7 +35,7 @@ fn merged_pictures() {
 #[test]
 fn opacity_is_taken_off_the_white_that_it_was_put_on() {
     let make = format!("{ON_WHITE} f.psd");
-    // What is nearly clear has lost its colour to rounding, which shows on no ground.
+    // Nearly transparent pixels have lost their colour to rounding, which is invisible on any background.
     check_all(&[Variant {
         name: "psd with opacity",
         file: "f.psd",

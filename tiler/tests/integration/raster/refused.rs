@@ -172,7 +172,7 @@ fn changed_bytes_end_in_a_picture_or_an_error() {
     }
 }
 
-/// What the command says of a file that a script makes.
+/// The command's message for a file that a script makes.
 fn complaint(folder: &Path, make: &str, file: &str) -> String {
     script(folder, make);
     let output = convert(folder, file, &[]);

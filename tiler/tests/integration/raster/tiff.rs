@@ -103,7 +103,7 @@ const SAMPLES: &[Variant] = &[
 
 const GREY: &str = "cp grey.png shown.png";
 const LIBTIFF: &str = "tiff2rgba f.tif o.tif && vips extract_band o.tif shown.png 0 --n 3";
-/// What the script that made the file has shown already.
+/// Cases that the script which made the file has verified.
 const AS_MADE: &str = "true";
 /// The tools of OpenSlide show a region at a level.
 const OPENSLIDE: &str = "openslide-write-png f.tif 0 0 0 301 203 shown.png";
@@ -142,7 +142,7 @@ const ODD: &[Variant] = &[
     variant("tiff heights", "f.tif", written!("heights"), AS_MADE),
     variant("tiff of three bands", "f.tif", "vips tiffsave photo.png f.tif && tiffset -s 262 1 f.tif", PHOTO),
 ];
-/// What OpenSlide asks of a slide by Philips.
+/// OpenSlide's requirements for a slide by Philips.
 const PHILIPS: &str = r#"vips tiffsave photo.png f.tif --compression jpeg --Q 90 --tile --tile-width 64 --tile-height 64
 spacing="<Attribute Name='DICOM_PIXEL_SPACING'>\"0.00025\" \"0.00025\"</Attribute>"
 level="<DataObject ObjectType='PixelDataRepresentation'>$spacing</DataObject>"

@@ -16,7 +16,7 @@ use edgezoom_test_support::{Picture, files, fixture};
 /// A kind of file.
 #[derive(Clone, Copy)]
 pub struct Variant {
-    /// What is special about it. Its folder has this name too.
+    /// Its special property. Its folder has this name too.
     pub name: &'static str,
     /// The file.
     pub file: &'static str,
