@@ -1,4 +1,4 @@
-//! Ends the tests when one input takes too long: a parser that hangs cannot be interrupted.
+//! Aborts the test process if a parser hangs on an input, because it cannot be interrupted.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Looks at how long the current input takes, until it is dropped.
+/// Watches the time that the current input takes, until dropped.
 pub(crate) struct Deadline(Arc<Mutex<Option<Current>>>);
 
 struct Current {

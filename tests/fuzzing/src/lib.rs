@@ -1,7 +1,6 @@
-//! A short hunt for inputs that a parser does not stand. Each crate lists its parsers in a module `fuzz`: functions
-//! that take bytes, and panic when something does not hold. Its tests give them changed inputs for a moment; the
-//! programs in `fuzz/` are the same functions under libFuzzer, which finds its inputs by what of the code they reach
-//! (see CONTRIBUTING.md).
+//! A brief search for inputs that crash a parser. Each crate lists its parsers in a module `fuzz`: functions that take
+//! bytes and panic if an invariant is violated. Its tests run them on mutated inputs for a moment. The programs in
+//! `fuzz/` run the same functions under libFuzzer, which is guided by coverage (see CONTRIBUTING.md).
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod deadline;
@@ -16,38 +15,39 @@ use deadline::Deadline;
 use fastrand::Rng;
 pub use mutate::mutate;
 
-/// A parser.
+/// A parser to test.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name, which is that of its program in `fuzz/fuzz_targets/` too.
+    /// Name of the parser and of its program in `fuzz/fuzz_targets/`.
     pub name: &'static str,
-    /// Parses the bytes. Panics when it should not have come to what it did.
+    /// Parses the bytes. Panics if the result violates an invariant.
     pub run: fn(&[u8]),
-    /// Inputs that are well-formed, and those that once were not stood. The others are made of them.
+    /// Well-formed inputs, and inputs that once crashed the parser. All others are mutations of them.
     pub seeds: &'static [&'static [u8]],
 }
 
-/// Time for each parser, unless `EDGEZOOM_FUZZ_SECONDS` is set.
+/// Default time for each parser. `EDGEZOOM_FUZZ_SECONDS` overrides it.
 const TIME: Duration = Duration::from_millis(250);
-/// Time limit of one input. Each takes less than a millisecond.
+/// Time limit for one input. Most take less than a millisecond.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// However slow the machine is, so many inputs are tried.
-const FEWEST: u64 = 50;
+/// Minimum number of inputs, even on a slow machine.
+const MIN_INPUTS: u64 = 50;
 
-/// Gives each parser its seeds, what libFuzzer has found if that is there, and changed inputs for a moment.
+/// Runs each parser on its seeds, on libFuzzer's corpus and artifacts if there are any, and on mutated inputs for a
+/// moment.
 ///
 /// # Panics
-/// A parser does not stand an input, or has no program for libFuzzer.
+/// A parser panics on an input, or has no libFuzzer program.
 pub fn hunt(targets: &[Target]) {
     for target in targets {
         hunt_one(target);
     }
 }
 
-/// The value of a variable of the environment.
+/// Returns the value of an environment variable.
 ///
 /// # Panics
-/// It is no number.
+/// The value is not a number.
 #[must_use]
 pub fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap())
@@ -74,7 +74,7 @@ fn hunt_one(target: &Target) {
     let seed = variable("EDGEZOOM_FUZZ_SEED").unwrap_or(1);
     let end = Instant::now() + variable("EDGEZOOM_FUZZ_SECONDS").map_or(TIME, Duration::from_secs);
     for number in 0.. {
-        if Instant::now() > end && number > FEWEST {
+        if Instant::now() > end && number > MIN_INPUTS {
             println!("{}: {number} inputs", target.name);
             return;
         }
@@ -90,12 +90,12 @@ fn give(target: &Target, input: &[u8], name: &str, deadline: &Deadline) {
     deadline.begin(input, &kept);
     if catch_unwind(AssertUnwindSafe(|| (target.run)(input))).is_err() {
         fs::write(&kept, input).unwrap();
-        panic!("{} does not stand {}: {:?}", target.name, kept.display(), String::from_utf8_lossy(input));
+        panic!("{} panicked on {}: {:?}", target.name, kept.display(), String::from_utf8_lossy(input));
     }
     deadline.end();
 }
 
-/// Leaves the seeds where libFuzzer begins.
+/// Writes the seeds to libFuzzer's corpus.
 fn write_seeds(target: &Target) {
     let folder = fuzz_folder().join("corpus").join(target.name);
     fs::create_dir_all(&folder).unwrap();
@@ -121,12 +121,12 @@ mod tests {
     use super::*;
 
     fn fragile(bytes: &[u8]) {
-        assert!(bytes.len() < 4 || bytes[0] != 0x7f, "as bad as it gets");
+        assert!(bytes.len() < 4 || bytes[0] != 0x7f, "the input begins with 0x7f");
     }
 
-    /// Not through `hunt`, which would ask for a program of this name.
+    /// Calls `give` instead of `hunt`, which would require a libFuzzer program of this name.
     #[test]
-    fn an_input_that_is_not_stood_is_found_and_kept() {
+    fn an_input_that_crashes_a_parser_is_found_and_kept() {
         let target = Target { name: "fragile", run: fragile, seeds: &[b"four"] };
         let deadline = Deadline::new(PATIENCE);
         give(&target, b"four", "good", &deadline);

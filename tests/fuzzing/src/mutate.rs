@@ -1,11 +1,11 @@
-//! Changes an input a little: bytes, numbers, pieces that are cut out, repeated, or taken from another input.
+//! Mutates inputs: changes bytes and numbers, and removes, repeats or splices in pieces.
 
 use fastrand::Rng;
 
-/// Numbers at which sizes and offsets go wrong.
+/// Edge cases for sizes and offsets.
 const EDGES: [u32; 9] = [0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_fffe, 0xffff_ffff];
 
-/// Characters with a meaning in URLs, headers, JSON and tags, and some beyond ASCII.
+/// Characters with a meaning in URLs, headers, JSON and tags, and some non-ASCII ones.
 const PIECES: [&str; 20] = [
     "%",
     "%00",
@@ -29,7 +29,7 @@ const PIECES: [&str; 20] = [
     "<",
 ];
 
-/// Changes an input in one to four ways; at its beginning, where formats keep their sizes, as often as in all the rest.
+/// Mutates an input one to four times. Half of the mutations hit its first 100 bytes, where formats store sizes.
 pub fn mutate(random: &mut Rng, bytes: &mut Vec<u8>, others: &[impl AsRef<[u8]>]) {
     for _ in 0..random.u32(1..=4) {
         if bytes.is_empty() {

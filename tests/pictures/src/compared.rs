@@ -1,9 +1,9 @@
-//! Cuts, halves and compares two pictures by rows. The tests compare hundreds of megapixels: by single pixels,
-//! that takes ten times as long.
+//! Crops, halves and compares pictures row by row. The tests compare hundreds of megapixels, and pixel by pixel that
+//! takes ten times as long.
 
 use image::RgbaImage;
 
-/// The mean square difference of two pictures' values, where the second is moved by some pixels.
+/// Returns the mean squared difference between the RGB values of two pictures, with `other` shifted by some pixels.
 #[must_use]
 pub fn mean_square(one: &RgbaImage, other: &RgbaImage, (right, down): (i32, i32)) -> f64 {
     let (width, height) = one.dimensions();
@@ -21,20 +21,20 @@ pub fn mean_square(one: &RgbaImage, other: &RgbaImage, (right, down): (i32, i32)
     sum as f64 / f64::from(columns * rows * 3).max(1.0)
 }
 
-/// So many pixels of a row, from a place on.
+/// Returns a run of `columns` pixels in one row.
 fn pixels(picture: &RgbaImage, (x, y): (u32, u32), columns: u32) -> &[[u8; 4]] {
     let (all, _) = picture.as_raw().as_chunks();
     let start = y as usize * picture.width() as usize + x as usize;
     &all[start..start + columns as usize]
 }
 
-/// The peak signal-to-noise ratio that a mean square difference stands for.
+/// Converts a mean squared difference to a peak signal-to-noise ratio, in dB.
 #[must_use]
 pub fn decibels(mean_square: f64) -> f64 {
     10.0 * (255.0_f64.powi(2) / mean_square).log10()
 }
 
-/// Half of a picture, where each pixel is the mean of the up to four that it stands for.
+/// Halves a picture. Each pixel is the mean of the up to four pixels that it covers.
 #[must_use]
 pub fn halved(picture: &RgbaImage) -> RgbaImage {
     let (width, height) = picture.dimensions();
@@ -55,7 +55,7 @@ pub fn halved(picture: &RgbaImage) -> RgbaImage {
     half
 }
 
-/// A part of a picture, by its place and size.
+/// Crops a picture.
 #[must_use]
 pub fn cut(picture: &RgbaImage, place: (u32, u32), (width, height): (u32, u32)) -> RgbaImage {
     let mut part = RgbaImage::new(width, height);
@@ -63,7 +63,7 @@ pub fn cut(picture: &RgbaImage, place: (u32, u32), (width, height): (u32, u32)) 
     part
 }
 
-/// Copies what lies to the right of and below a place of one picture to a place of another, as far as both reach.
+/// Copies the part of `one` from (`x`, `y`) on to (`left`, `top`) in `other`, clipped to the size of both.
 pub fn copy(one: &RgbaImage, (x, y): (u32, u32), other: &mut RgbaImage, (left, top): (u32, u32)) {
     let (width, height) = other.dimensions();
     let columns = (one.width() - x).min(width - left);

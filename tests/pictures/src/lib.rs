@@ -1,5 +1,5 @@
-//! Pictures to convert, made from a seed so that each run sees the same ones. They have what photographs have and encoders
-//! find hard or easy: detail at every scale, most of it coarse, less of it in colour, and hard edges.
+//! Generates pictures from a seed, so that each run converts the same ones. For an encoder they resemble photographs: detail
+//! at every scale but mostly coarse, less detail in colour, and hard edges.
 
 pub mod compared;
 
@@ -9,10 +9,10 @@ use anyhow::Result;
 use image::codecs::jpeg::JpegEncoder;
 use image::{ExtendedColorType, ImageFormat, Rgb, RgbImage, Rgba, RgbaImage};
 
-/// The cells' sides, in pixels, of the layers of noise that a photograph is the sum of.
+/// Cell sizes of the noise layers that are added up to a photograph, in pixels.
 const SCALES: [u32; 7] = [512, 256, 128, 64, 32, 16, 8];
 
-/// Something like a photograph.
+/// Returns a picture like a photograph.
 #[must_use]
 pub fn photograph(width: u32, height: u32, seed: u32) -> RgbImage {
     let mut picture = RgbImage::new(width, height);
@@ -29,7 +29,7 @@ pub fn photograph(width: u32, height: u32, seed: u32) -> RgbImage {
             }
         }
         for (x, _, pixel) in row {
-            // A hard-edged lattice over a corner of the picture, as buildings and print have.
+            // Hard edges in the left third of the picture, like those of buildings and print.
             let edge = if x < width / 3 && (x / 24 + y / 36) % 5 == 0 { 40.0 } else { 0.0 };
             let (light, warmth) = (light[x as usize] - edge, warmth[x as usize]);
             *pixel = Rgb([light + warmth, light, light - warmth].map(|value| value as u8)); // clamps
@@ -38,7 +38,7 @@ pub fn photograph(width: u32, height: u32, seed: u32) -> RgbImage {
     picture
 }
 
-/// A picture with soft and hard transparency.
+/// Returns a picture with soft and hard transparency.
 #[must_use]
 pub fn cutout(width: u32, height: u32, seed: u32) -> RgbaImage {
     let photograph = photograph(width, height, seed);
@@ -53,28 +53,28 @@ pub fn cutout(width: u32, height: u32, seed: u32) -> RgbaImage {
     })
 }
 
-/// A picture of one colour.
+/// Returns a picture in one colour.
 #[must_use]
 pub fn plain(width: u32, height: u32, colour: [u8; 3]) -> RgbImage {
     RgbImage::from_pixel(width, height, Rgb(colour))
 }
 
-/// A picture of cells, so many pixels wide and high. `colour` is asked for each by its column and row.
+/// Returns a grid of cells in pixels of size `cell`. `colour` returns the colour of a cell by its column and row.
 #[must_use]
 pub fn cells(width: u32, height: u32, cell: (u32, u32), colour: impl Fn(u32, u32) -> [u8; 3]) -> RgbImage {
     let row = |row| (0..width.div_ceil(cell.0)).map(|column| colour(column, row)).collect();
     filled(width, height, cell, &(0..height.div_ceil(cell.1)).map(row).collect::<Vec<_>>())
 }
 
-/// Not generic, so that it is compiled, and optimised, here.
+/// Fills the cells. Not generic, so that it is compiled and optimised in this crate.
 fn filled(width: u32, height: u32, (wide, high): (u32, u32), colours: &[Vec<[u8; 3]>]) -> RgbImage {
     RgbImage::from_fn(width, height, |x, y| Rgb(colours[(y / high) as usize][(x / wide) as usize]))
 }
 
-/// As a JPEG of good quality.
+/// Encodes a JPEG of quality 92.
 ///
 /// # Errors
-/// The picture is larger than a JPEG can be.
+/// The picture exceeds the maximum size of a JPEG.
 pub fn jpeg(picture: &RgbImage) -> Result<Vec<u8>> {
     let mut bytes = vec![];
     let (width, height) = picture.dimensions();
@@ -82,17 +82,17 @@ pub fn jpeg(picture: &RgbImage) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// As a PNG, with transparency.
+/// Encodes a PNG with transparency.
 ///
 /// # Errors
-/// The encoder refuses it.
+/// The encoder fails.
 pub fn png(picture: &RgbaImage) -> Result<Vec<u8>> {
     let mut bytes = Cursor::new(vec![]);
     picture.write_to(&mut bytes, ImageFormat::Png)?;
     Ok(bytes.into_inner())
 }
 
-/// Adds to each pixel of a row what lies between the random values at the corners of its cell.
+/// Adds one layer of noise to a row: for each pixel, an interpolation of random values at the corners of its cell.
 fn add_noise(row: &mut [f32], y: u32, scale: u32, seed: u32, strength: f32) {
     let (top, below) = (y / scale, (y % scale) as f32 / scale as f32);
     let corner = |column, line| (f32::from(hash(column, line, seed)) / 32_768.0 - 1.0) * strength;
@@ -106,7 +106,7 @@ fn add_noise(row: &mut [f32], y: u32, scale: u32, seed: u32, strength: f32) {
     }
 }
 
-/// A random value that is a function of a place: the finaliser of MurmurHash3.
+/// Hashes a position to a pseudorandom value, with the finaliser of MurmurHash3.
 fn hash(column: u32, line: u32, seed: u32) -> u16 {
     let mut value =
         column.wrapping_mul(0x9e37_79b1) ^ line.wrapping_mul(0x85eb_ca77) ^ seed.wrapping_mul(0xc2b2_ae3d);

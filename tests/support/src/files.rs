@@ -1,4 +1,4 @@
-//! Pictures as files of every format that is read, by encoders of other people.
+//! Encodes pictures with third-party encoders, in every format that the codecs read.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -10,7 +10,7 @@ use mozjpeg::{ColorSpace, Compress};
 
 use crate::Picture;
 
-/// Bounds that no test's picture comes near.
+/// Bounds far above the size of any test picture.
 pub const BOUNDS: Bounds = Bounds {
     pixels: 1_000_000_000,
     pixels_by_length: u64::MAX,
@@ -23,7 +23,7 @@ pub const BOUNDS: Bounds = Bounds {
     svg_bytes: 64 << 20,
 };
 
-/// A file without a name that holds these bytes.
+/// Returns an unnamed temporary file with these bytes, positioned at its start.
 pub fn file(bytes: &[u8]) -> File {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(bytes).unwrap();
@@ -31,7 +31,7 @@ pub fn file(bytes: &[u8]) -> File {
     file
 }
 
-/// Decodes a file with the tiler's sources.
+/// Decodes a file with the tiler's decoders.
 pub fn decode(bytes: &[u8]) -> Result<Picture, SourceError> {
     decode_within(bytes, BOUNDS)
 }
@@ -40,11 +40,11 @@ pub fn decode_within(bytes: &[u8], bounds: Bounds) -> Result<Picture, SourceErro
     Picture::read(&mut *edgezoom_codecs::open(file(bytes), bounds)?)
 }
 
-/// Options of a JPEG.
+/// Options for a JPEG.
 #[derive(Clone, Copy, Default)]
 pub struct Jpeg<'a> {
     pub progressive: bool,
-    /// EXIF, without its heading.
+    /// EXIF block, without the `Exif\0\0` prefix.
     pub exif: Option<&'a [u8]>,
 }
 
@@ -52,9 +52,9 @@ pub fn jpeg(picture: &Picture, kind: Jpeg<'_>) -> Vec<u8> {
     let space = match picture.layout {
         Layout::Grey => ColorSpace::JCS_GRAYSCALE,
         Layout::Rgb => ColorSpace::JCS_RGB,
-        // Four channels are taken for CMYK: there is no JPEG with opacity.
+        // Four channels are stored as CMYK: JPEG has no opacity.
         Layout::Rgba => ColorSpace::JCS_CMYK,
-        Layout::YCbCr420 => panic!("no test's picture is in planes"),
+        Layout::YCbCr420 => panic!("no test encodes planes"),
     };
     let mut encoder = Compress::new(space);
     encoder.set_size(picture.width as usize, picture.height as usize);
@@ -78,7 +78,7 @@ pub fn png(picture: &Picture, set: impl FnOnce(&mut png::Info<'static>)) -> Vec<
         Layout::Grey => png::ColorType::Grayscale,
         Layout::Rgb => png::ColorType::Rgb,
         Layout::Rgba => png::ColorType::Rgba,
-        Layout::YCbCr420 => panic!("no test's picture is in planes"),
+        Layout::YCbCr420 => panic!("no test encodes planes"),
     };
     info.bit_depth = png::BitDepth::Eight;
     set(&mut info);
@@ -99,7 +99,7 @@ pub fn webp(picture: &Picture, exif: Option<&[u8]>) -> Vec<u8> {
         Layout::Grey => image_webp::ColorType::L8,
         Layout::Rgb => image_webp::ColorType::Rgb8,
         Layout::Rgba => image_webp::ColorType::Rgba8,
-        Layout::YCbCr420 => panic!("no test's picture is in planes"),
+        Layout::YCbCr420 => panic!("no test encodes planes"),
     };
     encoder.encode(&picture.pixels, picture.width, picture.height, color).unwrap();
     out
@@ -110,7 +110,7 @@ pub fn bmp(picture: &Picture) -> Vec<u8> {
         Layout::Grey => image::ExtendedColorType::L8,
         Layout::Rgb => image::ExtendedColorType::Rgb8,
         Layout::Rgba => image::ExtendedColorType::Rgba8,
-        Layout::YCbCr420 => panic!("no test's picture is in planes"),
+        Layout::YCbCr420 => panic!("no test encodes planes"),
     };
     let mut out = Vec::new();
     image::codecs::bmp::BmpEncoder::new(&mut out)
@@ -119,7 +119,7 @@ pub fn bmp(picture: &Picture) -> Vec<u8> {
     out
 }
 
-/// A GIF of one frame, whose pixels are indices into a palette of greys.
+/// Returns a GIF with one frame, whose pixels are indices into a grey palette.
 pub fn gif(canvas: (u16, u16), frame: &gif::Frame<'_>) -> Vec<u8> {
     let greys: Vec<u8> = (0..=255).flat_map(|grey| [grey; 3]).collect();
     let mut out = Vec::new();
@@ -129,7 +129,7 @@ pub fn gif(canvas: (u16, u16), frame: &gif::Frame<'_>) -> Vec<u8> {
     out
 }
 
-/// A TIFF with strips of so many rows.
+/// Returns a TIFF with `rows_per_strip` rows in each strip.
 pub fn tiff(picture: &Picture, rows_per_strip: u32, orientation: Option<u16>) -> Vec<u8> {
     match picture.layout {
         Layout::Grey => {
@@ -141,11 +141,11 @@ pub fn tiff(picture: &Picture, rows_per_strip: u32, orientation: Option<u16>) ->
         Layout::Rgba => {
             tiff_of::<tiff::encoder::colortype::RGBA8>(picture, rows_per_strip, orientation, &picture.pixels)
         }
-        Layout::YCbCr420 => panic!("no test's picture is in planes"),
+        Layout::YCbCr420 => panic!("no test encodes planes"),
     }
 }
 
-/// A TIFF of another kind of samples, of the picture's size.
+/// Returns a TIFF of the picture's size, with samples of another type.
 pub fn tiff_of<C>(
     picture: &Picture,
     rows_per_strip: u32,
@@ -168,19 +168,19 @@ where
     out.into_inner()
 }
 
-/// EXIF that holds an orientation and nothing else.
+/// Returns an EXIF block that contains only an orientation.
 pub fn exif(orientation: u8) -> Vec<u8> {
     let mut block = b"MM\0\x2a\0\0\0\x08\0\x01".to_vec();
     block.extend([0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, orientation, 0, 0, 0, 0, 0, 0]);
     block
 }
 
-/// A large picture with chroma of half the resolution, written a row at a time so that it is never held as a whole.
+/// Writes a large JPEG with 4:2:0 chroma subsampling, row by row to save memory.
 pub fn large_jpeg(width: u32, height: u32, to: &mut File) {
     large_jpeg_of(width, height, Jpeg::default(), to);
 }
 
-/// The same, special in some way. The coefficients of a progressive one are held.
+/// Writes a large JPEG with these options. The encoder keeps the coefficients of a progressive JPEG in memory.
 pub fn large_jpeg_of(width: u32, height: u32, kind: Jpeg<'_>, to: &mut File) {
     let mut encoder = Compress::new(ColorSpace::JCS_RGB);
     encoder.set_size(width as usize, height as usize);
@@ -201,8 +201,8 @@ pub fn large_jpeg_of(width: u32, height: u32, kind: Jpeg<'_>, to: &mut File) {
     encoder.finish().unwrap().flush().unwrap();
 }
 
-/// An interlaced PNG (PNG Specification, section 8) of a picture whose rows are repeated up to a height. With
-/// `sample_bytes` of 2, both bytes of a sample are the same.
+/// Writes an interlaced PNG (PNG Specification, section 8), repeating the picture's rows up to a height. If
+/// `sample_bytes` is 2, both bytes of a sample are the same.
 pub fn interlaced_png(picture: &Picture, height: u32, sample_bytes: usize, to: impl Write) {
     let mut info = png::Info::with_size(picture.width, height);
     info.interlaced = true;
@@ -211,7 +211,7 @@ pub fn interlaced_png(picture: &Picture, height: u32, sample_bytes: usize, to: i
         Layout::Grey => png::ColorType::Grayscale,
         Layout::Rgb => png::ColorType::Rgb,
         Layout::Rgba => png::ColorType::Rgba,
-        Layout::YCbCr420 => panic!("no test's picture is in planes"),
+        Layout::YCbCr420 => panic!("no test encodes planes"),
     };
     let mut writer = png::Encoder::with_info(to, info).unwrap().write_header().unwrap();
     let mut stream = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -225,7 +225,7 @@ pub fn interlaced_png(picture: &Picture, height: u32, sample_bytes: usize, to: i
                 let columns = (left..picture.width).step_by(across);
                 let samples = columns.flat_map(|x| picture.at(x, y).iter());
                 let bytes = samples.flat_map(|&sample| std::iter::repeat_n(sample, sample_bytes));
-                // No filter.
+                // Filter type 0: none.
                 std::iter::once(0).chain(bytes).collect::<Vec<u8>>()
             });
             stream.write_all(row).unwrap();
@@ -238,7 +238,7 @@ pub fn interlaced_png(picture: &Picture, height: u32, sample_bytes: usize, to: i
     // Dropping the writer writes the last chunk.
 }
 
-/// The same as PNG.
+/// Writes a large PNG row by row to save memory.
 pub fn large_png(width: u32, height: u32, layout: Layout, to: &mut File) {
     let mut encoder = png::Encoder::new(BufWriter::new(to), width, height);
     encoder.set_color(if layout == Layout::Rgba { png::ColorType::Rgba } else { png::ColorType::Rgb });

@@ -1,16 +1,17 @@
-//! Files that take long to make are made once: the scripts of encoders and reference decoders run for minutes. They are kept
-//! under a hash of their recipe, so that a changed recipe makes new ones.
+//! Caches test files that are slow to make: the encoders and reference decoders run for minutes. The cache key is a
+//! hash of the recipe, so a changed recipe makes new files.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::time::SystemTime;
 
-/// Debian's list of installed packages. When it changes, so may the programs that the recipes call.
+/// Debian's list of installed packages. Its modification time is part of the key, because an upgrade may change the
+/// programs that the recipes run.
 const INSTALLED: &str = "/var/lib/dpkg/status";
 
-/// Puts files of these names into `folder`: copies of those in `cache` that were made by the same recipe, else those that
-/// `make` makes there.
+/// Places the files `names` in `folder`. Copies them from `cache` if the same recipe made them before, otherwise runs
+/// `make`, which writes them to `folder`, and caches them.
 pub fn place(cache: &Path, folder: &Path, names: &[&str], recipe: &impl Hash, make: impl FnOnce()) {
     let mut hash = DefaultHasher::new();
     (names, recipe, installed()).hash(&mut hash);
@@ -20,12 +21,12 @@ pub fn place(cache: &Path, folder: &Path, names: &[&str], recipe: &impl Hash, ma
         return copy(&kept, folder, names);
     }
     make();
-    // Under its own name only once it is complete.
+    // Renamed once all files are there, so that other test processes never see a partial entry.
     let staged = cache.join(format!("{key}.{}", std::process::id()));
     fs::create_dir_all(&staged).unwrap();
     copy(folder, &staged, names);
     if fs::rename(&staged, &kept).is_err() {
-        fs::remove_dir_all(&staged).unwrap(); // another program of tests was as quick
+        fs::remove_dir_all(&staged).unwrap(); // another test process cached the same files first
     }
 }
 

@@ -1,4 +1,4 @@
-//! Files of pictures larger than an encoder would be waited for: the same cell of a grid, or the same tile, many times.
+//! Pictures too large to encode in a test: one encoded grid cell or tile, repeated many times.
 
 use heifer::EncodeOptions;
 use heifer::heifer_isobmff::HeifFile;
@@ -6,7 +6,7 @@ use heifer::heifer_isobmff::writer::{HeifWriter, ImageSpec};
 
 use crate::Picture;
 
-/// A HEIC whose grid has this picture, in RGB, in each of its cells, as phones write it.
+/// Returns a HEIC grid, as phones write it, that has this RGB picture in each cell.
 pub fn heic_grid(cell: &Picture, columns: u16, rows: u16) -> Vec<u8> {
     let (width, height) = (cell.width, cell.height);
     let coded = heifer::encode_rgb8(width, height, &cell.pixels, &EncodeOptions::default()).unwrap();
@@ -29,12 +29,12 @@ pub fn heic_grid(cell: &Picture, columns: u16, rows: u16) -> Vec<u8> {
     writer.finish()
 }
 
-/// The arguments of `opj_compress` for [`jpeg2000_untiled`]'s files.
+/// Precinct sizes for `opj_compress -c`, for the input of [`jpeg2000_untiled`].
 pub const JPEG2000_PRECINCTS: &str = "[256,256],[256,256],[256,256],[128,128],[64,64],[32,32]";
 
-/// A JPEG 2000 without tiles that has this one in it many times: a bare codestream of 1,024×1,024 pixels, one tile and one
-/// layer, with [`JPEG2000_PRECINCTS`] and a marker before each packet. A packet of a precinct knows nothing of others, so it
-/// is copied.
+/// Returns an untiled JPEG 2000 that repeats `tile`: a bare codestream of 1,024×1,024 pixels in one tile and one layer, with
+/// [`JPEG2000_PRECINCTS`] and an SOP marker before each packet. A packet does not depend on other precincts, so it can be
+/// copied.
 pub fn jpeg2000_untiled(tile: &[u8], columns: u32, rows: u32) -> Vec<u8> {
     let at = |bytes: &[u8]| tile.windows(bytes.len()).position(|found| found == bytes).unwrap();
     let (siz, cod, first) = (at(&[0xff, 0x51]), at(&[0xff, 0x52]), at(&[0xff, 0x90]));
@@ -42,7 +42,7 @@ pub fn jpeg2000_untiled(tile: &[u8], columns: u32, rows: u32) -> Vec<u8> {
     for (field, count) in [(0, columns), (1, rows), (4, columns), (5, rows)] {
         file[siz + 6 + 4 * field..][..4].copy_from_slice(&(1024 * count).to_be_bytes());
     }
-    file[cod + 4] &= !2; // no markers before packets
+    file[cod + 4] &= !2; // no SOP markers
     let mut stream = &tile[at(&[0xff, 0x93]) + 2..tile.len() - 2];
     let mut packets = Vec::new();
     for number in 1u16.. {
@@ -57,7 +57,7 @@ pub fn jpeg2000_untiled(tile: &[u8], columns: u32, rows: u32) -> Vec<u8> {
     let mut packets = packets.into_iter();
     let start = file.len();
     file.extend_from_slice(&[0xff, 0x90, 0, 10, 0, 0, 0, 0, 0, 0, 0, 1, 0xff, 0x93]);
-    // The precincts of a side, resolution by resolution.
+    // Precincts along each side of the tile, by resolution level.
     for side in [1, 1, 1, 1, 2, 4] {
         for _component in 0..3 {
             let precincts: Vec<&[u8]> = packets.by_ref().take(side * side).collect();
@@ -72,7 +72,7 @@ pub fn jpeg2000_untiled(tile: &[u8], columns: u32, rows: u32) -> Vec<u8> {
     file
 }
 
-/// A JPEG 2000 that has this one, a bare codestream of one tile whose sides are multiples of 64, in each of its tiles.
+/// Returns a tiled JPEG 2000 that repeats `tile`: a bare codestream of one tile whose sides are multiples of 64.
 pub fn jpeg2000_tiles(tile: &[u8], columns: u32, rows: u32) -> Vec<u8> {
     let at = |marker: u8| tile.windows(2).position(|bytes| bytes == [0xff, marker]).unwrap();
     let (siz, first, end) = (at(0x51), at(0x90), tile.len() - 2);

@@ -1,9 +1,9 @@
-//! Shared by the tests: synthetic pictures, files of them in every format, a pyramid built the obvious way, and
-//! readers of what the tiler writes.
+//! Shared test support: synthetic pictures, encoders for every format, a straightforward reference pyramid, and readers
+//! for the tiler's output.
 #![allow(
     missing_docs,
     clippy::unwrap_used,
-    reason = "names say what test helpers do, and a test that cannot prepare its files should panic"
+    reason = "test helpers are named for what they do, and a test that cannot prepare its files should panic"
 )]
 
 pub mod files;
@@ -27,7 +27,7 @@ pub struct Picture {
 
 impl Picture {
     pub fn new(width: u32, height: u32, layout: Layout, pixel: impl Fn(u32, u32) -> [u8; 4]) -> Self {
-        // Not in one expression: most tests are not optimised, and make pictures of megapixels.
+        // Nested loops instead of iterators: most test builds are unoptimised, and pictures have megapixels.
         let mut pixels = Vec::with_capacity(width as usize * height as usize * layout.channels());
         for y in 0..height {
             for x in 0..width {
@@ -37,19 +37,19 @@ impl Picture {
         Self { width, height, layout, pixels }
     }
 
-    /// The colours of a picture in RGB or with opacity, whatever that is.
+    /// Returns an RGB picture from RGB or RGBA pixels, dropping the opacity.
     pub fn without_opacity(width: u32, height: u32, channels: usize, pixels: &[u8]) -> Self {
         let mut colours = Vec::with_capacity(width as usize * height as usize * 3);
         pixels.chunks_exact(channels).for_each(|pixel| colours.extend_from_slice(&pixel[..3]));
         Self { width, height, layout: Layout::Rgb, pixels: colours }
     }
 
-    /// Something like a photograph: soft shades, some grain, a few hard edges. The same each time.
+    /// Returns a deterministic picture like a photograph: soft shades, some grain, a few hard edges.
     pub fn photo(width: u32, height: u32, layout: Layout) -> Self {
         Self::new(width, height, layout, photo_pixel)
     }
 
-    /// Grain in all channels, opacity included: nothing hides in it.
+    /// Returns deterministic noise in all channels, including opacity, in which every wrong pixel shows.
     pub fn noise(width: u32, height: u32, layout: Layout) -> Self {
         Self::new(width, height, layout, |x, y| hash(x, y).to_le_bytes())
     }
@@ -72,17 +72,17 @@ impl Picture {
         PictureReader { picture: self, read: 0 }
     }
 
-    /// All of a source.
+    /// Reads a source to its end.
     pub fn read(strips: &mut dyn RowReader) -> Result<Self, SourceError> {
         let (size, layout) = (strips.size(), strips.layout());
         let row_bytes = size.width as usize * layout.channels();
         let mut pixels = vec![0; row_bytes * size.height as usize];
-        // In portions that no chunk of a file falls in line with.
+        // Seven rows at a time: not a multiple of any strip or block height.
         pixels.chunks_mut(7 * row_bytes).try_for_each(|rows| strips.read_rows(rows))?;
         Ok(Self { width: size.width, height: size.height, layout, pixels })
     }
 
-    /// The peak signal-to-noise ratio of a picture that should be this one, in dB.
+    /// Returns the peak signal-to-noise ratio of another picture compared with this one, in dB.
     pub fn psnr(&self, other: &Self) -> f64 {
         assert_eq!((self.size(), self.layout), (other.size(), other.layout));
         let squares: f64 = self
@@ -110,7 +110,7 @@ fn hash(x: u32, y: u32) -> u32 {
     ((mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32) as u32
 }
 
-/// A picture as a source.
+/// Row reader over a picture in memory.
 pub struct PictureReader<'a> {
     picture: &'a Picture,
     read: usize,
@@ -126,7 +126,7 @@ impl RowReader for PictureReader<'_> {
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        assert_eq!(into.len() % self.picture.row_bytes(), 0, "whole rows are asked for");
+        assert_eq!(into.len() % self.picture.row_bytes(), 0, "the buffer holds whole rows");
         into.copy_from_slice(&self.picture.pixels[self.read..self.read + into.len()]);
         self.read += into.len();
         Ok(())

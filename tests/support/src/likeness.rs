@@ -1,23 +1,23 @@
-//! Compares a picture with what it should be: numbers for pixels, similarity and ΔE for the eye.
+//! Compares a picture with its reference: per-pixel differences, and perceptual measures (structural similarity, ΔE).
 //!
-//! A mean alone hides a broken tile in a large picture. So [`Difference`] also has a high percentile, which notices
-//! scattered pixels, and the worst block, which notices a part that is missing or displaced.
+//! A mean alone hides a broken tile in a large picture. So [`Difference`] also has a high percentile, which detects
+//! scattered pixels, and the worst block, which detects a missing or displaced part.
 
 use edgezoom_codecs::Layout;
 
 use crate::Picture;
 
-/// Side of the blocks that are compared by themselves, in pixels.
+/// Side of a block for [`Difference::block`], in pixels.
 const BLOCK: usize = 32;
 
-/// Difference of two pictures' channels, of 255.
+/// Absolute difference between the channels of two pictures, from 0 to 255.
 #[derive(Clone, Copy, Debug)]
 struct Difference {
-    /// Mean of all channels of all pixels.
+    /// Mean over all channels of all pixels.
     mean: f64,
-    /// 99.9 % of the channels differ by this or less.
+    /// 99.9th percentile over all channels of all pixels.
     percentile: u8,
-    /// Largest mean of a block, which may be a part of one at an edge.
+    /// Largest mean over a block. Blocks at the edges may be smaller.
     block: f64,
     most: u8,
 }
@@ -27,26 +27,26 @@ struct Difference {
 pub struct Tolerance(Difference);
 
 impl Tolerance {
-    /// Every pixel is equal.
+    /// Accepts only equal pixels.
     pub const EXACT: Self = Self::up_to(0);
 
-    /// No channel differs by more.
+    /// Accepts pictures in which no channel differs by more than `most`.
     pub const fn up_to(most: u8) -> Self {
         Self(Difference { mean: most as f64, percentile: most, block: most as f64, most })
     }
 
-    /// For lossy formats and other renderers: limits of the mean, the 99.9th percentile and the worst block's mean. A single
-    /// channel may differ by any amount.
+    /// Accepts the differences of lossy formats and other renderers: limits the mean, the 99.9th percentile and the worst
+    /// block's mean. A single channel may differ by any amount.
     pub const fn lossy(mean: f64, percentile: u8, block: f64) -> Self {
         Self(Difference { mean, percentile, block, most: u8::MAX })
     }
 }
 
-/// Compares two pictures of any layouts. If one has opacity, both are compared on black and on white, so that the colours of
-/// transparent pixels do not count.
+/// Compares two pictures of any layout. If either has opacity, both are compared on black and on white, so that the colours
+/// of transparent pixels do not count.
 ///
 /// # Errors
-/// When they differ by more than the tolerance, with the figures, or in size.
+/// The sizes differ, or the pixels differ by more than the tolerance. The message has the figures.
 pub fn compare(one: &Picture, other: &Picture, Tolerance(accepted): Tolerance) -> Result<(), String> {
     if one.size() != other.size() {
         return Err(format!("the size is {:?} and should be {:?}", one.size(), other.size()));
@@ -83,7 +83,7 @@ fn difference(one: &Picture, other: &Picture) -> Difference {
     }
     let count: u64 = counts.iter().sum();
     let sum: u64 = (0..).zip(counts).map(|(difference, count)| difference * count).sum();
-    // The largest difference after leaving out this many of the largest.
+    // The largest difference, ignoring the `left_out` largest ones.
     let most_without = |mut left_out: u64| {
         let within = (0..=u8::MAX).rev().zip(counts.into_iter().rev()).find(|&(_, count)| {
             let is_within = count > left_out;
@@ -100,7 +100,7 @@ fn difference(one: &Picture, other: &Picture) -> Difference {
     }
 }
 
-/// A picture's pixels as red, green, blue and opacity.
+/// Returns a picture's pixels as red, green, blue and opacity.
 pub fn colours(picture: &Picture) -> impl Iterator<Item = [u8; 4]> + '_ {
     picture.pixels.chunks_exact(picture.layout.channels()).map(|pixel| match (picture.layout, pixel) {
         (Layout::Grey, &[grey]) => [grey, grey, grey, 255],
@@ -118,8 +118,8 @@ fn on([red, green, blue, alpha]: [u8; 4], backdrop: f64) -> [u8; 3] {
     [red, green, blue].map(|colour| (f64::from(colour) * alpha + backdrop * (1.0 - alpha)).round() as u8)
 }
 
-/// The structural similarity of two pictures, 1 when they are the same: the mean over squares of 8 pixels (Wang et al.,
-/// Image quality assessment, 2004).
+/// Returns the structural similarity of two pictures, which is 1 if they are equal: the mean over squares of 8×8 pixels
+/// (Wang et al., Image quality assessment, 2004).
 pub fn similarity(one: &Picture, other: &Picture) -> f64 {
     assert_eq!((one.size(), one.layout), (other.size(), other.layout));
     let (columns, rows) = (one.width / 8, one.height / 8);
@@ -140,7 +140,7 @@ pub fn similarity(one: &Picture, other: &Picture) -> f64 {
     similar.sum::<f64>() / f64::from(columns * rows)
 }
 
-/// CIE's ΔE of 2000 between two colours of sRGB: 1 is what a trained eye just sees.
+/// Returns the CIEDE2000 difference between two sRGB colours. A difference of 1 is just noticeable.
 pub fn delta_e(one: [u8; 3], other: [u8; 3]) -> f64 {
     let ([l1, a1, b1], [l2, a2, b2]) = (lab(one), lab(other));
     let (c1, c2) = (a1.hypot(b1), a2.hypot(b2));
@@ -168,7 +168,7 @@ pub fn delta_e(one: [u8; 3], other: [u8; 3]) -> f64 {
     (dl * dl + dc * dc + dh * dh + rotation * dc * dh).max(0.0).sqrt()
 }
 
-/// CIE L*a*b* under D65.
+/// Converts sRGB to CIE L*a*b* under D65.
 fn lab(colour: [u8; 3]) -> [f64; 3] {
     let [red, green, blue] = colour.map(|value| {
         let value = f64::from(value) / 255.0;
@@ -186,14 +186,14 @@ mod tests {
     use super::*;
     use crate::files::{self, Jpeg};
 
-    /// A photograph and what JPEG makes of it, with a tolerance that this just keeps.
+    /// Returns a photograph, its decoded JPEG, and a tolerance that the JPEG barely meets.
     fn lossy() -> (Picture, Picture, Tolerance) {
         let photo = Picture::photo(1000, 800, Layout::Rgb);
         let lossy = files::decode(&files::jpeg(&photo, Jpeg::default())).unwrap();
         (photo, lossy, Tolerance::lossy(1.7, 8, 1.8))
     }
 
-    /// A picture whose square of a side, from a place on, has other pixels.
+    /// Returns the picture with the pixels of one square replaced.
     fn changed(
         picture: &Picture,
         (left, top): (u32, u32),
@@ -213,7 +213,7 @@ mod tests {
         let (photo, lossy, tolerance) = lossy();
         compare(&lossy, &photo, tolerance).unwrap();
         let broken = changed(&lossy, (512, 384), 64, |_, _| [128; 3]);
-        // Its mean alone is within the tolerance.
+        // The mean alone is within the tolerance.
         assert!(difference(&broken, &photo).mean < 1.7);
         compare(&broken, &photo, tolerance).unwrap_err();
         compare(&photo, &photo, Tolerance::EXACT).unwrap();
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn delta_e_is_what_tables_say() {
+    fn delta_e_matches_published_values() {
         assert!(delta_e([200, 100, 50], [200, 100, 50]) < 1e-9);
         assert!((delta_e([0, 0, 0], [255, 255, 255]) - 100.0).abs() < 0.1);
         // sRGB's red and green are 86.6 apart.

@@ -1,15 +1,15 @@
-//! PDFs, written as plainly as the format allows: objects one after the other and a table of where they begin.
+//! Writes minimal PDFs: uncompressed objects and a cross-reference table.
 
 use crate::Picture;
 use crate::files::{self, Jpeg};
 
-/// A document of pages, in the order in which they are added.
+/// A document under construction. Its pages are in the order in which they were added.
 #[derive(Default)]
 pub struct Pdf {
-    /// The objects from number 3 on: 1 is the catalogue, 2 the list of pages.
+    /// Objects from number 3 on: 1 is the catalogue, 2 the page list.
     objects: Vec<Vec<u8>>,
     pages: Vec<usize>,
-    /// Entries of the catalogue.
+    /// Additional entries of the catalogue.
     catalogue: String,
 }
 
@@ -18,7 +18,7 @@ impl Pdf {
         Self::default()
     }
 
-    /// A page of a size in points that draws what its content says. Helvetica is its font F1.
+    /// Adds a page with a size in points and a content stream. Helvetica is available as font F1.
     pub fn page(self, width: u32, height: u32, content: &str) -> Self {
         self.page_with(
             width,
@@ -28,7 +28,7 @@ impl Pdf {
         )
     }
 
-    /// A page with more in its dictionary.
+    /// Adds a page with additional entries in its dictionary.
     pub fn page_with(mut self, width: u32, height: u32, content: &str, more: &str) -> Self {
         let content = self.object(&stream("", content.as_bytes()));
         let page = format!(
@@ -39,7 +39,7 @@ impl Pdf {
         self
     }
 
-    /// Adds an object and gives its number.
+    /// Adds an object and returns its number.
     pub fn object(&mut self, content: &[u8]) -> usize {
         self.objects.push(content.to_vec());
         self.objects.len() + 2
@@ -74,7 +74,7 @@ fn stream(dictionary: &str, content: &[u8]) -> Vec<u8> {
     [head.as_bytes(), content, b"\nendstream"].concat()
 }
 
-/// A page of 8½ by 11 inches that is one JPEG, and whatever else its content says.
+/// Returns a PDF with one US Letter page filled by a JPEG, followed by `more` content.
 pub fn scan(picture: &Picture, more: &str) -> Vec<u8> {
     let mut pdf = Pdf::new();
     let dictionary = format!(
@@ -88,7 +88,7 @@ pub fn scan(picture: &Picture, more: &str) -> Vec<u8> {
     pdf.page_with(612, 792, &format!("q 612 0 0 792 0 0 cm /I Do Q {more}"), &resources).bytes()
 }
 
-/// A page with a filled-in field, an annotation, and text in a font that is not embedded.
+/// Returns a PDF with a filled-in form field, an annotation, and text in a font that is not embedded.
 pub fn form() -> Vec<u8> {
     let mut pdf = Pdf::new();
     let font = pdf.object(b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>");

@@ -1,4 +1,4 @@
-//! A pyramid built the obvious way, with the whole picture in memory, and readers for tiles.
+//! Reference pyramid, built in a straightforward way with the whole picture in memory, and readers for tiles.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use edgezoom_pyramid::TileCoord;
 
 use crate::Picture;
 
-/// The picture, halved: each pixel is the mean of those it covers, colours weighed by their opacity.
+/// Halves a picture. Each pixel is the mean of the pixels that it covers, with colours weighted by their opacity.
 pub fn halved(picture: &Picture) -> Picture {
     let (width, height) = (picture.width.div_ceil(2), picture.height.div_ceil(2));
     Picture::new(width, height, picture.layout, |x, y| {
@@ -39,7 +39,7 @@ pub fn halved(picture: &Picture) -> Picture {
     })
 }
 
-/// All tiles of a picture's pyramid.
+/// Returns all tiles of a picture's pyramid.
 pub fn reference(picture: &Picture, dzi: &Dzi) -> BTreeMap<TileCoord, Picture> {
     let mut tiles = BTreeMap::new();
     let mut level = picture.clone();
@@ -66,7 +66,6 @@ fn tile(level: &Picture, dzi: &Dzi, column: u32, row: u32) -> Picture {
     })
 }
 
-/// Decodes a tile.
 pub fn decode(format: TileFormat, bytes: &[u8]) -> Picture {
     match format {
         TileFormat::Jpg => decode_jpeg(bytes),
@@ -101,7 +100,7 @@ fn decode_png(bytes: &[u8]) -> Picture {
     Picture { width, height, layout, pixels }
 }
 
-/// All tiles of a pyramid on disk, decoded. Anything else in its folder is an error.
+/// Decodes all tiles of a pyramid on disk. Panics on any other file in its folder.
 pub fn read_folder(files: &Path, dzi: &Dzi) -> BTreeMap<TileCoord, Picture> {
     let mut tiles = BTreeMap::new();
     for folder in fs::read_dir(files).unwrap().map(Result::unwrap) {
@@ -118,7 +117,7 @@ pub fn read_folder(files: &Path, dzi: &Dzi) -> BTreeMap<TileCoord, Picture> {
     tiles
 }
 
-/// The full picture, put together from the tiles of the highest level.
+/// Reassembles the full picture from the tiles of the highest level.
 pub fn rebuilt(tiles: &BTreeMap<TileCoord, Picture>, dzi: &Dzi) -> Picture {
     let level = dzi.max_level();
     let layout = tiles.values().next().unwrap().layout;
