@@ -1,4 +1,4 @@
-//! Without the PDF library, only PDF fails. The test has a process of its own, which loads the library once.
+//! Without the PDF library, only PDF fails. A separate test binary, because a process loads the library only once.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::path::Path;

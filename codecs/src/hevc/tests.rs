@@ -1,4 +1,4 @@
-//! Compares the bands with the frame that `heifer` decodes as a whole: every sample has to be equal.
+//! Checks that decoding in bands gives exactly the samples of `heifer`'s decoder, which decodes whole frames.
 
 use std::fs::{self, File};
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ use crate::formats::screenshot::FORMAT;
 
 const LIMITS: Limits = Limits { pixels: 1 << 24, has_tiles: true };
 
-/// Checks that the bands of a stream add up to the frame, and returns their number.
+/// Checks that the bands of a stream make up the whole frame, and returns their number.
 fn check(stream: &[u8], what: &str) -> usize {
     let whole = decode_picture(stream, DecodeOptions::default()).unwrap();
     let mut bands = FrameBands::start(stream.to_vec(), LIMITS, &FORMAT).unwrap();
@@ -26,7 +26,7 @@ fn check(stream: &[u8], what: &str) -> usize {
         for component in 0..3 {
             let width = whole.widths[component] as usize;
             let down = if component == 0 { 1 } else { down };
-            // This includes rows for the interpolation of chroma.
+            // Later bands begin with two extra rows for chroma interpolation.
             let first = if next == 0 { 0 } else { 2 };
             let own = (rows.start - first) / down * width..rows.end.div_ceil(down) * width;
             let from = (next - first) / down * width;
@@ -74,7 +74,7 @@ fn bands_are_equal_to_the_whole_frame() {
     }
 }
 
-/// x265 makes blocks of all sizes, several slices, wavefronts and all kinds of chroma.
+/// Uses x265, which supports all block sizes, several slices, wavefronts and all chroma subsamplings.
 #[test]
 fn bands_from_another_encoder_are_equal_to_the_whole_frame() {
     let folder = tempfile::tempdir().unwrap();
@@ -117,7 +117,7 @@ fn a_stream_that_is_cut_off_fails_after_its_last_complete_band_and_a_large_one_a
     let error = loop {
         match bands.next() {
             Ok(Some((_, band))) => rows += band.len(),
-            Ok(None) => panic!("it is complete"),
+            Ok(None) => panic!("the truncated stream was decoded to its end"),
             Err(error) => break error,
         }
     };

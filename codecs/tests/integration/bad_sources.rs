@@ -1,4 +1,4 @@
-//! Sources that are cut off, broken, of no format, or not what they claim: the right failure, and quickly.
+//! Sources that are truncated, broken, in no known format, or mislabelled fail quickly and with the right error.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::sync::OnceLock;
@@ -30,7 +30,7 @@ fn one_of_each() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// The part of a file that is decoded, and the description of the missing part.
+/// Returns the decoded picture and the damage, if part of it is missing.
 fn read(bytes: &[u8]) -> Result<(Picture, Option<Damage>), SourceError> {
     let mut source = edgezoom_codecs::open(files::file(bytes), BOUNDS)?;
     let picture = Picture::read(&mut *source)?;
@@ -44,7 +44,7 @@ fn is_refused_when_strict(bytes: &[u8]) -> bool {
     matches!(read, Err(SourceError::Corrupt { .. }))
 }
 
-/// Formats of which a part may not be enough: a TIFF's directory is mostly at its end.
+/// Formats that may be refused when truncated: a TIFF's directory is usually at its end.
 const MAY_BE_REFUSED: &[&str] = &["tiff"];
 
 #[test]
@@ -78,7 +78,7 @@ fn a_file_that_is_cut_off_anywhere_is_shown_as_far_as_possible() {
                     }
                 }
                 Some(Damage::Partial) => assert_eq!(format, "progressive jpeg"),
-                None => panic!("{format} at {tenths}0 % is said to be whole"),
+                None => panic!("{format} at {tenths}0 % is reported as complete"),
             }
         }
     }
@@ -122,7 +122,7 @@ fn harmless_defects_of_a_jpeg_are_ignored() {
     let expected = decode(&plain).unwrap();
     let trailing = [plain.as_slice(), b"what a camera appends"].concat();
     assert_eq!(decode(&trailing).unwrap(), expected);
-    // Bytes between two segments: libjpeg warns of extraneous bytes.
+    // Extraneous bytes between two segments, which libjpeg reports as a warning.
     let mut extraneous = plain;
     extraneous.splice(20..20, [0, 0, 0]);
     assert_eq!(decode(&extraneous).unwrap(), expected);
@@ -173,12 +173,12 @@ fn a_header_with_an_excessive_size_is_refused_before_anything_is_allocated() {
     for bytes in [jpeg, progressive.clone(), bmp, gif] {
         assert!(is_too_large(&decode(&bytes).unwrap_err()));
     }
-    // As many pixels may be allowed and still not be held in memory.
+    // The memory limit still applies if the pixel limit is lifted.
     let bounds = Bounds { pixels: u64::MAX, ..BOUNDS };
     let error = decode_within(&progressive, bounds).unwrap_err();
     assert!(is_too_large(&error));
     assert!(error.to_string().contains("progressive"), "{error}");
-    assert!(started.elapsed() < Duration::from_secs(60), "gigapixels were decoded before");
+    assert!(started.elapsed() < Duration::from_secs(60), "gigapixels were decoded first");
 }
 
 #[test]
@@ -191,8 +191,8 @@ fn a_side_beyond_the_limit_is_refused() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
-    /// Whatever is changed in a file, decoding ends, with a picture or an error. A panic in a decoder is caught by the
-    /// renderer process, but none should be known.
+    /// Decoding a modified file ends with a picture or an error. A panic would only end the renderer process, but is still a
+    /// bug.
     #[test]
     fn broken_files_end_in_a_picture_or_an_error(
         which in 0usize..7, changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),

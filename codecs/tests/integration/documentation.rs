@@ -1,11 +1,11 @@
-//! The table of formats in `docs/limits.md` says of each format what the format's own description says.
+//! The table of formats in `docs/limits.md` agrees with the formats' own descriptions.
 
 use std::fs;
 use std::path::Path;
 
 use edgezoom_codecs::Format;
 
-/// The format of this name, or one whose files have this ending: "PNG", "PPM".
+/// Finds a format by its name ("PNG") or a file extension ("PPM").
 fn find(name: &str) -> Option<&'static Format> {
     let has_ending = |format: &&Format| format.endings.iter().any(|ending| ending.eq_ignore_ascii_case(name));
     Format::all().find(|format| format.name == name).or_else(|| Format::all().find(has_ending))
@@ -23,7 +23,7 @@ fn documented_formats_are_read_as_documented() {
         if *formats == "web page" {
             continue;
         }
-        // Behind the colon are variants.
+        // Variants follow a colon.
         for name in formats.split(':').next().unwrap().split(", ") {
             let format = find(name).unwrap_or_else(|| panic!("{name} is not in the table of formats"));
             assert!(

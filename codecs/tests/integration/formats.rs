@@ -1,4 +1,4 @@
-//! Every format that is read, against the picture that the file was made of.
+//! Decodes every format and compares the result with the picture that was encoded.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use edgezoom_codecs::Layout;
@@ -7,11 +7,11 @@ use edgezoom_test_support::files::{self, Jpeg, decode, exif};
 use edgezoom_test_support::likeness::{Tolerance, compare};
 use edgezoom_test_support::{Picture, files::BOUNDS};
 
-/// Accepted differences of JPEGs of quality 95 without subsampling.
+/// Accepted difference for a JPEG of quality 95 without chroma subsampling.
 const JPEG: Tolerance = Tolerance::lossy(1.7, 8, 1.8);
 const CMYK_JPEG: Tolerance = Tolerance::up_to(3);
 
-/// Returns the stored pixel that an EXIF orientation shows at a place of the upright picture.
+/// Returns the stored picture, rotated and mirrored according to its EXIF orientation.
 fn upright(stored: &Picture, orientation: u8) -> Picture {
     let (w, h) = (stored.width, stored.height);
     let (width, height) = if orientation >= 5 { (h, w) } else { (w, h) };
@@ -44,7 +44,7 @@ fn jpeg_in_colour_and_grey_is_decoded_baseline_and_progressive() {
     }
 }
 
-/// A CMYK picture, in which 255 is full ink, as RGB by the plain formula.
+/// Converts a CMYK picture, in which 255 is full ink, to RGB without a profile.
 fn cmyk_to_rgb(cmyk: &Picture) -> Picture {
     Picture::new(cmyk.width, cmyk.height, Layout::Rgb, |x, y| {
         let &[cyan, magenta, yellow, black] = cmyk.at(x, y) else { panic!("four channels") };
@@ -57,12 +57,12 @@ fn cmyk_to_rgb(cmyk: &Picture) -> Picture {
 fn jpeg_in_cmyk_becomes_rgb_and_is_inverted_if_adobe_wrote_it() {
     let cmyk = Picture::photo(120, 80, Layout::Rgba);
     let expected = cmyk_to_rgb(&cmyk);
-    // libjpeg writes Adobe's marker by itself, so the samples are stored inverted.
+    // libjpeg always writes an Adobe marker, which means that the samples are inverted.
     let inverted = Picture { pixels: cmyk.pixels.iter().map(|ink| 255 - ink).collect(), ..cmyk.clone() };
     let adobe = files::jpeg(&inverted, Jpeg::default());
     compare(&decode(&adobe).unwrap(), &expected, CMYK_JPEG).unwrap();
 
-    // Without the marker 255 is full ink.
+    // Without the marker, 255 is full ink.
     let mut plain = files::jpeg(&cmyk, Jpeg::default());
     let marker = plain.windows(9).position(|window| window == b"\xff\xee\0\x0eAdobe").unwrap();
     plain.drain(marker..marker + 16);
@@ -83,7 +83,7 @@ fn jpeg_in_ycck_and_in_cmyk_look_the_same() {
     encoder.write_scanlines(&inverted).unwrap();
     let file = encoder.finish().unwrap();
     let transform = file.windows(5).position(|window| window == b"Adobe").unwrap() + 11;
-    assert_eq!(file[transform], 2, "it is stored as YCCK");
+    assert_eq!(file[transform], 2, "the file is stored as YCCK");
     compare(&decode(&file).unwrap(), &expected, CMYK_JPEG).unwrap();
 }
 
@@ -152,7 +152,7 @@ fn png_with_a_palette_and_a_transparent_colour_is_decoded() {
 
 #[test]
 fn interlaced_png_is_decoded() {
-    // Written by libvips: 5×3 pixels of red, 16 bits, in Adam7.
+    // Written by libvips: 5×3 orange pixels, 16 bits, Adam7.
     let picture = decode(include_bytes!("pictures/interlaced.png")).unwrap();
     assert_eq!((picture.width, picture.height, picture.layout), (5, 3, Layout::Rgb));
     assert!(picture.pixels.chunks(3).all(|pixel| pixel == [255, 128, 0]), "{:?}", picture.pixels);
@@ -187,7 +187,11 @@ fn a_smaller_gif_frame_is_surrounded_by_transparency() {
         gif::Frame::from_indexed_pixels(4, 4, vec![9, 7, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9], Some(7));
     (frame.left, frame.top) = (2, 1);
     let read = decode(&files::gif((5, 8), &frame)).unwrap();
-    assert_eq!((read.width, read.height, read.layout), (6, 8, Layout::Rgba), "the canvas holds the frame");
+    assert_eq!(
+        (read.width, read.height, read.layout),
+        (6, 8, Layout::Rgba),
+        "the canvas grows to hold the frame"
+    );
     assert_eq!(read.at(0, 0), [0; 4]);
     assert_eq!(read.at(2, 1), [9, 9, 9, 255]);
     assert_eq!(read.at(3, 1), [0; 4], "the frame's own transparent pixel");
@@ -259,6 +263,6 @@ fn a_picture_that_is_too_large_to_be_turned_in_memory_is_refused() {
         let block = exif(orientation);
         files::decode_within(&files::jpeg(&picture, Jpeg { exif: Some(&block), progressive: false }), bounds)
     };
-    assert!(turned(2).is_ok(), "mirrored pictures are not held");
+    assert!(turned(2).is_ok(), "mirrored pictures are not kept in memory");
     assert!(matches!(turned(6), Err(edgezoom_codecs::SourceError::TooMuchMemory { .. })));
 }

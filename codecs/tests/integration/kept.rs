@@ -1,5 +1,5 @@
-//! Large pictures of which much has to be kept: what is read with hardly any memory and a temporary file is the same as
-//! with memory for all of it.
+//! Formats whose decoders keep much of a picture: decoding with little memory and a temporary file gives the same pixels as
+//! decoding in memory.
 
 #![allow(clippy::unwrap_used, reason = "a panic in a test is its failure")]
 
@@ -14,7 +14,7 @@ use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, BOUNDS, Jpeg};
 use edgezoom_test_support::likeness::{Tolerance, compare};
 
-/// More than any picture here needs.
+/// Size limit of the temporary file, in bytes. More than any picture here needs.
 const FILE_BYTES: u64 = 1 << 30;
 
 fn open(
@@ -58,7 +58,7 @@ fn interlaced_png_of_all_kinds_and_sizes_is_decoded_from_the_file() {
                 let picture = Picture::noise(width, height, layout);
                 let mut file = Vec::new();
                 files::interlaced_png(&picture, height, sample_bytes, &mut file);
-                // As a whole; in parts in memory; in parts in the file.
+                // The whole picture in memory, parts in memory, parts in the file.
                 let whole = picture.pixels.len() as u64;
                 for memory in [1 << 30, 3 * whole, 0] {
                     let read = read(&file, memory);
@@ -71,13 +71,13 @@ fn interlaced_png_of_all_kinds_and_sizes_is_decoded_from_the_file() {
 
 #[test]
 fn progressive_jpeg_of_all_kinds_is_decoded_from_the_file() {
-    // The window of an array moves a dozen times.
+    // Large enough for the coefficient window in the file to move a dozen times.
     let (width, height) = (2003, 2501);
     for layout in [Layout::Grey, Layout::Rgb, Layout::Rgba] {
         let picture = Picture::photo(width, height, layout);
         let mut file = files::jpeg(&picture, Jpeg { progressive: true, ..Jpeg::default() });
         assert!(read(&file, 0) == read(&file, 1 << 30), "{layout:?}");
-        // The decoder conceals missing blocks with the help of their neighbours.
+        // The decoder conceals missing blocks by using their neighbours.
         file.truncate(file.len() / 3);
         assert!(read(&file, 0) == read(&file, 1 << 30), "{layout:?}, cut off");
     }
@@ -108,7 +108,7 @@ fn a_picture_is_refused_if_the_temporary_file_is_too_small() {
     }
 }
 
-/// A WebP by libwebp's own program.
+/// Encodes a WebP with libwebp's `cwebp`.
 fn webp(picture: &Picture, arguments: &[&str]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let (png, webp) = (folder.path().join("in.png"), folder.path().join("out.webp"));
@@ -145,7 +145,7 @@ fn lossless_webp_is_decoded_with_every_transform() {
             let file = webp(picture, &["-lossless", "-exact", "-z", level]);
             let read = read(&file, 0);
             assert_eq!((read.width, read.height), (picture.width, picture.height));
-            // The alpha channel is left out if all is opaque.
+            // The encoder drops the alpha channel of an opaque picture.
             let shown = Picture::new(picture.width, picture.height, read.layout, |x, y| {
                 let pixel = picture.at(x, y);
                 [pixel[0], pixel[1], pixel[2], pixel.get(3).copied().unwrap_or(255)]
@@ -161,7 +161,7 @@ fn lossy_webp_is_decoded_from_its_planes() {
         let picture = Picture::photo(width, height, Layout::Rgb);
         for quality in ["20", "75", "100"] {
             let file = webp(&picture, &["-q", quality]);
-            // With memory for all of it, the decoder makes RGB itself.
+            // With enough memory, the decoder converts to RGB itself.
             assert!(
                 read(&file, 8 * u64::from(width * height) - 1) == read(&file, 1 << 30),
                 "{width}x{height}"

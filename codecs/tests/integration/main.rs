@@ -1,5 +1,5 @@
-//! Files of every format, intact and broken, through the crate's public functions. Tests that need a process of their own
-//! are beside this folder.
+//! Decodes files of every format, intact and broken, through the public API. Tests that need a separate process are in
+//! `tests/`, next to this folder.
 
 mod bad_sources;
 mod documentation;

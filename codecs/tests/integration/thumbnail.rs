@@ -1,4 +1,4 @@
-//! Previews of the whole picture that are available before its rows.
+//! Thumbnails: previews of the whole picture that are available before its rows.
 
 use std::io::Cursor;
 
@@ -9,8 +9,8 @@ use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, BOUNDS, Jpeg};
 use edgezoom_test_support::likeness::{Tolerance, compare};
 
-/// The thumbnail of a file of which so many bytes have come, and no more will.
-fn of_the_first(bytes: usize, file: &[u8]) -> Option<Thumbnail> {
+/// Returns the thumbnail of a file whose download stopped after `bytes` bytes.
+fn of_prefix(bytes: usize, file: &[u8]) -> Option<Thumbnail> {
     let channel = Cursor::new(announcement(bytes as u64, false));
     let mut source = SourceFile::growing(files::file(file), Some(file.len() as u64), channel);
     prepare(&mut source, None).ok()?.thumbnail(source, BOUNDS)
@@ -26,7 +26,7 @@ fn shown(thumbnail: &Thumbnail) -> Picture {
     Picture { width, height, layout: Layout::Rgb, pixels: thumbnail.pixels.clone() }
 }
 
-/// Means of blocks of 8 by 8.
+/// Shrinks a picture to an eighth, by averaging blocks of 8×8 pixels.
 fn eighth(picture: &Picture) -> Picture {
     Picture::new(picture.width / 8, picture.height / 8, Layout::Rgb, |x, y| {
         let block = || (0..64).map(|at| picture.at(8 * x + at % 8, 8 * y + at / 8));
@@ -39,15 +39,15 @@ fn eighth(picture: &Picture) -> Picture {
 fn the_first_scans_of_a_progressive_jpeg_make_a_thumbnail() {
     let picture = Picture::photo(2000, 1600, Layout::Rgb);
     let file = files::jpeg(&picture, Jpeg { progressive: true, ..Jpeg::default() });
-    let thumbnail = of_the_first(file.len() / 3, &file).expect("a third of the file is enough");
+    let thumbnail = of_prefix(file.len() / 3, &file).expect("a third of the file is enough");
     assert_eq!((thumbnail.picture, thumbnail.size), (picture.size(), Size { width: 250, height: 200 }));
     compare(&shown(&thumbnail), &eighth(&picture), Tolerance::lossy(1.2, 9, 1.9)).unwrap();
-    assert_eq!(of_all(&file), None, "its rows are known as soon");
+    assert_eq!(of_all(&file), None, "a complete file has its rows as early as a thumbnail");
     let baseline = files::jpeg(&picture, Jpeg::default());
-    assert_eq!(of_the_first(baseline.len() / 3, &baseline), None);
+    assert_eq!(of_prefix(baseline.len() / 3, &baseline), None);
 }
 
-/// EXIF with a thumbnail (CIPA DC-008, 4.5.2): the picture's directory with its orientation, and that of the thumbnail.
+/// Returns EXIF with two directories (CIPA DC-008, 4.5.2): the picture's with its orientation, and the thumbnail's.
 fn exif_with(orientation: u8, thumbnail: &[u8], length: usize) -> Vec<u8> {
     let mut block = b"MM\0\x2a\0\0\0\x08".to_vec();
     block.extend([0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, orientation, 0, 0, 0, 0, 0, 26]);

@@ -1,4 +1,4 @@
-//! TIFF as a container: its pages, chains that lead nowhere, strips that are damaged, and the threads that decode them.
+//! TIFF as a container: pages, broken directory chains, damaged strips, and decoding with several threads.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::io::Cursor;
@@ -11,7 +11,7 @@ use tiff::tags::Tag;
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, BOUNDS, decode, decode_within, file};
 
-/// A TIFF of pages, each with its value of NewSubfileType.
+/// Returns a TIFF of pages, each with its NewSubfileType.
 fn pages(pages: &[(&Picture, u32)]) -> Vec<u8> {
     let mut out = Cursor::new(Vec::new());
     let mut encoder = TiffEncoder::new(&mut out).unwrap().with_compression(Compression::Packbits);
@@ -41,7 +41,7 @@ fn a_page_number_does_not_count_reduced_versions() {
     assert_eq!(error.to_string(), "The document has no page 3: its last one is 2.");
 }
 
-/// The offset of each directory, and of the offset of the next one.
+/// Returns the offset of each directory, and the position of its pointer to the next one.
 fn chain(file: &[u8]) -> Vec<(usize, usize)> {
     let number = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
     let (mut directory, mut found) = (number(4), Vec::new());
@@ -70,7 +70,7 @@ fn a_directory_chain_ends_at_a_loop_or_outside_the_file() {
     }
 }
 
-/// Offsets of the first picture's strips.
+/// Returns the offsets of the first picture's strips.
 fn strips(file: &[u8]) -> Vec<usize> {
     let number = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
     let (begin, end) = chain(file)[0];
@@ -84,7 +84,7 @@ fn strips(file: &[u8]) -> Vec<usize> {
 fn only_the_rows_above_a_damaged_strip_are_read() {
     let picture = Picture::noise(50, 64, Layout::Rgb);
     let mut bytes = files::tiff(&picture, 16, None);
-    // Codes of ones are none that a strip can begin with.
+    // An LZW strip begins with a clear code, which is not all ones.
     let strips = strips(&bytes);
     assert_eq!(strips.len(), 4);
     for (index, at) in strips.into_iter().enumerate() {
@@ -103,7 +103,7 @@ fn only_the_rows_above_a_damaged_strip_are_read() {
     }
 }
 
-/// Reads rows until there are no more.
+/// Reads rows until the end or the first error.
 fn rows_read(bytes: &[u8], row_bytes: usize, options: &DecodeOptions) -> Vec<u8> {
     let mut reader = open_with(file(bytes), BOUNDS, options).unwrap();
     let (mut rows, mut row) = (Vec::new(), vec![0; row_bytes]);
@@ -117,7 +117,7 @@ fn rows_read(bytes: &[u8], row_bytes: usize, options: &DecodeOptions) -> Vec<u8>
 fn a_damaged_deflate_strip_yields_the_same_rows_with_any_number_of_threads() {
     const ROW: usize = 400 * 3;
     let mut picture = Picture::noise(400, 1300, Layout::Rgb);
-    // Of 100 values, so that they have codes.
+    // Only 100 values, so that Deflate uses Huffman codes instead of storing the bytes.
     picture.pixels.iter_mut().for_each(|value| *value %= 100);
     let mut out = Cursor::new(Vec::new());
     let deflate = Compression::Deflate(DeflateLevel::Balanced);
@@ -132,7 +132,7 @@ fn a_damaged_deflate_strip_yields_the_same_rows_with_any_number_of_threads() {
         let threads = NonZeroUsize::new(threads).unwrap();
         DecodeOptions { threads, strict: true, ..DecodeOptions::default() }
     };
-    // Whichever strip it is decoded with, of a damaged one there is as much as of one that is decoded alone.
+    // A damaged strip yields as many rows next to other strips as when decoded alone.
     let mut rows = Vec::new();
     for damaged in strips.iter().flat_map(|strip| [strip + 1, strip + 60_000]) {
         let kept = bytes[damaged..damaged + 20_000].to_vec();

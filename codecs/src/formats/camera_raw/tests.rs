@@ -2,7 +2,7 @@ use super::*;
 use crate::Layout;
 use crate::formats::mutated::{self, read};
 
-/// Returns a grey JPEG of this size, with EXIF of this orientation.
+/// Returns a grey JPEG, with an EXIF orientation if one is given.
 fn jpeg(width: usize, height: usize, orientation: Option<u8>) -> Vec<u8> {
     let mut encoder = mozjpeg::Compress::new(mozjpeg::ColorSpace::JCS_GRAYSCALE);
     encoder.set_size(width, height);
@@ -15,8 +15,8 @@ fn jpeg(width: usize, height: usize, orientation: Option<u8>) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Returns a little-endian TIFF of one directory at 8, followed by some bytes. Each entry has one number of 32 bits; the value
-/// `BEHIND` becomes the offset of these bytes.
+/// Returns a little-endian TIFF with one directory at offset 8, followed by `bytes`. Each entry has one 32-bit number. The
+/// value `BEHIND` becomes the offset of `bytes`.
 fn tiff(magic: [u8; 2], entries: &[(u16, u32)], bytes: &[u8]) -> Vec<u8> {
     let behind = 8 + 2 + entries.len() as u32 * 12 + 4;
     let mut file = vec![b'I', b'I', magic[0], magic[1], 8, 0, 0, 0];
@@ -63,12 +63,12 @@ fn an_ordinary_tiff_is_not_a_camera_raw_file() {
 #[test]
 fn the_largest_preview_is_shown_in_every_container() {
     let (small, large) = (jpeg(16, 12, None), jpeg(40, 30, None));
-    // Panasonic: a tag of unknown type.
+    // Panasonic stores the preview in a tag of undefined type.
     let mut rw2 = tiff([b'U', 0], &[(46, BEHIND)], &large);
     rw2[12] = 7;
     rw2[14..18].copy_from_slice(&(large.len() as u32).to_le_bytes());
     assert_eq!(read(&rw2).unwrap().0, 40);
-    // A thumbnail is in the first directory, the preview in one below.
+    // The first directory has a thumbnail, and its subdirectory the preview.
     let mut bytes = small.clone();
     let below = 8 + 2 + 5 * 12 + 4 + bytes.len() as u32;
     let start = below + 2 + 2 * 12 + 4;
@@ -82,7 +82,7 @@ fn the_largest_preview_is_shown_in_every_container() {
     bytes.extend(&large);
     let entries = [(330, below), (513, BEHIND), (514, small.len() as u32), DNG, (274, 1)];
     assert_eq!(read(&tiff([42, 0], &entries, &bytes)).unwrap().0, 40);
-    // Fujifilm.
+    // Fujifilm stores the preview's offset and length in its own header.
     let mut raf = b"FUJIFILMCCD-RAW 0201".to_vec();
     raf.resize(84, 0);
     raf.extend(100u32.to_be_bytes());
@@ -135,7 +135,7 @@ fn lossless_samples_are_not_a_preview() {
 fn mutated_files_end_in_a_picture_or_an_error() {
     mutated::check(&dng(6, &jpeg(30, 20, Some(3))), 150);
     mutated::check(&cr3(), 300);
-    // The directories of Olympus: EXIF, the MakerNote, its settings.
+    // Olympus nests the preview's directory: EXIF, MakerNote, camera settings.
     let preview = jpeg(40, 30, None);
     let mut note = b"OLYMPUS\0II\x03\0".to_vec();
     for (tag, value) in [(0x2020u16, 30u32), (0x0101, 60)] {

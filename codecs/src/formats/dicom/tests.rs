@@ -14,7 +14,7 @@ fn element(file: &mut Vec<u8>, tag: u32, vr: &[u8; 2], value: &[u8]) {
     file.extend(value);
 }
 
-/// Returns a file of 3×2 pixels, with its elements in the order of their tags.
+/// Returns a file of 3×2 pixels, with its elements sorted by tag.
 fn dicom(
     syntax: &[u8],
     photometric: &[u8],
@@ -68,7 +68,7 @@ fn bytes_are_shades_and_monochrome1_is_inverted() {
 }
 
 #[test]
-fn the_window_is_shown_or_without_one_all_values() {
+fn the_window_is_shown_or_all_values_without_one() {
     let signed: (u32, &[u8; 2], &[u8]) = (tag::REPRESENTATION, b"US", &[1, 0]);
     let window: &[(u32, &[u8; 2], &[u8])] =
         &[signed, (tag::CENTER, b"DS", b"200.5\\9 "), (tag::WIDTH, b"DS", b"201 ")];
@@ -100,7 +100,7 @@ fn colours_may_be_in_planes_or_in_runs() {
 
 #[test]
 fn elements_inside_sequences_are_ignored() {
-    // A thumbnail: a sequence with an item, both of undefined length.
+    // A thumbnail in a sequence of one item, both with undefined length.
     let mut file = vec![0; 128];
     file.extend(b"DICM");
     element(&mut file, tag::TRANSFER_SYNTAX, b"UI", EXPLICIT);

@@ -29,7 +29,7 @@ fn gzipped(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Returns a file with a table of two tiles of 4 pixels each in Rice compression: 5 5 6 4, and 5 5 5 5.
+/// Returns a file with two Rice-compressed tiles of 4 pixels each: 5 5 6 4, and 5 5 5 5.
 fn tiled() -> Vec<u8> {
     let mut file = header(&["SIMPLE  = T", "BITPIX  = 8", "NAXIS   = 0"]);
     file.extend(header(&[
@@ -112,7 +112,7 @@ fn the_first_part_that_has_pixels_is_shown() {
 
 #[test]
 fn tiles_in_rice_compression_are_decompressed() {
-    // 4, 5 and 6 become black, grey and white. The second row is the upper one.
+    // 4, 5 and 6 become black, grey and white. The last stored row is at the top.
     assert_eq!(read(&tiled()).unwrap(), (4, Layout::Grey, vec![128, 128, 128, 128, 128, 128, 255, 0]));
 }
 

@@ -2,7 +2,7 @@ use super::*;
 use crate::Layout;
 use crate::formats::mutated::{self, read};
 
-/// The parts of a document of 3×2 pixels.
+/// Parts of a document of 3×2 pixels.
 struct Document<'a> {
     version: u8,
     channels: u8,
@@ -53,7 +53,7 @@ impl Document<'_> {
 }
 
 const PIXELS: [u8; 18] = [1, 11, 21, 2, 12, 22, 3, 13, 23, 4, 14, 24, 5, 15, 25, 6, 16, 26];
-/// Layer info whose number of layers is -1, which means that the merged picture has opacity.
+/// Layer info with a layer count of -1, which means that the merged picture has opacity.
 const ONE_LAYER: [u8; 6] = [0, 0, 0, 2, 0xff, 0xff];
 
 #[test]
@@ -65,7 +65,7 @@ fn planes_are_interleaved_to_pixels() {
 
 #[test]
 fn packed_rows_are_found_by_their_lengths_which_have_more_bits_in_a_psb() {
-    // Rows of 3 bytes as literals, the last as a run.
+    // Rows of 3 bytes: the last is a run, the others are literals.
     let rows: Vec<[u8; 4]> = RGB.planes.chunks(3).map(|row| [2, row[0], row[1], row[2]]).collect();
     let mut planes = [[0, 4]; 5].concat();
     planes.extend([0, 2]);
@@ -107,7 +107,7 @@ fn each_colour_mode_has_its_own_channels() {
     let resources = *b"8BIM\x04\x17\0\0\0\0\0\x02\0\x01";
     let (layout, pixels) = Document { resources: &resources, ..indexed }.pixels();
     assert_eq!((layout, &pixels[..8]), (Layout::Rgba, [7, 8, 9, 0, 0, 0, 0, 255].as_slice()));
-    // Paper is 255 in each ink.
+    // 255 in each channel is paper: no ink.
     let paper = Document { mode: 4, channels: 4, planes: &[255; 24], ..RGB };
     assert_eq!(paper.pixels(), (Layout::Rgb, vec![255; 18]));
     let inks = Document { mode: 7, channels: 5, planes: &[255; 30], ..RGB };
@@ -124,7 +124,8 @@ fn a_fourth_channel_is_opacity_only_if_the_layers_say_so() {
     let planes = [RGB.planes, &[255, 128, 0, 255, 255, 255]].concat();
     let document = Document { channels: 4, planes: &planes, ..RGB };
     assert_eq!(document.pixels(), (Layout::Rgb, PIXELS.to_vec()));
-    // The blending of a half transparent pixel with white is undone: 2 is less than any colour blended with white.
+    // Photoshop blends transparent pixels with white, and decoding undoes that. No blended half-transparent pixel is as dark
+    // as 2, so the result is clamped.
     let (layout, pixels) = Document { layers: &ONE_LAYER, ..document }.pixels();
     assert_eq!(
         (layout, &pixels[..12]),
