@@ -1,4 +1,4 @@
-//! Pictures of what is there so far: they fill up from above, over the thumbnail if there is one.
+//! Coarse pictures during the decoding: they fill from the top down, over the thumbnail if there is one.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use edgezoom_test_support::pyramid::decode;
 use crate::output::MemoryOutput;
 use crate::preview::shrunk;
 
-/// All coarse pictures of a file.
+/// Returns all coarse pictures of a file.
 fn coarse(file: &[u8], thumbnail: Option<Thumbnail>) -> Vec<Picture> {
     let threads = NonZeroUsize::new(2).unwrap();
     let options = Options { coarse_every: Some(Duration::ZERO), threads, ..Options::default() };
@@ -25,7 +25,7 @@ fn coarse(file: &[u8], thumbnail: Option<Thumbnail>) -> Vec<Picture> {
     output.coarse.into_inner().unwrap().iter().map(|file| decode(TileFormat::Jpg, file)).collect()
 }
 
-/// Compares the upper or lower half with that of another picture of the same size.
+/// Returns the PSNR between the upper or lower halves of two pictures of the same size, in dB.
 fn half_psnr(picture: &Picture, other: &Picture, is_lower: bool) -> f64 {
     let half = |picture: &Picture| {
         let first = if is_lower { picture.height - picture.height / 2 } else { 0 };
@@ -46,7 +46,7 @@ fn they_get_sharper_from_above_and_end_as_the_whole_picture() {
         assert!(all.len() > 4, "{}", all.len());
         assert!(all.iter().all(|picture| (picture.width, picture.height) == (750, 850)));
         let middle = all.iter().find(|coarse| half_psnr(coarse, &whole, false) > 27.0).unwrap();
-        assert!(half_psnr(middle, &whole, true) < 25.0, "below nothing is known yet");
+        assert!(half_psnr(middle, &whole, true) < 25.0, "the lower half has no rows yet");
         let last = all.last().unwrap();
         assert!(last.psnr(&whole) > 27.0, "{}", last.psnr(&whole));
     }

@@ -1,4 +1,4 @@
-//! The front door: a file goes in, a published pyramid comes out.
+//! `dzsave`, the crate's main function: converts a file to a published pyramid.
 
 use std::cell::Cell;
 use std::fs;
@@ -66,7 +66,7 @@ fn an_opacity_channel_that_is_opaque_everywhere_becomes_jpeg() {
     assert_eq!(opened.take(), 2);
     for format in [TileFormat::Png, TileFormat::Jpg] {
         assert_eq!(save(format.extension(), Some(format)), format);
-        assert_eq!(opened.take(), 1, "a format that is given needs no search");
+        assert_eq!(opened.take(), 1, "a given format needs no search for opacity");
     }
 }
 
@@ -159,7 +159,7 @@ fn a_picture_that_is_cut_off_leaves_nothing_where_that_is_refused() {
     }
 }
 
-/// A sink whose tenth tile fails.
+/// A sink that fails at its tenth tile.
 struct Failing;
 
 struct FailingWriter(u32);

@@ -1,4 +1,4 @@
-//! The pyramid against one that is built the obvious way: every tile of every level.
+//! Compares every tile of every level with a straightforward reference pyramid.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -99,7 +99,7 @@ fn an_overlap_as_large_as_the_tile_is_exact() {
 }
 
 #[test]
-fn very_wide_pictures_go_through_in_strips_of_a_few_rows() {
+fn very_wide_pictures_are_built_in_strips_of_a_few_rows() {
     assert_exact(&Picture::noise(300_001, 11, Layout::Rgba), 4096, 1, 2);
 }
 
@@ -118,7 +118,7 @@ fn a_photograph_as_jpeg_stays_close_to_its_source() {
 }
 
 #[test]
-fn an_output_that_takes_no_tile_ends_the_building() {
+fn an_output_that_fails_ends_the_build() {
     struct Full;
     impl TileOutput for Full {
         fn tile(&self, _: TileCoord, _: &[u8]) -> io::Result<()> {

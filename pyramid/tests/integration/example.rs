@@ -1,4 +1,4 @@
-//! The example program does what it says.
+//! The example program works as documented.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, Jpeg};
 
 #[path = "../../examples/dzsave.rs"]
-#[allow(dead_code, reason = "its `main` reads the arguments of a program")]
+#[allow(dead_code, reason = "its `main` reads command-line arguments")]
 mod dzsave;
 
 #[test]

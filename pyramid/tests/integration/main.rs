@@ -1,4 +1,4 @@
-//! The crate from outside, in one program: every further one would link the codecs once more.
+//! Tests of the public API, in one test binary: each further binary would link the codecs again.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod coarse;

@@ -1,4 +1,4 @@
-//! An output that keeps everything in memory.
+//! A tile output that keeps everything in memory.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,7 +9,7 @@ use edgezoom_codecs::RowReader;
 use edgezoom_geometry::Dzi;
 use edgezoom_pyramid::{PreviewKind, TileCoord, TileOutput};
 
-/// Keeps what the builder gives.
+/// Records everything that the builder outputs.
 #[derive(Default)]
 pub struct MemoryOutput {
     pub begun: Mutex<Vec<Dzi>>,
@@ -21,14 +21,14 @@ pub struct MemoryOutput {
 
 impl TileOutput for MemoryOutput {
     fn begin(&self, dzi: &Dzi) -> io::Result<()> {
-        assert!(self.tiles.lock().unwrap().is_empty(), "the beginning after a tile");
+        assert!(self.tiles.lock().unwrap().is_empty(), "`begin` was called after a tile");
         self.begun.lock().unwrap().push(*dzi);
         Ok(())
     }
 
     fn tile(&self, coord: TileCoord, bytes: &[u8]) -> io::Result<()> {
         let before = self.tiles.lock().unwrap().insert(coord, bytes.to_vec());
-        assert!(before.is_none(), "{coord:?} came twice");
+        assert!(before.is_none(), "{coord:?} was output twice");
         Ok(())
     }
 
@@ -48,7 +48,7 @@ impl TileOutput for MemoryOutput {
     }
 }
 
-/// The tiles of a picture's pyramid. Checks the description and the progress as well.
+/// Builds a picture's pyramid and returns its tiles. Also checks the descriptor and the progress.
 pub fn build(
     reader: &mut dyn RowReader,
     dzi: &Dzi,

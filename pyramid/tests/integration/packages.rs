@@ -1,12 +1,12 @@
-//! The packages of the engine's crates are complete, and depend on nothing that is not published. That they compile is
-//! verified by `cargo publish`, which has to compile all dependencies again.
+//! The packages of the engine's crates are complete and depend only on published crates. `cargo publish` checks that they
+//! compile, which takes longer because it compiles all dependencies again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const CRATES: [&str; 4] = ["geometry", "jpeg", "codecs", "pyramid"];
-/// Largest size of a compressed package. Fixtures would exceed it.
+/// Maximum size of a compressed package, in bytes. A package with test fixtures would exceed it.
 const MAX_BYTES: u64 = 1 << 20;
 
 fn run(command: &mut Command) -> String {
@@ -21,7 +21,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// Returns the paths in `include_str!` and `include_bytes!`, relative to the file.
+/// Returns the paths in `include_str!` and `include_bytes!`, relative to the source file.
 fn included(source: &str) -> impl Iterator<Item = &str> {
     let after =
         source.split("include_").skip(1).filter_map(|rest| rest.split_once("!(\"").map(|(_, rest)| rest));

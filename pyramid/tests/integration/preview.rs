@@ -1,4 +1,4 @@
-//! The small pictures of the whole: their size, colours and orientation, against means of the picture itself.
+//! Previews: their size, colours and orientation, compared with a reference that averages the picture's pixels.
 
 use std::num::NonZeroUsize;
 
@@ -13,7 +13,7 @@ use edgezoom_test_support::pyramid::decode;
 
 use crate::output::MemoryOutput;
 
-/// The previews of a file, and the format that they have.
+/// Returns the previews of a file and their format.
 fn previews(file: &[u8], threads: usize) -> (Vec<Picture>, TileFormat) {
     let threads = NonZeroUsize::new(threads).unwrap();
     let options = Options { previews: true, quality: 95, threads, ..Options::default() };
@@ -31,7 +31,7 @@ fn previews_with(file: &[u8], options: &Options) -> (Vec<Picture>, TileFormat) {
     (if options.previews { PreviewKind::ALL.map(of).to_vec() } else { vec![] }, format)
 }
 
-/// A picture of another size whose pixels are means of the areas that they cover, sampled at 4×4 places each.
+/// Shrinks a picture. Each pixel is the mean of 4×4 samples of the area that it covers.
 pub fn shrunk(picture: &Picture, Size { width, height }: Size) -> Picture {
     Picture::new(width, height, picture.layout, |x, y| {
         let places = (0..4).flat_map(|row| (0..4).map(move |column| (4 * x + column, 4 * y + row)));
@@ -52,8 +52,9 @@ pub fn shrunk(picture: &Picture, Size { width, height }: Size) -> Picture {
     })
 }
 
-/// Accepted differences: a preview is shrunk from a level, what it is compared with from the whole picture.
+/// Accepted difference for JPEG previews, which are shrunk from a level instead of from the whole picture.
 const JPEG: Tolerance = Tolerance::lossy(1.8, 29, 4.5);
+/// Accepted difference for PNG previews.
 const PNG: Tolerance = Tolerance::lossy(0.5, 8, 1.3);
 
 fn assert_like(made: &[Picture], picture: &Picture, tolerance: Tolerance, what: &str) {
@@ -85,7 +86,7 @@ fn transparent_pictures_have_transparent_previews() {
     let (made, format) = previews(&files::png(&picture, |_| {}), 1);
     assert_eq!((format, made[0].layout), (TileFormat::Png, Layout::Rgba));
     assert_like(&made, &picture, PNG, "RGBA");
-    // A picture that is not shrunk is itself, to the bit.
+    // A picture smaller than the preview is kept exactly.
     let small = Picture::noise(300, 211, Layout::Rgba);
     let (made, _) = previews(&files::png(&small, |_| {}), 3);
     compare(&made[1], &small, Tolerance::EXACT).unwrap();

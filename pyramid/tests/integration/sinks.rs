@@ -1,4 +1,4 @@
-//! The sinks: what they refuse, what they replace, and that they leave nothing behind.
+//! Sinks: what they refuse and replace, and that they leave no partial output.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn tile(level: u32) -> Tile {
     Tile { level, column: 0, row: 0, bytes: Bytes::from_static(b"a tile") }
 }
 
-/// Both sinks for the name `out` in a folder.
+/// Returns both sinks for the name `out` in a folder.
 fn sinks(folder: &Path, replaces: bool) -> [Box<dyn Sink>; 2] {
     let path = folder.join("out");
     let archive = ArchiveSink::new(&path, ArchiveFormat::Szi, SystemTime::UNIX_EPOCH).unwrap();
@@ -30,7 +30,7 @@ fn save(sink: &dyn Sink) -> Result<(), SinkError> {
     writer.publish()
 }
 
-/// All files and folders below a folder.
+/// Returns the paths of all files below a folder.
 fn entries(folder: &Path) -> Vec<String> {
     fn collect(folder: &Path, prefix: &str, entries: &mut Vec<String>) {
         for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {

@@ -1,4 +1,4 @@
-//! Pictures that have to be turned: each tile must be the one of the picture that is turned first and built upright.
+//! Pictures with an orientation: each tile must equal the tile of the picture that was turned upright before the build.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use edgezoom_test_support::pyramid::{decode, reference};
 use crate::output::{self, MemoryOutput};
 use crate::ycbcr420::{Plane, expected, jpeg};
 
-/// The place in a stored picture of this size from which an upright pixel comes (CIPA DC-008, 4.6.4, tag 274).
+/// Returns the stored position of a pixel at (`x`, `y`) in the upright picture (CIPA DC-008, 4.6.4, tag 274).
 fn stored_at(number: u32, (width, height): (usize, usize), (x, y): (usize, usize)) -> (usize, usize) {
     let (right, bottom) = (width - 1, height - 1);
     match number {
@@ -52,7 +52,7 @@ fn upright_plane(stored: &Plane, number: u32) -> Plane {
     })
 }
 
-/// Rows that are stored with an orientation.
+/// Row reader that adds an orientation to another one.
 struct Stored<R> {
     rows: R,
     number: u32,
@@ -76,7 +76,7 @@ impl<R: RowReader> RowReader for Stored<R> {
     }
 }
 
-/// Planes as a source, in bands.
+/// Row reader over planes in memory.
 struct Planes<'a> {
     planes: &'a [Plane; 3],
     next: usize,
@@ -96,7 +96,10 @@ impl RowReader for Planes<'_> {
         assert_eq!(into.len() % (Layout::YCbCr420.row_bytes(self.size().width) * ycbcr420::ROWS as usize), 0);
         for pair in ycbcr420::pairs_mut(into, self.size().width) {
             let row = self.next;
-            assert!(row < self.size().height.next_multiple_of(ycbcr420::ROWS) as usize, "rows past the last");
+            assert!(
+                row < self.size().height.next_multiple_of(ycbcr420::ROWS) as usize,
+                "rows were read past the end"
+            );
             let [upper, lower] = pair.luma;
             let [to_blue, to_red] = pair.chroma;
             for (to, plane, y) in
@@ -126,7 +129,7 @@ fn assert_exact(stored: &Picture, number: u32, tile_size: u32, overlap: u32, thr
     }
 }
 
-/// The tiles of planes must be the same files as those of the planes that are turned first.
+/// Asserts that the tiles are the same files as those of planes that were turned upright before the build.
 fn assert_planes_exact(planes: &[Plane; 3], number: u32, tile_size: u32, overlap: u32, threads: usize) {
     let turned = planes.each_ref().map(|plane| upright_plane(plane, number));
     let size = Size { width: turned[0].width as u32, height: turned[0].height as u32 };
@@ -255,7 +258,7 @@ fn files_that_are_turned_tile_by_tile_show_what_the_upright_file_shows() {
             assert_eq!(dzi, expected_dzi, "{kind}, {number}");
             assert_eq!(tiles.len(), expected.len());
             for (coord, tile) in &expected {
-                // Planes and RGB differ by rounding, most where tiles are small and of many colours.
+                // Planes and RGB differ by rounding, most in small tiles with many colours.
                 let tolerance =
                     if kind == "4:2:0" { Tolerance::lossy(0.5, 8, 1.4) } else { Tolerance::EXACT };
                 if kind != "4:2:0" || tile.width.min(tile.height) >= 50 {

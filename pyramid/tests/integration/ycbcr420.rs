@@ -1,5 +1,5 @@
-//! JPEGs that go through the pyramid as YCbCr 4:2:0, against planes that are halved and cut the obvious way and encoded
-//! by the safe binding of libjpeg.
+//! JPEGs that pass through the pyramid as YCbCr 4:2:0, compared with a straightforward reference: planes that are halved,
+//! cropped, and encoded with the safe libjpeg binding.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -16,7 +16,8 @@ use mozjpeg::{ColorSpace, Compress, Decompress};
 use crate::output;
 
 const QUALITY: u8 = 75;
-/// Decode options that accept YCbCr 4:2:0.
+
+/// Returns decode options that accept YCbCr 4:2:0.
 fn ycbcr420_accepted() -> DecodeOptions {
     DecodeOptions { ycbcr420: true, ..DecodeOptions::default() }
 }
@@ -35,7 +36,7 @@ impl Plane {
         Self { width, height, samples: samples.collect() }
     }
 
-    /// The sample at a position; past an edge, the one at the edge.
+    /// Returns the sample at a position. Positions past an edge are clamped to it.
     pub fn at(&self, x: usize, y: usize) -> u32 {
         self.samples[y.min(self.height - 1) * self.width + x.min(self.width - 1)].into()
     }
@@ -47,7 +48,7 @@ impl Plane {
         })
     }
 
-    /// A part of the plane, continued past its right and lower edges by what is there.
+    /// Crops the plane. The right and bottom edges are repeated up to the padded size.
     fn part(&self, left: usize, top: usize, size: (usize, usize), padded: (usize, usize)) -> Vec<u8> {
         let within = |x: usize, y: usize| (left + x.min(size.0 - 1), top + y.min(size.1 - 1));
         let part = Self::new(padded.0, padded.1, |x, y| {
@@ -58,7 +59,7 @@ impl Plane {
     }
 }
 
-/// A JPEG whose chroma has half the resolution, and its planes.
+/// Returns a JPEG with 4:2:0 chroma subsampling, and its planes.
 pub fn jpeg(width: u32, height: u32, progressive: bool) -> (Vec<u8>, [Plane; 3]) {
     let picture = Picture::photo(width, height, Layout::Rgb);
     let mut encoder = Compress::new(ColorSpace::JCS_RGB);
@@ -87,7 +88,7 @@ pub fn jpeg(width: u32, height: u32, progressive: bool) -> (Vec<u8>, [Plane; 3])
     (file, planes)
 }
 
-/// A tile the obvious way.
+/// Encodes a reference tile.
 fn tile(level: &[Plane; 3], dzi: &Dzi, column: u32, row: u32) -> Vec<u8> {
     let start = |index: u32| (index * dzi.tile_size).saturating_sub(dzi.tile_overlap) as usize;
     let end = |index: u32, side: usize| side.min(((index + 1) * dzi.tile_size + dzi.tile_overlap) as usize);
@@ -96,7 +97,8 @@ fn tile(level: &[Plane; 3], dzi: &Dzi, column: u32, row: u32) -> Vec<u8> {
     let (chroma_width, chroma_height) = (width.div_ceil(2), height.div_ceil(2));
     let padded = |width: usize, height: usize| (width.next_multiple_of(8), height.next_multiple_of(8));
     let chroma = |plane: &Plane| {
-        // A sample of the tile covers 2×2 pixels of it: each has the chroma of the level's 2×2 pixels that it is in.
+        // A chroma sample of the tile covers 2×2 pixels. If the tile begins at an odd pixel, these have different chroma samples
+        // in the level, so the mean over the four pixels is taken.
         let right = (left + width - 1) / 2;
         let bottom = (top + height - 1) / 2;
         let mixed = Plane::new(chroma_width, chroma_height, |x, y| {
@@ -204,7 +206,7 @@ fn primes_long_sides_and_sides_about_a_multiple_of_the_tile_are_exact() {
 }
 
 #[test]
-fn ycbcr420_shows_what_rgb_shows() {
+fn ycbcr420_and_rgb_tiles_look_the_same() {
     let (width, height) = (1103, 777);
     let (file, _) = jpeg(width, height, false);
     let dzi = dzi(width, height, 254, 1);
@@ -217,7 +219,7 @@ fn ycbcr420_shows_what_rgb_shows() {
     let (through_ycbcr420, through_rgb) = (source.psnr(&ycbcr420), source.psnr(&rgb));
     assert!(through_ycbcr420 > through_rgb - 0.1, "{through_ycbcr420:.2} dB and {through_rgb:.2} dB");
     let levels = reference(&source, &dzi);
-    // Smaller tiles are mostly edges, for which this quality is too low.
+    // Smaller tiles consist mostly of edges, which this quality does not preserve.
     for (coord, tile) in read(true).into_iter().filter(|(_, tile)| tile.width.min(tile.height) >= 64) {
         compare(&tile, &levels[&coord], Tolerance::lossy(2.5, 20, 3.5))
             .unwrap_or_else(|why| panic!("{coord:?}: {why}"));
@@ -243,7 +245,7 @@ fn a_jpeg_of_another_kind_comes_as_rgb_even_if_ycbcr420_is_accepted() {
     }
 }
 
-/// A TIFF whose tiles, or strips if they are as wide as it, are JPEG with chroma of half the resolution.
+/// Returns a TIFF of JPEGs with 4:2:0 chroma subsampling, in tiles, or in strips if `chunk` is as wide as the picture.
 fn tiff_of_jpeg(picture: &Picture, chunk: (u32, u32)) -> Vec<u8> {
     let is_strips = chunk.0 == picture.width;
     let mut file = b"II\x2a\0\0\0\0\0".to_vec();
@@ -277,7 +279,7 @@ fn tiff_of_jpeg(picture: &Picture, chunk: (u32, u32)) -> Vec<u8> {
     };
     let count = offsets.len() as u32;
     let (offsets, lengths) = (table(&offsets), table(&lengths));
-    // Depths of 8, as 16-bit numbers.
+    // BitsPerSample: three times 8, as 16-bit numbers.
     let depths = table(&[8 | 8 << 16, 8]);
     let (short, long) = (3_u16, 4_u16);
     let mut entries = vec![
@@ -311,7 +313,7 @@ fn tiff_of_jpeg(picture: &Picture, chunk: (u32, u32)) -> Vec<u8> {
 #[test]
 fn a_tiff_of_jpegs_is_the_same_as_rgb_and_as_ycbcr420_with_any_number_of_threads() {
     let picture = Picture::photo(333, 217, Layout::Rgb);
-    // Tiles inside and past the edges, tiles that are no multiple of an MCU, strips.
+    // Tiles that fit and exceed the picture, tiles that are not a multiple of the MCU size, strips.
     for (chunk, layout) in [
         ((64, 48), Layout::YCbCr420),
         ((352, 224), Layout::YCbCr420),
@@ -338,7 +340,10 @@ fn a_tiff_of_jpegs_is_the_same_as_rgb_and_as_ycbcr420_with_any_number_of_threads
             ));
         }
         let [rgb, same_rgb, ycbcr420, same_ycbcr420] = ways.try_into().unwrap();
-        assert!(rgb == same_rgb && ycbcr420 == same_ycbcr420, "{chunk:?}: the number of threads matters");
+        assert!(
+            rgb == same_rgb && ycbcr420 == same_ycbcr420,
+            "{chunk:?}: the number of threads changes the pixels"
+        );
         let (through_rgb, through_ycbcr420) = (picture.psnr(&rgb), picture.psnr(&ycbcr420));
         assert!(through_ycbcr420 > 34.0, "{chunk:?}: {through_ycbcr420:.1} dB");
         assert!((through_ycbcr420 - through_rgb).abs() < 0.2, "{through_ycbcr420:.2} {through_rgb:.2} dB");
@@ -352,7 +357,7 @@ fn a_tiff_whose_jpegs_are_cut_off_or_of_another_size_fails() {
     let start = whole.windows(2).position(|bytes| bytes == [0xff, 0xda]).unwrap();
     let mut broken = whole.clone();
     broken[start + 200..start + 400].fill(0xff);
-    // Another height in the first tile's frame header: 48 becomes 16.
+    // Change the height in the first tile's frame header from 48 to 16.
     let frame = whole.windows(2).position(|bytes| bytes == [0xff, 0xc0]).unwrap();
     let mut smaller = whole;
     smaller[frame + 6] = 16;
@@ -387,11 +392,11 @@ fn a_jpeg_that_is_cut_off_is_shown_as_far_as_it_goes_as_ycbcr420_too() {
                 damage => assert_eq!((damage, progressive), (Some(Damage::Partial), true)),
             }
         }
-        assert!(progressive || planes(&file[..700]).is_err(), "no row is there");
+        assert!(progressive || planes(&file[..700]).is_err(), "a file without a complete row is refused");
     }
 }
 
-/// All rows of a file in planes, and what is missing.
+/// Reads all rows of a file as planes. Also returns the damage, if part of the picture is missing.
 fn planes(file: &[u8]) -> Result<(Vec<u8>, Option<Damage>), SourceError> {
     let mut source = edgezoom_codecs::open_with(files::file(file), BOUNDS, &ycbcr420_accepted())?;
     assert_eq!(source.layout(), Layout::YCbCr420);
