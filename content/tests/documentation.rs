@@ -1,11 +1,11 @@
-//! Every path of the repository that the documentation names exists.
+//! Checks that every repository path in the documentation exists.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Top-level folders; text in backticks that begins with one of them is a path of the repository.
+/// Top-level folders. Text in backticks that begins with one of them is a repository path.
 const FOLDERS: [&str; 12] = [
     "codecs/",
     "content/",
@@ -21,7 +21,7 @@ const FOLDERS: [&str; 12] = [
     "xtask/",
 ];
 
-/// Folders that a build makes.
+/// Folders that exist only after a build.
 const BUILT: [&str; 4] = ["edge/build/", "edge/local/build/", "fuzz/artifacts/", "fuzz/corpus/"];
 
 fn root() -> PathBuf {
@@ -46,7 +46,7 @@ fn documents() -> Vec<PathBuf> {
     documents
 }
 
-/// Returns the paths of the repository in a text: between backticks, or the target of a link relative to `folder`.
+/// Returns the repository paths in a text: text in backticks, and targets of relative links, which start at `folder`.
 fn paths<'a>(text: &'a str, folder: &Path) -> Vec<(&'a str, PathBuf)> {
     let quoted = text.split('`').skip(1).step_by(2).filter(|quoted| {
         FOLDERS.iter().any(|folder| quoted.starts_with(folder))
@@ -79,7 +79,7 @@ fn every_path_in_the_documentation_exists() {
 }
 
 #[test]
-fn a_missing_path_is_noticed() {
+fn a_missing_path_is_reported() {
     let found = paths("see `codecs/src/nothing.rs`, [there](gone.md#part) and `cargo test`", &root());
     let missing: Vec<_> = found.iter().filter(|(_, path)| !path.exists()).map(|(name, _)| *name).collect();
     assert_eq!(missing, ["codecs/src/nothing.rs", "gone.md"]);
@@ -95,7 +95,7 @@ fn the_map_and_the_decisions_stay_short() {
         let name = path.file_name().unwrap().to_str().unwrap();
         if name != "README.md" {
             assert!(words(&path) <= 250, "{name} has {} words", words(&path));
-            assert!(index.contains(name), "{name} is missing in the index");
+            assert!(index.contains(name), "{name} is missing from the index");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Properties of every URL, id and progress.
+//! Property tests of URLs, ids and progress.
 
 use edgezoom_content::{AddressPolicy, ContentId, Progress, SourceUrl};
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ proptest! {
     }
 
     #[test]
-    fn every_text_that_parses_as_an_id_prints_as_itself(text in "[0-9a-zA-Z]{11}") {
+    fn parsed_ids_print_as_the_original_text(text in "[0-9a-zA-Z]{11}") {
         if let Ok(id) = text.parse::<ContentId>() {
             prop_assert_eq!(id.to_string(), text);
         }

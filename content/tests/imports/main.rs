@@ -1,6 +1,6 @@
-//! The arrows of docs/architecture.md, held against the code: no circle of imports within a crate, and no import
-//! against the direction that a room has. It reads the sources as text (`modules.rs`), so that it needs neither the
-//! crates' dependencies nor a nightly compiler.
+//! Checks the imports against docs/architecture.md: no import cycle within a crate, and no import against the direction
+//! between modules. Reads the sources as text (`modules.rs`), so it needs neither the crates' dependencies nor a nightly
+//! compiler.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use modules::Modules;
 
-/// The crates without circles, by their folders.
+/// Folders of the crates that are checked for import cycles.
 const CRATES: [&str; 7] = ["codecs", "content", "edge", "geometry", "jpeg", "pyramid", "tiler"];
 
-/// In a crate, the modules under the first path must not import what is under the second.
+/// Crate, importing module and imported module of each forbidden import, including submodules.
 const FORBIDDEN: [(&str, &str, &str); 12] = [
     ("edge", "durable", "entry"),
     ("edge", "durable", "handlers"),
@@ -30,7 +30,7 @@ const FORBIDDEN: [(&str, &str, &str); 12] = [
     ("edge", "platform", "durable"),
 ];
 
-/// Modules of the edge that are tested natively and must not name the platform's crate.
+/// Modules of the edge that are tested natively and must not use the `worker` crate.
 const PURE: [&str; 11] = [
     "admission::client",
     "admission::policy",
@@ -50,23 +50,23 @@ fn root() -> PathBuf {
 }
 
 #[test]
-fn no_crate_has_a_circle_of_imports() {
+fn no_crate_has_an_import_cycle() {
     for name in CRATES {
         let modules = Modules::read(&root().join(name).join("src"));
-        assert_eq!(modules.circle(), None, "of {name}");
+        assert_eq!(modules.cycle(), None, "in {name}");
     }
 }
 
 #[test]
-fn no_javascript_has_a_circle_of_imports() {
+fn no_javascript_has_an_import_cycle() {
     let modules = Modules::read_javascript(&root(), &["edge", "deploy", "tests/browser"]);
     let entry = ("edge/entry.js".to_owned(), "edge/src/admin/calls.js".to_owned());
     assert!(modules.imports().any(|import| import == entry), "no imports were found");
-    assert_eq!(modules.circle(), None);
+    assert_eq!(modules.cycle(), None);
 }
 
 #[test]
-fn rooms_import_in_one_direction() {
+fn modules_import_in_one_direction() {
     for (name, from, to) in FORBIDDEN {
         let modules = Modules::read(&root().join(name).join("src"));
         let against: Vec<_> = modules
@@ -79,40 +79,40 @@ fn rooms_import_in_one_direction() {
 }
 
 #[test]
-fn the_pure_half_of_the_edge_does_not_name_the_platform() {
+fn pure_modules_of_the_edge_do_not_use_the_platform() {
     let modules = Modules::read(&root().join("edge/src"));
-    for room in PURE {
-        let named: Vec<_> = modules.crates().filter(|(module, _)| is_under(module, room)).collect();
-        assert!(!named.is_empty(), "{room} is no module of the edge");
-        assert!(!named.iter().any(|(_, name)| name == "worker"), "{room} names the platform's crate");
+    for pure in PURE {
+        let used: Vec<_> = modules.crates().filter(|(module, _)| is_under(module, pure)).collect();
+        assert!(!used.is_empty(), "{pure} is not a module of the edge");
+        assert!(!used.iter().any(|(_, name)| name == "worker"), "{pure} uses the worker crate");
     }
 }
 
 #[test]
-fn a_circle_is_noticed() {
+fn an_import_cycle_is_reported() {
     let folder = std::env::temp_dir().join(format!("imports-{}", std::process::id()));
     fs::create_dir_all(folder.join("b")).unwrap();
     fs::write(folder.join("lib.rs"), "mod a; mod b;\n#[cfg(test)]\nmod tests { use crate::a; }").unwrap();
     fs::write(folder.join("a.rs"), "// use crate::a\nuse crate::{b::{One, two}, c};").unwrap();
     fs::write(folder.join("b/mod.rs"), "mod one; pub use one::One; pub fn two() {}").unwrap();
     fs::write(folder.join("b/one.rs"), "struct One; fn f() { super::super::a::g(\"crate::b\") }").unwrap();
-    let circle = Modules::read(&folder).circle();
+    let cycle = Modules::read(&folder).cycle();
     fs::remove_dir_all(&folder).unwrap();
-    assert_eq!(circle.as_deref(), Some("a → b::one → a"));
+    assert_eq!(cycle.as_deref(), Some("a → b::one → a"));
 }
 
 #[test]
-fn a_circle_of_javascript_is_noticed() {
+fn a_javascript_import_cycle_is_reported() {
     let folder = std::env::temp_dir().join(format!("imports-js-{}", std::process::id()));
     fs::create_dir_all(folder.join("src/inner")).unwrap();
     fs::write(folder.join("src/a.js"), "import {\n  one,\n} from \"./inner/b.mjs\";").unwrap();
     fs::write(folder.join("src/inner/b.mjs"), "import \"other\"; export { c } from \"./c.js\";").unwrap();
     fs::write(folder.join("src/inner/c.js"), "const late = () => import(\"../a.js\");").unwrap();
-    let circle = Modules::read_javascript(&folder, &["src"]).circle();
+    let cycle = Modules::read_javascript(&folder, &["src"]).cycle();
     fs::remove_dir_all(&folder).unwrap();
-    assert_eq!(circle.as_deref(), Some("src/a.js → src/inner/b.mjs → src/inner/c.js → src/a.js"));
+    assert_eq!(cycle.as_deref(), Some("src/a.js → src/inner/b.mjs → src/inner/c.js → src/a.js"));
 }
 
-fn is_under(module: &str, room: &str) -> bool {
-    module.strip_prefix(room).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+fn is_under(module: &str, ancestor: &str) -> bool {
+    module.strip_prefix(ancestor).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }

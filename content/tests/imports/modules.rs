@@ -1,6 +1,6 @@
-//! Reads which module of a crate imports which, from the text of its sources. It understands as much Rust as this
-//! needs: `use` trees, paths that begin with `crate`, `self` or `super`, and re-exports, which count as the module that
-//! they lead to. Tests are left out.
+//! Finds the imports between the modules of a crate in the text of its sources. Understands only `use` trees, paths that
+//! begin with `crate`, `self` or `super`, and re-exports, which count as an import of the module that defines the item.
+//! Ignores tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 type Name = Vec<String>;
 
-/// The modules of one crate.
+/// Modules of one crate and their imports.
 pub struct Modules {
     imports: BTreeMap<Name, BTreeSet<Name>>,
     crates: BTreeSet<(String, String)>,
 }
 
-/// A source file without comments, string literals and tests.
+/// Imports and paths in a source file, without comments, string literals and tests.
 struct Source {
     uses: Vec<(bool, Name)>,
     paths: Vec<Name>,
@@ -54,7 +54,7 @@ impl Modules {
         Self { imports, crates }
     }
 
-    /// Reads the JavaScript modules in folders of a repository; a module's name is its path.
+    /// Reads the JavaScript modules in some folders of the repository. A module's name is its path.
     pub fn read_javascript(root: &Path, folders: &[&str]) -> Self {
         let mut imports = BTreeMap::new();
         for folder in folders {
@@ -63,7 +63,7 @@ impl Modules {
         Self { imports, crates: BTreeSet::new() }
     }
 
-    /// Each import of a module by another one.
+    /// Returns each import as the importing and the imported module.
     pub fn imports(&self) -> impl Iterator<Item = (String, String)> {
         let pairs = |(from, to): (&Name, &BTreeSet<Name>)| {
             to.iter().map(|to| (from.join("::"), to.join("::"))).collect::<Vec<_>>()
@@ -71,18 +71,18 @@ impl Modules {
         self.imports.iter().flat_map(pairs)
     }
 
-    /// Each module with the other crates that it names.
+    /// Returns pairs of a module and another crate that it uses.
     pub fn crates(&self) -> impl Iterator<Item = &(String, String)> {
         self.crates.iter()
     }
 
-    /// A circle, as the modules on it.
-    pub fn circle(&self) -> Option<String> {
+    /// Returns the modules of an import cycle, if there is one.
+    pub fn cycle(&self) -> Option<String> {
         let mut done = BTreeSet::new();
-        self.imports.keys().find_map(|module| self.circle_from(module, &mut vec![], &mut done))
+        self.imports.keys().find_map(|module| self.cycle_from(module, &mut vec![], &mut done))
     }
 
-    fn circle_from<'a>(
+    fn cycle_from<'a>(
         &'a self,
         module: &'a Name,
         path: &mut Vec<&'a Name>,
@@ -97,9 +97,9 @@ impl Modules {
         }
         let imports = self.imports.get(module)?;
         path.push(module);
-        // A folder is one room: its files may use what their own `mod.rs` defines.
+        // Imports of an ancestor do not count: a submodule may use its parent's items.
         let imports = imports.iter().filter(|next| !module.starts_with(next));
-        let found = imports.into_iter().find_map(|next| self.circle_from(next, path, done));
+        let found = imports.into_iter().find_map(|next| self.cycle_from(next, path, done));
         path.pop();
         done.insert(module);
         found
@@ -141,7 +141,7 @@ fn collect_javascript(root: &Path, folder: &Path, imports: &mut BTreeMap<Name, B
     }
 }
 
-/// The relative paths after `from`, `import` and `import(`.
+/// Returns the relative paths after `from`, `import` and `import(`.
 fn relative_imports(text: &str) -> impl Iterator<Item = &str> {
     ["from \"", "import \"", "import(\""].into_iter().flat_map(move |before| {
         let quoted = text.split(before).skip(1).filter_map(|rest| rest.split('"').next());
@@ -149,7 +149,7 @@ fn relative_imports(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A relative path from a folder, without `.` and `..`.
+/// Joins a relative path to a folder and resolves `.` and `..`.
 fn joined(folder: &Path, target: &str) -> PathBuf {
     let mut joined = folder.to_owned();
     for part in target.split('/').filter(|part| *part != ".") {
@@ -162,7 +162,7 @@ fn joined(folder: &Path, target: &str) -> PathBuf {
     joined
 }
 
-/// A path from the crate's root; `None` when it leads to another crate.
+/// Converts a path to one from the crate's root. Returns `None` if it leads to another crate.
 fn absolute(module: &Name, path: &Name, sources: &BTreeMap<Name, Source>) -> Option<Name> {
     let mut base = module.clone();
     let mut rest = path.as_slice();
@@ -184,7 +184,7 @@ fn absolute(module: &Name, path: &Name, sources: &BTreeMap<Name, Source>) -> Opt
     Some([base.as_slice(), &rest[1..]].concat())
 }
 
-/// The module in which that is defined which a path names.
+/// Returns the module that defines the item at a path.
 fn resolve(path: &Name, sources: &BTreeMap<Name, Source>, exports: &BTreeMap<(Name, String), Name>) -> Name {
     let mut module = vec![];
     for (index, name) in path.iter().enumerate() {
@@ -238,7 +238,7 @@ fn ends(token: &str) -> bool {
     matches!(token, ";" | "{" | "}")
 }
 
-/// Gives each path of a `use` tree.
+/// Calls `give` with each path of a `use` tree.
 fn expand(tree: &[String], prefix: &Name, give: &mut impl FnMut(Name)) {
     let mut path = prefix.clone();
     let mut at = 0;
@@ -268,7 +268,7 @@ fn expand(tree: &[String], prefix: &Name, give: &mut impl FnMut(Name)) {
     give(path);
 }
 
-/// Names, `::` and single characters; no comments and no texts.
+/// Splits Rust source into names, `::` and single characters. Drops comments and string literals.
 fn tokens(text: &str) -> Vec<String> {
     let mut tokens: Vec<String> = vec![];
     let mut rest = text;
