@@ -1,6 +1,6 @@
-//! How much memory a renderer takes for large pictures, at the default options. A JPEG has 200 megapixels, and is compared
-//! with one of a tenth of them. The others are as wide, and so high that the bound is passed where all rows of a picture are kept:
-//! more rows would only take longer. For what goes to a temporary file if it is too large for the memory, there is less of that.
+//! Peak memory of a renderer for large pictures, at the default options. The JPEG test compares 200 megapixels with a tenth of
+//! that. The other pictures are just high enough that keeping all rows would exceed the limit, because more rows would only
+//! take longer. Formats that use a temporary file are tested with a lower memory limit.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs::{self, File};
@@ -15,15 +15,15 @@ use edgezoom_tiler::renderer::request::RenderRequest;
 use edgezoom_test_support::files::{self, Jpeg};
 use edgezoom_test_support::{Picture, large};
 
-/// The most that a renderer may take, in MiB.
-const MOST: u64 = 150;
+/// Maximum memory of a renderer, in MiB.
+const MAX_MEMORY: u64 = 150;
 
-/// With a quarter of the usual memory: a quarter of the pixels is too large for it.
+/// Returns limits with a quarter of the default memory, so that a quarter of the pixels needs a temporary file.
 fn small() -> Limits {
     Limits { renderer_memory: Limits::default().renderer_memory / 4, ..Limits::default() }
 }
 
-/// Renders a file as the parent would, and gives the most memory that the process had resident at any time, in MiB.
+/// Renders a file in a renderer process and returns the peak resident memory of the process, in MiB.
 fn peak(source: File) -> u64 {
     peak_within(source, &Limits::default())
 }
@@ -39,12 +39,13 @@ fn peak_within(source: File, limits: &Limits) -> u64 {
         .unwrap();
     let mut stdout = child.stdout.take().unwrap();
     let (mut frames, mut peak) = (vec![0; 1 << 20], 0);
-    // The mark is looked at after each read: what the last tiles take is in it, as they come before the end.
+    // Read after each chunk of output, because the process must still exist. Its last output follows the last tile, so this
+    // includes the memory for all tiles.
     while stdout.read(&mut frames).unwrap() > 0 {
         peak = high_water_mark(child.id()).unwrap_or(0).max(peak);
     }
     assert!(child.wait().unwrap().success());
-    assert!(peak > 0, "the kernel gives no high-water mark");
+    assert!(peak > 0, "/proc has no VmHWM of the process");
     peak
 }
 
@@ -55,56 +56,56 @@ fn high_water_mark(process: u32) -> Option<u64> {
 }
 
 #[test]
-fn a_baseline_jpeg_of_200_megapixels_is_rendered_in_150_mib_and_one_of_20_in_as_much() {
+fn a_baseline_jpeg_of_200_megapixels_is_rendered_in_150_mib_and_takes_as_much_as_one_of_20() {
     let [low, high] = [1_000, 10_000].map(|height| {
         let mut file = tempfile::tempfile().unwrap();
         files::large_jpeg(20_000, height, &mut file);
         peak(file)
     });
     println!("JPEG: {low} MiB and {high} MiB");
-    assert!(high <= MOST, "{high} MiB");
-    // The scheduler decides how much is under way at once: at most 8 strips of 512 KiB at the full size, as many bytes again
-    // at all levels below, and 6 chunks of the decoder, of 2 MiB each. The rows that are added would take 257 MiB.
+    assert!(high <= MAX_MEMORY, "{high} MiB");
+    // The difference depends on scheduling: up to 8 strips of 512 KiB at the full size, the same again for all lower levels,
+    // and 6 decoder chunks of 2 MiB each are in use at once. The additional rows would take 257 MiB.
     assert!(high <= low + 24, "{low} MiB at 1,000 rows, {high} MiB at 10,000");
 }
 
 #[test]
 fn a_turned_jpeg_is_rendered_in_150_mib() {
     let exif = files::exif(6);
-    // The rows of tiles that are collected are widest if the long side is stored across.
-    // Coefficients go to a file only where there are too many for the memory.
+    // The rows of tiles in memory are widest if the long side is stored horizontally. A progressive JPEG uses the temporary
+    // file only if its coefficients exceed the memory limit.
     for (progressive, height) in [(false, 5_000), (true, 4_000)] {
         let mut file = tempfile::tempfile().unwrap();
         files::large_jpeg_of(20_000, height, Jpeg { progressive, exif: Some(&exif) }, &mut file);
         let peak = peak_within(file, &small());
         println!("turned JPEG, progressive {progressive}: {peak} MiB");
-        assert!(peak <= MOST, "{peak} MiB");
+        assert!(peak <= MAX_MEMORY, "{peak} MiB");
     }
 }
 
 #[test]
-fn an_interlaced_png_that_is_large_for_the_memory_is_rendered_in_150_mib() {
+fn an_interlaced_png_that_exceeds_the_memory_is_rendered_in_150_mib() {
     let mut file = tempfile::tempfile().unwrap();
     files::interlaced_png(&Picture::photo(20_000, 64, Layout::Rgb), 4_000, 1, BufWriter::new(&mut file));
     let peak = peak_within(file, &small());
     println!("interlaced PNG: {peak} MiB");
-    assert!(peak <= MOST, "{peak} MiB");
+    assert!(peak <= MAX_MEMORY, "{peak} MiB");
 }
 
 #[test]
 fn a_png_is_rendered_in_150_mib() {
-    // With opacity the tiles are PNG too, whose encoders take more.
+    // A picture with opacity has PNG tiles, whose encoders take more memory.
     for (layout, height) in [(Layout::Rgb, 3_000), (Layout::Rgba, 2_000)] {
         let mut file = tempfile::tempfile().unwrap();
         files::large_png(20_000, height, layout, &mut file);
         let peak = peak(file);
         println!("PNG, {layout:?}: {peak} MiB");
-        assert!(peak <= MOST, "{peak} MiB");
+        assert!(peak <= MAX_MEMORY, "{peak} MiB");
     }
 }
 
 #[test]
-fn what_is_stored_row_by_row_is_rendered_in_50_mib() {
+fn formats_stored_row_by_row_are_rendered_in_50_mib() {
     const WIDTH: u16 = 20_000;
     const HEIGHT: u16 = 1_000;
     let (wide, high) = (WIDTH.to_be_bytes(), HEIGHT.to_be_bytes());
@@ -127,7 +128,7 @@ fn what_is_stored_row_by_row_is_rendered_in_50_mib() {
         let mut writer = BufWriter::new(&file);
         writer.write_all(&header).unwrap();
         (0..HEIGHT).for_each(|_| writer.write_all(&row).unwrap());
-        writer.write_all(&[0, 0, 0, 0, 0, 0, 0, 1]).unwrap(); // the end of a QOI; others end before it
+        writer.write_all(&[0, 0, 0, 0, 0, 0, 0, 1]).unwrap(); // QOI's end marker; the other formats ignore it
         drop(writer);
         file.rewind().unwrap();
         let peak = peak(file);
@@ -173,7 +174,7 @@ fn a_jpeg_2000_without_tiles_is_rendered_in_100_mib() {
 }
 
 #[test]
-fn a_jpeg_xl_that_is_large_for_the_memory_is_kept_in_the_temporary_file() {
+fn a_jpeg_xl_that_exceeds_the_memory_is_kept_in_the_temporary_file() {
     let folder = tempfile::tempdir().unwrap();
     files::large_png(6_000, 4_000, Layout::Rgb, &mut File::create(folder.path().join("p.png")).unwrap());
     for distance in ["0", "1"] {
@@ -182,22 +183,22 @@ fn a_jpeg_xl_that_is_large_for_the_memory_is_kept_in_the_temporary_file() {
         assert!(command.status().unwrap().success());
         let peak = peak_within(File::open(folder.path().join("p.jxl")).unwrap(), &small());
         println!("JPEG XL, distance {distance}: {peak} MiB");
-        // The picture alone has 69 MiB.
+        // The pixels alone take 69 MiB.
         assert!(peak <= 60, "{peak} MiB at distance {distance}");
     }
 }
 
 #[test]
-fn a_frame_that_is_large_for_the_memory_is_decoded_in_the_temporary_file() {
+fn a_frame_that_exceeds_the_memory_is_decoded_in_the_temporary_file() {
     let folder = tempfile::tempdir().unwrap();
     files::large_png(6_000, 4_000, Layout::Rgb, &mut File::create(folder.path().join("p.png")).unwrap());
     let mut command = Command::new("heif-enc");
     command.args(["-q", "40", "-p", "preset=ultrafast", "p.png", "-o", "p.heic"]).current_dir(folder.path());
     assert!(command.stdout(Stdio::null()).status().unwrap().success());
-    // Its planes alone have 69 MiB, and what is known of each block a third of that.
+    // The planes alone take 69 MiB, and the data per block a third of that.
     let limits = Limits { renderer_memory: 64 << 20, ..Limits::default() };
     let peak = peak_within(File::open(folder.path().join("p.heic")).unwrap(), &limits);
     println!("HEIC, one frame: {peak} MiB");
-    // What was touched of the file counts until it is let go, and a plane is filled in a moment.
+    // Pages of the mapped file count as resident until they are released, and a plane is filled before that.
     assert!(peak <= 128, "{peak} MiB");
 }

@@ -1,4 +1,4 @@
-//! JPEG with more scans, segments or pixels than a picture needs.
+//! JPEGs with excessive numbers of scans, segments or pixels.
 
 use edgezoom_codecs::Layout;
 use edgezoom_test_support::Picture;
@@ -6,7 +6,7 @@ use edgezoom_test_support::files::{self, Jpeg};
 
 use super::Bomb;
 
-/// The place of the last scan, from its marker to the end of the picture.
+/// Returns the range of the last scan, from its SOS marker to the EOI marker.
 fn last_scan(file: &[u8]) -> std::ops::Range<usize> {
     let start = file.windows(2).rposition(|marker| marker == [0xff, 0xda]).unwrap();
     start..file.len() - 2
@@ -17,7 +17,7 @@ fn with_scans(file: &[u8], more: usize) -> Vec<u8> {
     [&file[..scan.end], &file[scan].repeat(more), &[0xff, 0xd9]].concat()
 }
 
-/// A picture whose header says another size.
+/// Replaces the size in the frame header.
 fn resized(file: &[u8], width: u16, height: u16) -> Vec<u8> {
     let frame = file.windows(2).position(|marker| matches!(marker, [0xff, 0xc0 | 0xc2])).unwrap();
     let mut file = file.to_vec();
@@ -31,7 +31,7 @@ fn with_segments(file: &[u8], segment: &[u8], count: usize) -> Vec<u8> {
 }
 
 pub fn all() -> Vec<Bomb> {
-    // Flat, so that a scan is short.
+    // A picture in one colour has short scans.
     let flat = Picture::new(4000, 3000, Layout::Rgb, |_, _| [90, 120, 150, 255]);
     let progressive = files::jpeg(&flat, Jpeg { progressive: true, exif: None });
     let baseline = files::jpeg(&flat, Jpeg::default());

@@ -1,9 +1,9 @@
-//! Small sources that would take hours or all memory: each is drawn, or ends with a code and a sentence, within its share of
-//! processor time. A program of its own, because it tells the processes that it starts apart by their parent.
+//! Small sources that would take hours or exhaust memory. Each is rendered, or fails with a code and a message, within its
+//! limit of processor time. A separate test binary, because it finds the renderer processes as its own children.
 #![allow(
     missing_docs,
     clippy::unwrap_used,
-    reason = "a test that cannot go on has failed, and its parts are called from here alone"
+    reason = "a test that cannot go on has failed, and only this test uses its modules"
 )]
 
 mod headers;
@@ -27,7 +27,7 @@ use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
 use futures::StreamExt;
 
-/// A small source and what it is.
+/// A small source that is expensive to render.
 pub struct Bomb {
     pub name: String,
     pub bytes: Vec<u8>,
@@ -39,8 +39,8 @@ impl Bomb {
     }
 }
 
-/// Limits for a bomb: all limits of pixels and processor time are a tenth or less of the usual ones, so that the tests take a
-/// tenth of the time too. A bomb that these let through, the usual ones would let through for longer.
+/// Returns limits that are about a tenth of the defaults, so that the tests take a tenth of the time. A bomb that passes
+/// these limits would also pass the defaults, but take longer.
 fn small() -> Limits {
     let usual = Limits::default();
     Limits {
@@ -54,29 +54,29 @@ fn small() -> Limits {
     }
 }
 
-/// Less than a fortieth of the usual time.
+/// Limit of processor time. Less than a fortieth of the default.
 const CPU: Duration = Duration::from_millis(400);
-/// Size of drawings in place of 8,192 pixels: a sixteenth of them.
+/// Longer side of drawings, in pixels. The default of 8,192 has sixteen times as many pixels.
 const SVG_SIDE: u32 = 2048;
 
-/// Bombs that are rendered within the usual limits, and at the usual size.
-const USUAL: [&str; 4] = [
+/// Bombs that are rendered with the default limits and at the default size.
+const WITH_DEFAULT_LIMITS: [&str; 4] = [
     "a pattern under a transform-origin",
     "a sheet of two billion points",
     "a picture of ten gigapixels",
     "900 megapixels in one colour",
 ];
 
-/// Bombs that are rendered at once.
-const AT_ONCE: usize = 2;
-/// Interval at which a process's time is read.
+/// Number of bombs that are rendered concurrently.
+const CONCURRENCY: usize = 2;
+/// Interval between readings of a process's processor time.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// A renderer, and its process.
+/// Starts a renderer and returns it with its process id.
 fn start(bytes: &[u8], limits: &Limits, svg_side: Option<u32>) -> (Renderer, u32) {
-    /// One after the other, so that the new process is the one that was not there before.
-    static TURN: Mutex<()> = Mutex::new(());
-    let _turn = TURN.lock().unwrap();
+    /// Serialises the starts, so that the only new child is the renderer.
+    static STARTING: Mutex<()> = Mutex::new(());
+    let _starting = STARTING.lock().unwrap();
     let mut options = RenderOptions { threads: NonZeroUsize::new(2).unwrap(), ..RenderOptions::default() };
     options.drawing.svg_side = svg_side.unwrap_or(options.drawing.svg_side);
     let before = children();
@@ -94,7 +94,8 @@ fn children() -> Vec<u32> {
     fs::read_dir("/proc/self/task").unwrap().flat_map(of_thread).collect()
 }
 
-/// The processor time of a process and its threads: `utime` and `stime` of proc_pid_stat(5). `None` once it has ended.
+/// Returns the processor time of a process with all its threads: `utime` and `stime` in proc_pid_stat(5). `None` once it has
+/// ended.
 fn cpu_of(process: u32) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
@@ -118,10 +119,10 @@ async fn pixels(mut renderer: Renderer) -> Result<u64, Failure> {
     }
 }
 
-/// Renders a bomb. Gives what it came to, and the processor time that it took, to within a moment.
+/// Renders a bomb. Returns the outcome, and the processor time that it took to within [`INTERVAL`].
 async fn measured(bytes: &[u8], limits: &Limits, svg_side: Option<u32>) -> (Result<u64, Failure>, Duration) {
     let (renderer, process) = start(bytes, limits, svg_side);
-    // The process may go on for a moment after it was killed.
+    // The process may run for a moment after it was killed.
     let until_its_end = async {
         let mut used = Duration::ZERO;
         while let Some(now) = cpu_of(process) {
@@ -133,9 +134,10 @@ async fn measured(bytes: &[u8], limits: &Limits, svg_side: Option<u32>) -> (Resu
     tokio::join!(pixels(renderer), until_its_end)
 }
 
-/// Each ends in time, with pixels or with a reason; some have to end with pixels, in the usual time.
+/// Asserts that each bomb is rendered or fails with a message in time. Those in `drawn` must be rendered, within the default
+/// processor time.
 async fn defuse(bombs: Vec<Bomb>, drawn: &[&str]) {
-    let lines = futures::stream::iter(bombs).map(|bomb| defuse_one(bomb, drawn)).buffered(AT_ONCE);
+    let lines = futures::stream::iter(bombs).map(|bomb| defuse_one(bomb, drawn)).buffered(CONCURRENCY);
     let lines: Vec<(String, bool)> = lines.collect().await;
     println!("{}", lines.iter().map(|(line, _)| line.as_str()).collect::<String>());
     let wrong: String = lines.iter().filter(|(_, is_fine)| !is_fine).map(|(line, _)| line.as_str()).collect();
@@ -144,8 +146,9 @@ async fn defuse(bombs: Vec<Bomb>, drawn: &[&str]) {
 
 async fn defuse_one(Bomb { name, bytes }: Bomb, drawn: &[&str]) -> (String, bool) {
     let has_to_be_drawn = drawn.contains(&name.as_str());
-    let is_usual = USUAL.contains(&name.as_str());
-    let (mut limits, svg_side) = if is_usual { (Limits::default(), None) } else { (small(), Some(SVG_SIDE)) };
+    let is_default = WITH_DEFAULT_LIMITS.contains(&name.as_str());
+    let (mut limits, svg_side) =
+        if is_default { (Limits::default(), None) } else { (small(), Some(SVG_SIDE)) };
     if has_to_be_drawn {
         limits.renderer_cpu = Limits::default().renderer_cpu;
     }
@@ -153,7 +156,7 @@ async fn defuse_one(Bomb { name, bytes }: Bomb, drawn: &[&str]) -> (String, bool
     let begun = Instant::now();
     let (outcome, used) = measured(&bytes, &limits, svg_side).await;
     let pixels = *outcome.as_ref().unwrap_or(&0);
-    // The time that the pixels and bytes allow, and a moment of several threads until the excess is noticed.
+    // The limit, the allowance for pixels and bytes, and the time of several threads until the supervisor detects the excess.
     let allowed = cpu.as_secs_f64() + pixels as f64 * 1e-7 + bytes.len() as f64 * 2e-6 + 2.0;
     let is_right = match &outcome {
         Ok(_) => true,
@@ -196,11 +199,11 @@ async fn files_with_another_header_are_decoded_or_end_in_time_with_a_reason() {
     defuse(headers::all(), &[]).await;
 }
 
-/// PDFium ends its process when an allocation fails.
+/// PDFium aborts the process if an allocation fails, which must be reported like an exceeded limit.
 #[tokio::test]
 async fn a_document_that_takes_all_memory_is_too_large() {
     if edgezoom_codecs::locate_pdfium().is_none() {
-        println!("not tested: the library for PDF is not installed");
+        println!("skipped: PDFium is not installed");
         return;
     }
     let limits = Limits { renderer_memory: 200 << 20, ..Limits::default() };
@@ -228,9 +231,9 @@ async fn a_good_picture_is_ready_beside_a_bomb() {
     assert!(ready < ended, "the picture waited for the bomb: {ready:?}, {ended:?}");
 }
 
-/// With the limits that users have, and the clock of an idle machine with two cores.
+/// Uses the default limits, and measures wall-clock time on an idle machine with two cores.
 #[tokio::test]
-#[ignore = "takes many minutes, and nothing else may run"]
+#[ignore = "takes many minutes and needs an idle machine"]
 async fn each_ends_within_half_a_minute_beside_a_good_picture() {
     let good = files::jpeg(&Picture::photo(4000, 3000, Layout::Rgb), Jpeg::default());
     let limits = Limits::default();
@@ -239,7 +242,7 @@ async fn each_ends_within_half_a_minute_beside_a_good_picture() {
         render(&good, &limits).await.unwrap();
         begun.elapsed()
     };
-    time_of_good().await; // warms up
+    time_of_good().await; // warm-up
     let usual = time_of_good().await;
     println!("a good picture alone: {usual:.2?}");
     let raster = raster::all().into_iter().flat_map(|(_, bombs)| bombs);

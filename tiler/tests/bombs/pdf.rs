@@ -1,4 +1,4 @@
-//! Documents of some kilobytes. Without the library for PDF each ends with that as its reason.
+//! PDF bombs of a few kilobytes. Without PDFium, each fails with a message that says so.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use flate2::write::ZlibEncoder;
 
 use super::Bomb;
 
-/// These are drawn smaller, where the library is installed.
+/// Documents that must be rendered, at a smaller size.
 pub const DRAWN: &[&str] = &["a sheet of two billion points", "a sheet in units of a thousand points"];
 
 fn stream(dictionary: &str, content: &[u8]) -> Vec<u8> {
@@ -26,7 +26,7 @@ fn page(content: &str) -> Vec<u8> {
     Pdf::new().page(600, 800, content).bytes()
 }
 
-/// A page that draws object `X`, which `object` makes.
+/// Returns a document that draws the object that `object` adds.
 fn drawing(object: impl FnOnce(&mut Pdf) -> usize) -> Vec<u8> {
     let mut pdf = Pdf::new();
     let drawn = object(&mut pdf);
@@ -46,7 +46,7 @@ fn image(width: u32, height: u32, more: &str, content: &[u8]) -> Vec<u8> {
     drawing(|pdf| pdf.object(&stream(&dictionary, content)))
 }
 
-/// Forms in forms, each drawn so often.
+/// Returns a document of nested forms. Each draws the next one `times` times.
 fn forms(levels: usize, times: usize) -> Vec<u8> {
     drawing(|pdf| {
         let form = "/Type /XObject /Subtype /Form /BBox [0 0 1 1]";
@@ -67,7 +67,7 @@ fn sized(media_box: &str, more: &str) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// A kilobyte that is 300 MB when it is unpacked, as it has to be before it is drawn.
+/// Returns a document of about a kilobyte whose content stream decompresses to 300 MiB.
 pub fn of_memory() -> Vec<u8> {
     let content = deflated(&deflated(&vec![b' '; 300 << 20]));
     let mut pdf = Pdf::new();

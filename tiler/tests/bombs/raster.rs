@@ -1,4 +1,4 @@
-//! Formats with a header that anyone can write: the largest sizes that it can say, before nothing, zeros, ones and noise.
+//! Headers with excessive sizes in simple formats, followed by nothing, zeros, ones or noise.
 
 use std::io::Write;
 
@@ -30,7 +30,7 @@ const FORMATS: [(&str, Header); 11] = [
     ("JPEG 2000", jpeg_2000),
 ];
 
-/// Ten for each format.
+/// Returns ten bombs for each format.
 pub fn all() -> Vec<(&'static str, Vec<Bomb>)> {
     let noise = Picture::noise(512, 512, Layout::Rgba).pixels;
     let payloads: [(&str, Vec<u8>); 4] = [
@@ -95,7 +95,7 @@ fn png_header(width: u32, height: u32, kind: u8, interlaced: u8) -> Vec<u8> {
 }
 
 fn png(width: u32, height: u32) -> Vec<u8> {
-    // No chunk with a correct checksum follows; a megabyte of zeros is unpacked first.
+    // One chunk that decompresses to a megabyte of zeros. What follows is not a valid chunk.
     let zeros = deflated(1 << 20);
     [png_header(width, height, 6, 1), chunk(b"IDAT", &zeros)].concat()
 }
@@ -112,7 +112,7 @@ fn deflated(zeros: u64) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A whole PNG in grey, of one colour.
+/// Returns a complete grey PNG in one colour.
 pub fn flat_png(width: u32, height: u32) -> Vec<u8> {
     let pixels = deflated(u64::from(height) * (u64::from(width) + 1));
     [png_header(width, height, 0, 0), chunk(b"IDAT", &pixels), chunk(b"IEND", &[])].concat()
@@ -130,7 +130,7 @@ fn bmp(width: u32, height: u32) -> Vec<u8> {
     [&file[..], &[40, 0, 0, 0], &width, &height, &[1, 0, 24, 0], &[0; 24]].concat()
 }
 
-/// One strip with all rows, packed as runs of bytes.
+/// Returns the header of a TIFF with all rows in one PackBits strip.
 fn tiff(width: u32, height: u32) -> Vec<u8> {
     let entry = |tag: u16, value: u32| {
         [&tag.to_le_bytes()[..], &4_u16.to_le_bytes(), &1_u32.to_le_bytes(), &value.to_le_bytes()].concat()
@@ -149,7 +149,7 @@ fn tiff(width: u32, height: u32) -> Vec<u8> {
     [&b"II\x2a\0\x08\0\0\0"[..], &9_u16.to_le_bytes(), &entries.concat(), &[0; 4]].concat()
 }
 
-/// A codestream of one tile with three components: ITU-T T.800, annex A.
+/// Returns the headers of a JPEG 2000 codestream with one tile and three components (ITU-T T.800, annex A).
 fn jpeg_2000(width: u32, height: u32) -> Vec<u8> {
     let component = [7, 1, 1];
     let size = [

@@ -1,8 +1,8 @@
-//! Drawings of some hundred bytes.
+//! SVG bombs of a few hundred bytes.
 
 use super::Bomb;
 
-/// These can be drawn, and have to be.
+/// Drawings that must be rendered.
 pub const DRAWN: &[&str] = &[
     "two billion octaves",
     "a filter over a rotated shape",
@@ -19,7 +19,8 @@ fn svg(content: &str) -> String {
     )
 }
 
-/// Elements in elements, each with ten of the ones before: `element(level, content)`.
+/// Returns nested elements, as in the "billion laughs" attack. `element(level, content)` returns the element of a level, which
+/// has ten times the content `call(level - 1)`.
 fn laughs(
     levels: u32,
     first: &str,
@@ -29,7 +30,7 @@ fn laughs(
     (1..=levels).fold(first.to_owned(), |all, level| all + &element(level, &call(level - 1).repeat(10)))
 }
 
-/// One that nothing but the processor time ends.
+/// Returns a drawing that only the limit of processor time can stop.
 pub fn endless() -> Bomb {
     let patterns = laughs(
         9,
