@@ -1,4 +1,4 @@
-# Makes a FITS of the kind that is named, and shows what astropy reads in it.
+# Writes f.fits of the kind named by the first argument, and shown.png as astropy renders it.
 import sys
 import numpy as np
 from astropy.io import fits

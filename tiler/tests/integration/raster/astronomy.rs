@@ -1,8 +1,9 @@
-//! FITS of all numbers and of tiles, by astropy, as astropy shows them between its percentiles.
+//! FITS files of every number type and with compressed tiles, written by astropy and compared with astropy's percentile
+//! stretch.
 
 use crate::variant::{Variant, check_all, variant};
 
-/// A variant by the name of its kind in the script, which shows it too.
+/// Variant of a kind in `astronomy.py`, which writes both the file and `shown.png`.
 macro_rules! fits {
     ($name:literal, $kind:literal) => {
         variant(

@@ -1,5 +1,5 @@
-# Makes camera raw files around the JPEGs small.jpg and large.jpg: their containers and tags, no samples of a sensor.
-# The layout is that of ExifTool's documentation (exiftool.org/TagNames).
+# Writes a camera raw file around small.jpg and large.jpg, with the container and tags but without sensor data. The first
+# argument is the kind, the second the file extension. The layouts follow ExifTool's documentation (exiftool.org/TagNames).
 import struct, sys
 
 small, large = open("small.jpg", "rb").read(), open("large.jpg", "rb").read()
@@ -7,7 +7,7 @@ SHORT, LONG, UNDEFINED, ASCII, IFD = 3, 4, 7, 2, 13
 
 
 class Tiff:
-    """Directories one behind the other. What an entry leads to is given as bytes, a list of entries, or a number."""
+    """Writes TIFF directories. The value of an entry is a number, bytes, or a list of entries for a subdirectory."""
 
     def __init__(self, order, magic, head=b""):
         self.order, self.bytes = order, bytearray()
@@ -25,7 +25,7 @@ class Tiff:
             if isinstance(value, list):
                 place = len(self.bytes)
                 self.directory(value, base)
-            elif isinstance(value, tuple):  # a maker's note: its head and its directory
+            elif isinstance(value, tuple):  # a maker note: its header and its directory
                 place = len(self.bytes)
                 self.bytes += value[0]
                 self.directory(value[1], place)
@@ -92,7 +92,7 @@ NOTE = b"OLYMPUS\0II\x03\0"
 
 
 def orf():
-    # The preview lies in the maker's note, and its place is counted from there.
+    # The offset of the preview is relative to the maker note.
     def note(start):
         settings = [(0x0100, LONG, 1), (0x0101, LONG, start), (0x0102, LONG, len(large))]
         return (NOTE, [(0x2020, IFD, settings)])

@@ -1,5 +1,5 @@
-//! Camera raw files: containers with the tags that ExifTool documents, made around two JPEGs, and the preview that ExifTool
-//! takes out of them, turned as it says.
+//! Camera raw files: containers with the tags that ExifTool documents, around two JPEGs. They are compared with the preview
+//! that ExifTool extracts, turned upright.
 
 use crate::variant::{Variant, check_all, variant};
 
@@ -36,7 +36,7 @@ const RAW: &[Variant] = &[
     raw!("rw2", "rw2", "rw2", JPEG_FROM_RAW),
     raw!("orf", "orf", "orf", PREVIEW),
     raw!("raf", "raf", "raf", PREVIEW),
-    // ExifTool finds these two only in files of the makers' whole structure.
+    // ExifTool finds these two previews only in complete files from a camera.
     raw!("cr3", "cr3", "cr3", "vips rot large.jpg shown.png d270"),
     raw!("pef", "pef", "pef", "vips copy small.jpg shown.png"),
 ];

@@ -1,7 +1,7 @@
-//! Colours that are not sRGB's, against Little CMS in libvips: no difference should be visible.
+//! Conversion from other colour spaces to sRGB, compared with Little CMS in libvips. No difference should be visible.
 //!
-//! The reference converts with more bits, so single pixels may differ where colours are clipped; ninety-nine of a hundred have
-//! to be within ΔE 3.
+//! The reference converts with more bits, so single pixels may differ where colours are clipped. 99 % of the pixels must be
+//! within [`NEAR`].
 
 use std::fs;
 
@@ -9,9 +9,9 @@ use edgezoom_test_support::likeness::{Tolerance, colours, compare, delta_e};
 
 use crate::variant::{Variant, variant};
 
-/// A colour difference that a trained eye sees only side by side.
+/// Maximum ΔE for 99 % of the pixels. A trained eye sees this difference only side by side.
 const NEAR: f64 = 2.0;
-/// Accepted difference of channels, which notices a small part that is wrong.
+/// Accepted difference between channels, which detects a small wrong part.
 const TOLERANCE: Tolerance = Tolerance::lossy(0.9, 18, 1.7);
 
 #[rustfmt::skip]
@@ -63,7 +63,7 @@ fn colours_are_right_to_the_eye() {
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), PROFILES.len(), wrong.join("\n"));
 }
 
-/// The mean distance, and that which ninety-nine pixels of a hundred keep.
+/// Returns the mean and the 99th percentile of ΔE.
 fn distances(variant: &Variant) -> Result<(f64, f64), String> {
     let (ours, theirs) = variant.convert()?;
     compare(&ours, &theirs, TOLERANCE).map_err(|why| format!("{}: {why}", variant.name))?;
@@ -77,7 +77,7 @@ fn distances(variant: &Variant) -> Result<(f64, f64), String> {
 
 #[test]
 fn sixteen_bits_of_a_wide_gamut_are_not_banded() {
-    // Dark shades of a gamut far wider than sRGB: 8 bits of it have fewer steps there than sRGB has.
+    // Dark shades in a gamut far wider than sRGB, which 8 bits would divide into fewer steps than sRGB does.
     let folder = crate::variant::folder("banding");
     crate::variant::script(
         &folder,

@@ -1,4 +1,4 @@
-//! Plain containers of pixels, textures, icons, and light.
+//! Simple formats, textures, icons and high dynamic range: Netpbm, QOI, farbfeld, TGA, ICO, ICNS, DDS, HDR, EXR.
 
 use crate::variant::{Variant, check_all, variant};
 
@@ -24,7 +24,7 @@ const PNM: &[Variant] = &[
     variant("pam with opacity", "f.pam", "pngtopam -alphapam clear.png > f.pam", CLEAR),
     variant("pam grey with opacity", "f.pam", "convert clear.png -colorspace Gray f.pam", MAGICK),
 ];
-// Netpbm takes the numbers as they are, and libvips writes the rows from the top.
+// Netpbm does not convert the linear values to sRGB, and libvips writes the rows from the top.
 const PFM: &str = "vips colourspace photo.png c.v srgb && vips linear c.v l.v 0.00392156862745 0 && vips copy l.v m.v --interpretation scrgb && vips colourspace m.v shown.png srgb";
 const PNMTOPNG: &str = "pnmtopng f.pbm > shown.png";
 
@@ -37,7 +37,7 @@ const PLAIN: &[Variant] = &[
     variant("farbfeld 16 bits", "f.ff", "png2ff < deep.png > f.ff", ROUNDED),
 ];
 
-// ImageMagick does not rotate the pixels: its caller has to.
+// ImageMagick does not apply the orientation.
 #[rustfmt::skip]
 const TGA: &[Variant] = &[
     variant("tga", "f.tga", "convert photo.png -compress None -flip -orient BottomLeft f.tga", PHOTO),
@@ -54,14 +54,14 @@ const TGA: &[Variant] = &[
 
 const PILLOW: &str = "/usr/bin/python3 -c 'import glob; from PIL import Image; Image.open(glob.glob(\"f.*\")[0]).save(\"shown.png\")'";
 
-/// A texture of random blocks, by the name of its compression, or the number of it in newer files.
+/// Variant of a texture of random blocks, by its FourCC, or by its DXGI format in newer files.
 macro_rules! dds {
     ($kind:literal) => {
         concat!("python3 - ", $kind, " <<'END'\n", include_str!("textures.py"), "\nEND")
     };
 }
 
-/// A script that makes the file and the picture that it shows.
+/// Script that writes both the file and `shown.png`.
 macro_rules! made {
     ($script:literal, $kind:literal) => {
         concat!("/usr/bin/python3 - ", $kind, " <<'END'\n", include_str!($script), "END")
@@ -95,9 +95,9 @@ const TEXTURES: &[Variant] = &[
     variant("dds uncompressed with opacity", "f.dds", "convert clear.png -define dds:compression=none f.dds", CLEAR),
 ];
 
-/// Cases that the script which made the file has verified: the available programs refuse these files.
+/// No-op for files that the available programs refuse: the `make` script writes `shown.png` too.
 const AS_MADE: &str = "true";
-/// Files that OpenEXR's library decodes.
+/// Decodes a file with OpenEXR's library.
 const EXR: &str = "convert f.exr -colorspace sRGB -depth 8 shown.png";
 
 #[rustfmt::skip]

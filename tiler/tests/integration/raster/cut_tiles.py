@@ -1,5 +1,5 @@
-"""Makes f.jp2 of t.jp2, which has 4 by 3 tiles of 100×80 pixels, by cutting it off in the middle of its sixth tile. What is
-shown is what OpenJPEG makes of that, with grey where tiles are missing."""
+"""Writes f.jp2, which is t.jp2 (4×3 tiles of 100×80 pixels) truncated in the middle of its sixth tile, and shown.png, which
+is OpenJPEG's picture of it with missing tiles in grey."""
 import struct
 import subprocess
 

@@ -1,4 +1,4 @@
-//! HEIC and AVIF as they are read inside: grids cell by cell, and frames that stay planes of YCbCr, against other people's
+//! HEIC and AVIF grids, which are decoded cell by cell, and frames that are read as YCbCr planes, compared with third-party
 //! decoders.
 
 use std::fs;
@@ -9,11 +9,12 @@ use edgezoom_test_support::{Picture, files};
 
 use crate::variant::{folder, made, read_png, script, tiled};
 
-/// Accepted differences of what is converted to RGB by the decoder, and of planes that are converted here.
+/// Accepted difference for grids, which the decoder converts to RGB.
 const GRID: Tolerance = Tolerance::up_to(2);
+/// Accepted difference for planes, which this test converts to RGB.
 const PLANES: Tolerance = Tolerance::lossy(0.8, 4, 1.3);
 
-/// Grids of cells of 512×512, of which the right and the lower ones are seen in part.
+/// Cells of 512×512 pixels. The right and bottom ones exceed the picture.
 #[test]
 fn heic_in_a_grid_of_cells() {
     for (name, layout) in [("heic grid", Layout::Rgb), ("heic grid with opacity", Layout::Rgba)] {
@@ -34,7 +35,7 @@ fn grid(layout: Layout) -> Vec<u8> {
     encode(picture.width, picture.height, &picture.pixels, &options).unwrap()
 }
 
-/// The command that makes a file, the one that decodes it for comparison, and whether it stays in planes.
+/// Command that makes a file, command that writes `shown.png`, and true if the frame is read as planes.
 #[rustfmt::skip]
 const FRAMES: &[(&str, &str, bool)] = &[
     ("avifenc -s 8 -y 420 --min 10 --max 20 photo.png f.avif", "avifdec f.avif shown.png", true),
@@ -53,12 +54,12 @@ const FRAMES: &[(&str, &str, bool)] = &[
 ];
 
 #[test]
-fn frames_that_mean_what_those_of_a_jpeg_do_stay_planes() {
+fn frames_with_the_colour_encoding_of_jpeg_are_read_as_planes() {
     let folder = folder("planes");
     for &(make, shown, stays) in FRAMES {
         let file = if make.ends_with("f.heic") { "f.heic" } else { "f.avif" };
         made(&folder, &[file, "shown.png"], &(make, shown), || {
-            script(&folder, "touch shown.png"); // where nothing is compared
+            script(&folder, "touch shown.png"); // for cases without a comparison
             script(&folder, &format!("rm -f f.*; {make} && {shown}"));
         });
         let bytes = fs::read(folder.join(file)).unwrap();
@@ -74,8 +75,7 @@ fn frames_that_mean_what_those_of_a_jpeg_do_stay_planes() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// Reads planes band by band, and converts them as JFIF has it (ITU-T T.871, clause 7), each sample of chroma for four
-/// pixels.
+/// Reads planes band by band and converts them to RGB as in JFIF (ITU-T T.871, clause 7), without interpolating the chroma.
 fn from_planes(reader: &mut dyn RowReader) -> Picture {
     let (width, height) = (reader.size().width, reader.size().height);
     let mut planes = vec![0; Layout::YCbCr420.row_bytes(width) * Layout::YCbCr420.rows_read(height) as usize];

@@ -1,5 +1,5 @@
-# Makes a DDS of 64×48 pixels in BC6H, from random blocks without bright pixels, which are shown darker than they are, and the
-# picture as Pillow decodes it, whose 8 bits are linear.
+# Writes f.dds, 64×48 pixels of random BC6H blocks, and shown.png as Pillow decodes it, converted from linear 8 bits to sRGB.
+# Leaves out blocks with bright pixels, which tone mapping darkens.
 import io, random, struct, sys
 from PIL import Image
 

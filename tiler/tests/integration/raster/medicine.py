@@ -1,4 +1,4 @@
-# Makes a DICOM of the kind that is named, and shows what pydicom reads in it.
+# Writes f.dcm of the kind named by the first argument, and shown.png as pydicom renders it.
 import io, sys
 import numpy as np
 from PIL import Image
@@ -19,7 +19,7 @@ def coded(picture, kind, **options):
     file = io.BytesIO()
     Image.fromarray(picture).save(file, kind, **options)
     file = file.getvalue()
-    # A bare codestream of JPEG 2000.
+    # DICOM stores JPEG 2000 as a bare codestream.
     return file[file.index(b"\xff\x4f\xff\x51"):] if kind == "JPEG2000" else file
 
 
@@ -105,7 +105,7 @@ elif file.SamplesPerPixel == 1 and file.BitsStored == 8 and "WindowWidth" not in
     pass
 elif file.SamplesPerPixel == 1:
     values = apply_voi_lut(apply_modality_lut(values, file), file, 0)
-    # The ends of what the window gives, or of all values.
+    # Range of the window's output, or of all values.
     low, high = values.min(), values.max()
     if "WindowWidth" in file:
         measured = np.array([[np.iinfo("i2").min, np.iinfo("i2").max]], "i2")

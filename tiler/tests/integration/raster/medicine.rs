@@ -1,8 +1,8 @@
-//! DICOM by pydicom, as pydicom shows it.
+//! DICOM files written by pydicom, compared with pydicom's rendering.
 
 use crate::variant::{Variant, check_all, variant};
 
-/// A variant by the name of its kind in the script, which shows it too.
+/// Variant of a kind in `medicine.py`, which writes both the file and `shown.png`.
 macro_rules! dicom {
     ($name:literal, $kind:literal) => {
         variant(

@@ -1,8 +1,8 @@
-//! Every kind of picture file that is read, made by other people's encoders, through the whole engine and its sandbox, against
-//! what other people's decoders show.
+//! Converts every supported variant of the raster formats with the whole engine, including its sandbox. Third-party encoders
+//! make the files, and third-party decoders the reference pictures.
 //!
-//! A variant is a line in one of the tables: how the file is made, and how it is to look. `cargo xtask setup` brings the
-//! programs. A file that comes out wrong stays in `target/tmp/raster/`, beside what it should have been.
+//! Each variant is a line in a table, with one script that makes the file and one that makes the reference picture.
+//! `cargo xtask setup` installs the programs. If a variant fails, its files stay in `target/tmp/raster/`.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod astronomy;

@@ -1,4 +1,4 @@
-//! The formats of video codecs and their like: WebP, AVIF, HEIC, JPEG XL, JPEG 2000.
+//! Modern formats: WebP, AVIF, HEIC, JPEG XL, JPEG 2000.
 
 use crate::variant::{Variant, check_all, variant};
 
@@ -51,7 +51,7 @@ const HEIC: &[Variant] = &[
 ];
 const HEIF: &str = "heif-convert f.heic shown.png";
 
-/// Four fifths of a picture of several groups.
+/// Script that truncates a JPEG XL of several groups to four fifths.
 macro_rules! cut_jxl {
     () => {
         "convert photo.png -resize 700x500! p.png && cjxl --quiet $c p.png t.jxl && head -c $(($(stat -c %s t.jxl) * 4 / 5)) t.jxl > f.jxl"

@@ -1,11 +1,11 @@
-//! The formats of the first decades: JPEG, PNG, GIF, BMP, PCX, SGI, Sun raster, X bitmaps and pixmaps.
+//! Older formats: JPEG, PNG, GIF, BMP, PCX, SGI, Sun raster, X bitmaps and pixmaps.
 
 use crate::variant::{Variant, check_all, variant};
 
 const VIPS: &str = "vips copy f.* shown.png";
 const MAGICK: &str = "convert 'f.*[0]' -depth 8 shown.png";
 
-/// An Ultra HDR picture whose first one is made in this way.
+/// Script that makes an Ultra HDR file with a kind of primary picture in `ultra_hdr.py`.
 macro_rules! ultra_hdr {
     ($kind:literal) => {
         concat!("python3 - ", $kind, " <<'END'\n", include_str!("ultra_hdr.py"), "\nEND")
@@ -26,7 +26,7 @@ const JPEG: &[Variant] = &[
     variant("jpeg 4:1:1", "f.jpg", "pngtopnm photo.png | cjpeg -sample 4x1 -outfile f.jpg", DJPEG),
     variant("jpeg 4:4:0", "f.jpg", "pngtopnm photo.png | cjpeg -sample 1x2 -outfile f.jpg", DJPEG),
     variant("jpeg turned", "f.jpg", "convert photo.png -orient RightTop -quality 90 f.jpg && exiftool -q -overwrite_original -n -Orientation=6 f.jpg", "vips autorot f.jpg shown.png"),
-    // Several pictures in one file: cameras of two lenses, and phones, whose second one is a gain map.
+    // Files with a second picture: from stereo cameras, and from phones, where it is a gain map.
     variant("jpeg of several pictures", "f.jpg", MULTI_PICTURE, "vips copy one.jpg shown.png"),
     variant("jpeg with a gain map behind it", "f.jpg", GAIN_MAP, "vips copy one.jpg shown.png"),
     variant("ultra hdr", "f.jpg", ultra_hdr!("plain"), "vips copy one.jpg shown.png"),
@@ -59,10 +59,10 @@ const PNG: &[Variant] = &[
     variant("png palette with opacity", "f.png", "vips pngsave clear.png f.png --palette", MAGICK_PNG),
     variant("png with a transparent colour", "f.png", "convert vivid.png -transparent white PNG24:f.png", MAGICK_PNG),
     variant("png turned", "f.png", "cp photo.png f.png && exiftool -q -overwrite_original -n -Orientation=8 f.png", "vips rot photo.png shown.png d270"),
-    // ImageMagick writes EXIF behind the pixels, and no orientation anywhere else.
+    // ImageMagick writes EXIF after the pixels, and the orientation only there.
     variant("png turned behind its pixels", "f.png", "vips jpegsave photo.png t.jpg --Q 95 && exiftool -q -overwrite_original -n -Orientation=6 t.jpg && convert t.jpg f.png && exiftool -v3 f.png | tr -d '\\n' | grep -q 'PNG IDAT.*PNG eXIf'", "vips autorot t.jpg shown.png"),
 ];
-/// 16 bits as 8, rounded.
+/// Reference picture: 16 bits rounded to 8.
 const ROUNDED: &str = "cp rounded.png shown.png";
 const VIPS_8: &str = "convert f.png -depth 8 shown.png";
 const MAGICK_PNG: &str = "convert f.png -depth 8 shown.png";
@@ -101,7 +101,7 @@ const PCX: &[Variant] = &[
     variant("pcx palette 4 planes", "f.pcx", "convert photo.png -colors 16 +dither ppm:- | ppmtopcx > f.pcx", MAGICK),
     variant("pcx palette 3 planes", "f.pcx", "convert photo.png -colors 8 +dither ppm:- | ppmtopcx > f.pcx", MAGICK),
     variant("pcx palette 2 planes", "f.pcx", "convert photo.png -colors 4 +dither ppm:- | ppmtopcx > f.pcx", MAGICK),
-    // ImageMagick 6 shows it inverted.
+    // ImageMagick 6 inverts it.
     variant("pcx black and white", "f.pcx", "pngtopnm grey.png | pgmtopbm | ppmtopcx > f.pcx", "pcxtoppm f.pcx | pnmtopng > shown.png"),
 ];
 

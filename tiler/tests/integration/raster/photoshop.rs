@@ -1,11 +1,11 @@
-//! Photoshop documents by ImageMagick; modes and depths that it does not write are tested where they are read.
+//! Photoshop documents written by ImageMagick. The unit tests of the decoder cover the modes and depths that it cannot write.
 
 use crate::variant::{Variant, check_all, variant};
 
-/// The merged picture, which comes before the layers.
+/// Decodes the merged picture, which ImageMagick lists before the layers.
 const MAGICK: &str = "convert 'f.*[0]' -colorspace sRGB -depth 8 shown.png";
 const ROUNDED: &str = "cp rounded.png shown.png";
-/// As Photoshop stores opacity: the colours on white, and alpha beside them.
+/// Makes the channels as Photoshop stores them: the colours blended with white, and alpha.
 const ON_WHITE: &str = "convert '(' clear.png -background white -alpha remove ')' '(' clear.png -alpha extract ')' -alpha off \
      -compose CopyOpacity -composite";
 
@@ -33,9 +33,9 @@ fn merged_pictures() {
 }
 
 #[test]
-fn opacity_is_taken_off_the_white_that_it_was_put_on() {
+fn the_blending_of_colours_with_white_is_undone() {
     let make = format!("{ON_WHITE} f.psd");
-    // Nearly transparent pixels have lost their colour to rounding, which is invisible on any background.
+    // Rounding changes the colours of almost transparent pixels, which is invisible on any background.
     check_all(&[Variant {
         name: "psd with opacity",
         file: "f.psd",

@@ -1,5 +1,4 @@
-//! Files that are refused, or cut off, or claim what is not so: each with the right code and a sentence that says why, and
-//! never a crash.
+//! Unsupported, truncated and broken files fail with the right code and a message that gives the reason, and never crash.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +12,7 @@ use crate::variant::{convert, folder, made, originals, script};
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{BOUNDS, decode_within, file};
 
-/// A small file of each format, by other people's encoders.
+/// Small files of each format, with the scripts that make them.
 const FILES: &[(&str, &str)] = &[
     ("f.avif", "avifenc -s 8 s.png f.avif"),
     ("f.bmp", "convert s.png f.bmp"),
@@ -62,7 +61,7 @@ const FILES: &[(&str, &str)] = &[
     ("f.xpm", "convert s.png f.xpm"),
 ];
 
-/// The scripts of `cameras` and `medicine`, with this picture for theirs.
+// The scripts of `cameras` and `medicine`, applied to the small picture.
 const CR3: &str = concat!(
     "convert s.png large.jpg && cp large.jpg small.jpg && python3 - cr3 cr3 <<'END'\n",
     include_str!("cameras.py"),
@@ -79,7 +78,7 @@ const DICOM: &str = concat!(
     "\nEND"
 );
 
-/// The files, each with its bytes.
+/// Names and contents of [`FILES`].
 static MADE: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(|| {
     let folder = folder("small files");
     let names: Vec<&str> = FILES.iter().map(|(file, _)| *file).collect();
@@ -95,26 +94,26 @@ static MADE: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(|| {
 #[test]
 fn a_file_cut_off_is_corrupt_or_shown_in_part_in_every_format() {
     for (file, bytes) in MADE.iter() {
-        assert_eq!(read(bytes, false), Ok(None), "{file} as a whole");
+        assert_eq!(read(bytes, false), Ok(None), "{file}, complete");
         for tenths in [1, 3, 5, 7, 9] {
             let cut = &bytes[..bytes.len() * tenths / 10];
             assert_eq!(read(cut, true), Err(FailureCode::CorruptSource), "{file} at {tenths}0 %");
             match read(cut, false) {
-                Ok(damage) => assert!(damage.is_some(), "{file} at {tenths}0 % is said to be whole"),
+                Ok(damage) => assert!(damage.is_some(), "{file} at {tenths}0 % is reported as complete"),
                 Err(code) => {
                     assert_eq!(code, FailureCode::CorruptSource, "{file} at {tenths}0 %");
-                    // At a third of this small JPEG no row of blocks is complete.
+                    // 30 % of this small JPEG has no complete row of blocks.
                     let least = if *file == "f.jpg" { 5 } else { 3 };
-                    let in_part =
+                    let shown_in_part =
                         ["f.bmp", "f.gif", "f.jpg", "f.pam", "f.png", "f.ppm", "f.qoi", "f.ff", "tiles.j2k"];
-                    assert!(tenths < least || !in_part.contains(file), "{file} at {tenths}0 %");
+                    assert!(tenths < least || !shown_in_part.contains(file), "{file} at {tenths}0 %");
                 }
             }
         }
     }
 }
 
-/// Reads a file, and gives what is missing of it.
+/// Reads a file and returns the damage, if part of the picture is missing.
 fn read(bytes: &[u8], strict: bool) -> Result<Option<Damage>, FailureCode> {
     let options = DecodeOptions { strict, ..DecodeOptions::default() };
     edgezoom_codecs::open_with(file(bytes), BOUNDS, &options)
@@ -133,7 +132,7 @@ fn pixels_sides_and_memory_are_bounded_in_every_format() {
 }
 
 #[test]
-fn formats_that_are_held_as_a_whole_say_so_when_there_is_no_memory() {
+fn formats_that_need_the_whole_picture_in_memory_fail_without_it() {
     let held = ["f.avif", "f.dds", "f.exr", "f.gif", "f.heic", "f.icns", "f.ico", "f.jp2", "f.jxl", "f.webp"];
     for (file, bytes) in MADE.iter() {
         let bounds = Bounds { memory: 4 << 10, ..BOUNDS };
@@ -142,14 +141,14 @@ fn formats_that_are_held_as_a_whole_say_so_when_there_is_no_memory() {
             let failure = of_source(&result.unwrap_err());
             assert_eq!(failure.code, FailureCode::TooManyPixels, "{file}: {}", failure.message);
         } else if matches!(*file, "f.bmp" | "f.ppm" | "f.pam" | "text.ppm" | "f.qoi" | "f.ff" | "f.hdr") {
-            assert!(result.is_ok(), "{file} is not held");
+            assert!(result.is_ok(), "{file} is decoded row by row");
         }
     }
 }
 
 #[test]
 fn changed_bytes_end_in_a_picture_or_an_error() {
-    // Every panic would be the end of a renderer, which is safe, but a worse answer than an error.
+    // A panic would be safe, because it ends only the renderer process, but it gives a worse message than an error.
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut random = move |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -160,7 +159,7 @@ fn changed_bytes_end_in_a_picture_or_an_error() {
         for round in 0..60 {
             let mut changed = bytes.clone();
             for _ in 0..=random(5) {
-                // Headers decide more than pixels.
+                // Change the header in half of the rounds, because it has more influence than the pixels.
                 let among = if round % 2 == 0 { changed.len().min(200) } else { changed.len() };
                 changed[random(among)] = random(256) as u8;
             }
@@ -172,7 +171,7 @@ fn changed_bytes_end_in_a_picture_or_an_error() {
     }
 }
 
-/// The command's message for a file that a script makes.
+/// Makes a file with a script, and returns the error message of `tiler convert`.
 fn complaint(folder: &Path, make: &str, file: &str) -> String {
     script(folder, make);
     let output = convert(folder, file, &[]);
@@ -181,7 +180,7 @@ fn complaint(folder: &Path, make: &str, file: &str) -> String {
 }
 
 #[test]
-fn a_variant_that_is_not_read_is_named() {
+fn errors_name_the_unsupported_variant() {
     let folder = folder("not read");
     originals(&folder);
     let says = |make: &str, file: &str, what: &str| {

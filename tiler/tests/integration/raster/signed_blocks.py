@@ -1,5 +1,5 @@
-# Makes a DDS of 64×48 pixels of one or two signed channels (BC4, BC5) from random blocks, and the picture that Microsoft's "BC4
-# and BC5 block compression" describes: -1 is shown as 0 and 1 as 255, and blue, when there is green, as the middle.
+# Writes f.dds, 64×48 pixels of random blocks with one or two signed channels (BC4, BC5), and shown.png as Microsoft's
+# "BC4 and BC5 block compression" specifies. -1 is shown as 0 and 1 as 255. In BC5, blue is shown as 128.
 import random, struct, sys
 from PIL import Image
 

@@ -1,6 +1,6 @@
-"""Writes f.exr of photo.png with channels of fewer samples than pixels, uncompressed (0) or as ZIP of one line (2) or
-16 (3): luminance and chroma at half the resolution (ca), red, green and blue of different steps (rgb) or luminance
-alone (y). Of the latter two it writes shown.png as well, where each pixel has the sample at its block's corner."""
+"""Writes f.exr from photo.png with subsampled channels. The first argument is the compression: none (0), ZIP of one line
+(2) or of 16 lines (3). The second is the kind of channels: luminance and half-resolution chroma (ca), red, green and blue
+with different steps (rgb), or luminance alone (y). For the latter two, also writes shown.png, which repeats the samples."""
 import struct
 import sys
 import zlib

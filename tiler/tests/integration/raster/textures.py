@@ -1,4 +1,4 @@
-# Makes a DDS of 64×48 pixels from random blocks: every mode of a compression is among them.
+# Writes f.dds, 64×48 pixels of random blocks, which use every mode of the compression.
 import random, struct, sys
 
 random.seed(3)

@@ -1,9 +1,9 @@
-//! TIFF, of which everybody has a kind of his own.
+//! TIFF variants: layouts, compressions, sample formats, rare kinds, and whole slide images.
 
 use crate::variant::{Variant, check_all, variant};
 
-/// A script that makes a file of a kind that [`tiff_files.py`](tiff_files.py) writes, then runs the other scripts. Debian's
-/// Python is meant, which has the packages for it.
+/// Script that makes a kind of file with `tiff_files.py`, and then runs another script. Uses `/usr/bin/python3`, because
+/// Debian's Python has the required packages.
 macro_rules! written {
     ($kind:literal $(, $also:literal)?) => {
         concat!(
@@ -35,7 +35,7 @@ const LAYOUTS: &[Variant] = &[
     variant("tiff pages", "f.tif", "vips copy photo.png a.tif; convert vivid.png -resize 400% b.tif; tiffcp a.tif b.tif f.tif", PHOTO),
     variant("tiff turned", "f.tif", "vips copy photo.png f.tif && tiffset -s 274 6 f.tif", "vips rot photo.png shown.png d90"),
 ];
-/// Four rows of 20 pixels by hand: of the programs at hand, none writes this kind.
+/// Writes four rows of 20 pixels by hand, because no available program writes this kind.
 const RUN_LENGTHS: &str = "printf 'II\\52\\0\\20\\0\\0\\0\\20\\233\\230\\65\\15\\0\\217P\\11\\0\\0\\1\\3\\0\\1\\0\\0\\0\\24\\0\\0\
     \\0\\1\\1\\3\\0\\1\\0\\0\\0\\4\\0\\0\\0\\2\\1\\3\\0\\1\\0\\0\\0\\1\\0\\0\\0\\3\\1\\3\\0\\1\\0\\0\\0\\2\
     \\0\\0\\0\\6\\1\\3\\0\\1\\0\\0\\0\\0\\0\\0\\0\\21\\1\\3\\0\\1\\0\\0\\0\\10\\0\\0\\0\\25\\1\\3\\0\\1\\0\
@@ -103,9 +103,9 @@ const SAMPLES: &[Variant] = &[
 
 const GREY: &str = "cp grey.png shown.png";
 const LIBTIFF: &str = "tiff2rgba f.tif o.tif && vips extract_band o.tif shown.png 0 --n 3";
-/// Cases that the script which made the file has verified.
+/// No-op for files whose `make` script writes `shown.png` too.
 const AS_MADE: &str = "true";
-/// The tools of OpenSlide show a region at a level.
+/// Renders level 0 with OpenSlide.
 const OPENSLIDE: &str = "openslide-write-png f.tif 0 0 0 301 203 shown.png";
 
 #[rustfmt::skip]
@@ -142,7 +142,7 @@ const ODD: &[Variant] = &[
     variant("tiff heights", "f.tif", written!("heights"), AS_MADE),
     variant("tiff of three bands", "f.tif", "vips tiffsave photo.png f.tif && tiffset -s 262 1 f.tif", PHOTO),
 ];
-/// OpenSlide's requirements for a slide by Philips.
+/// Makes a TIFF that OpenSlide recognises as a Philips slide.
 const PHILIPS: &str = r#"vips tiffsave photo.png f.tif --compression jpeg --Q 90 --tile --tile-width 64 --tile-height 64
 spacing="<Attribute Name='DICOM_PIXEL_SPACING'>\"0.00025\" \"0.00025\"</Attribute>"
 level="<DataObject ObjectType='PixelDataRepresentation'>$spacing</DataObject>"
@@ -151,7 +151,7 @@ scan="<DataObject ObjectType='DPScannedImage'><Attribute Name='PIM_DP_IMAGE_TYPE
 tiffset -s 305 'Philips DP v1.0' f.tif
 tiffset -s 270 "<?xml version='1.0'?><DataObject ObjectType='DPUfsImport'><Attribute Name='PIM_DP_SCANNED_IMAGES'>\
 <Array>$scan</Array></Attribute></DataObject>" f.tif"#;
-/// The same of all that OpenSlide finds, on white.
+/// Renders a whole slide with OpenSlide, at the size that it reports, on white.
 const WHOLE_SLIDE: &str = "size() { openslide-show-properties f.tif | sed -n \"s/openslide.level.0..$1: '\\(.*\\)'/\\1/p\"; }; \
     openslide-write-png f.tif 0 0 0 $(size width) $(size height) t.png && convert t.png -background white -flatten shown.png";
 

@@ -1,5 +1,5 @@
-"""Writes kinds of TIFF that no other program at hand writes: `KIND …` makes f.tif of photo.png or grey.png, and in
-some cases shown.png."""
+"""Writes kinds of TIFF that no available program writes. The arguments are a kind and its options. Makes f.tif from
+photo.png or grey.png, and shown.png for some kinds."""
 import ctypes
 import ctypes.util
 import struct
@@ -17,8 +17,8 @@ HEIGHT, WIDTH = grey.shape
 
 
 def tiff(entries, chunks, order="<", tiled=False, parts=()):
-    """A TIFF of one directory. `parts` are pieces of data whose offsets are the values of tags: (tag, [bytes])."""
-    # In NDPI the offset of the first directory has 8 bytes.
+    """Returns a TIFF with one directory. `parts` is a list of (tag, [bytes]): the values of the tag are the offsets."""
+    # Leaves 4 bytes after the offset of the directory, which has 8 bytes in NDPI.
     out = bytearray((b"II" if order == "<" else b"MM") + struct.pack(order + "HII", 42, 0, 0))
 
     def put(data):
@@ -66,7 +66,7 @@ def header(compression, photometric, bits, rows=None, size=(WIDTH, HEIGHT), **mo
 
 
 def of_bits(bits, order="<"):
-    """Greys of so many bits, packed."""
+    """Writes packed grey samples with this number of bits."""
     most, steps, greys = np.uint64(2**bits - 1), np.uint64(255), grey.astype(np.uint64)
     values = greys * (most // steps) + greys * (most % steps) // steps
     if bits in (24, 32, 64):
@@ -86,7 +86,7 @@ def signed(bits):
 
 
 def ycbcr(across, down):
-    """Luma for every pixel and chroma for several."""
+    """Writes uncompressed YCbCr with chroma subsampling."""
     colours = np.asarray(Image.fromarray(rgb).convert("YCbCr")).astype(float)
     rows, columns = -(-HEIGHT // down), -(-WIDTH // across)
     colours = np.pad(colours, ((0, rows * down - HEIGHT), (0, columns * across - WIDTH), (0, 0)), "edge")
@@ -97,7 +97,7 @@ def ycbcr(across, down):
 
 
 def old_lzw():
-    """Codes from the lowest bit, and widened one code later than TIFF 6.0 does."""
+    """Writes old-style LZW: codes begin at the lowest bit and widen one code later than in TIFF 6.0."""
     def packed(data):
         strings, held, count, width, out = {}, 256, 9, 9, bytearray()
         following, string = 258, b""
@@ -129,7 +129,7 @@ def old_lzw():
 
 
 def segments(jpeg):
-    """The segments of a JPEG up to its scan, and the scan's data."""
+    """Returns the segments of a JPEG up to its scan, and the scan data."""
     at, found = 2, []
     while True:
         code, length = jpeg[at + 1], struct.unpack(">H", jpeg[at + 2 : at + 4])[0]
@@ -140,12 +140,12 @@ def segments(jpeg):
 
 
 def old_jpeg(whole):
-    """Old-style JPEG: as a whole, or its tables and a strip."""
+    """Writes an old-style JPEG: as a complete JPEG, or as separate tables and a strip."""
     subprocess.run("pngtopnm photo.png | cjpeg -quality 90 -outfile t.jpg", shell=True, check=True)
     jpeg = open("t.jpg", "rb").read()
     found, data = segments(jpeg)
     if whole:
-        # The strip is what follows the header.
+        # The strip is the part of the JPEG after its header.
         entries = header(6, 6, [8, 8, 8], t530=(SHORT, [2, 2]), t512=(SHORT, [1]))
         file = bytearray(tiff(entries, [jpeg], parts=[(513, [b""])]))
         begin = file.index(jpeg)
@@ -178,7 +178,7 @@ def old_jpeg(whole):
 
 
 def tiles_by(command, ending, compression, photometric, tags=None, size=(128, 96)):
-    """Tiles that another program encodes: `command` makes t.<ending> of t.png."""
+    """Writes tiles that another program encodes. `command` converts t.png to t.<ending>."""
     chunks = []
     for top in range(0, HEIGHT, size[1]):
         for left in range(0, WIDTH, size[0]):
@@ -205,7 +205,7 @@ def palette_with_opacity():
 
 
 def satellite(kind):
-    """Bands of a few hundred values, and a strip of nothing along the left; with GeoTIFF's scale of pixels."""
+    """Writes a GeoTIFF whose bands have a few hundred values, and no data in the leftmost columns."""
     values = rgb.astype(float) * (3.0 if kind == "u2" else 10.0) + (200 if kind == "u2" else -500)
     none = 0 if kind == "u2" else -9999
     values[:, :20] = none
@@ -223,7 +223,7 @@ def satellite(kind):
 
 
 def ndpi(wide):
-    """A slide of Hamamatsu's: one JPEG with restart markers, whose size does not have to be true."""
+    """Writes a Hamamatsu slide: one JPEG with restart markers. If `wide`, it exceeds the size that a JPEG header can hold."""
     sheet = np.tile(rgb[:192, :256], (1, 260 if wide else 2, 1))
     sheet = sheet[:48] if wide else sheet
     height, width = sheet.shape[:2]
@@ -251,14 +251,14 @@ def ndpi(wide):
             "t65423": (SIGNED, [0]), "t65424": (SIGNED, [0]), "t65426": (LONG, starts), "t271": (TEXT, b"Hamamatsu\0"),
             "t65441": (SIGNED, [0]), "t65442": (TEXT, b"1\0"), "t65443": (SIGNED, [0])}
     file = bytearray(tiff(header(7, 6, [8, 8, 8], size=(width, height), **tags), [jpeg]))
-    # The offset of the next directory has 8 bytes, and the upper halves of the values follow.
+    # The offset of the next directory has 8 bytes. The upper halves of all values follow it.
     file += bytes(4 + 4 * (7 + len(tags) + 2))
     open("f.tif", "wb").write(file)
     Image.fromarray(np.ascontiguousarray(sheet)).save("shown.png")
 
 
 def light(kind):
-    """LogLuv or LogL of the photograph, at most 0.88 bright, in runs and literals."""
+    """Writes the photograph as run-length encoded LogLuv or LogL, with a maximum brightness of 0.88."""
     unit = rgb / 255.0
     linear = np.where(unit <= 0.04045, unit / 12.92, ((unit + 0.055) / 1.055) ** 2.4) * 0.88
     to_rgb = np.array([[2.690, -1.276, -0.414], [-1.022, 1.978, 0.044], [0.061, -0.224, 1.163]])
@@ -293,7 +293,7 @@ def light(kind):
 
 
 def light_of_24_bits():
-    """LogLuv of 24 bits of the photograph, at most 0.88 bright, by libtiff. Its floats are what is shown."""
+    """Writes the photograph as 24-bit LogLuv with libtiff, at most 0.88 bright, and shown.png from the floats it reads back."""
     unit = rgb / 255.0
     linear = np.where(unit <= 0.04045, unit / 12.92, ((unit + 0.055) / 1.055) ** 2.4) * 0.88
     to_rgb = np.array([[2.690, -1.276, -0.414], [-1.022, 1.978, 0.044], [0.061, -0.224, 1.163]])

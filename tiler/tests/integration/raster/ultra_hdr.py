@@ -1,8 +1,8 @@
-"""Ultra HDR, as phones write it: argv 1 says how the first picture is made ("plain", "progressive", "phone").
+"""Writes f.jpg, an Ultra HDR file as phones write it. The argument is the kind of primary picture (see MAKE).
 
-one.jpg, the ordinary picture, gets before its first quantization table the XMP that announces a gain map (Ultra HDR Image
-Format 1.1: hdrgm:Version, Container:Directory), the version of ISO 21496-1, and the index of both pictures (CIPA DC-007,
-MPF). The gain map, a JPEG with the hdrgm values, follows its end.
+Inserts before the first quantization table of the primary picture, one.jpg: XMP that announces a gain map (Ultra HDR Image
+Format 1.1: hdrgm:Version, Container:Directory), the version of ISO 21496-1, and an index of both pictures (CIPA DC-007,
+MPF). Appends the gain map, a JPEG with the hdrgm values.
 """
 import struct
 import subprocess

@@ -1,4 +1,4 @@
-//! Makes a file, has the engine tile it, and puts the full picture together again.
+//! Makes a file, converts it with the engine, and reassembles the full picture from the tiles.
 
 use std::fs;
 use std::hash::Hash;
@@ -13,20 +13,19 @@ use edgezoom_test_support::likeness::{Tolerance, compare};
 use edgezoom_test_support::pyramid::{read_folder, rebuilt};
 use edgezoom_test_support::{Picture, files, fixture};
 
-/// A kind of file.
+/// A kind of file to test.
 #[derive(Clone, Copy)]
 pub struct Variant {
-    /// Its special property. Its folder has this name too.
+    /// Name of the variant and of its folder.
     pub name: &'static str,
-    /// The file.
+    /// Name of the file.
     pub file: &'static str,
-    /// How it is made: a script for `sh`, of the pictures that [`originals`] writes.
+    /// Shell script that makes the file from the pictures that [`originals`] writes.
     pub make: &'static str,
-    /// How it is to look: a script that writes `shown.png`.
+    /// Shell script that writes the reference picture `shown.png`.
     pub shown: &'static str,
 }
 
-/// The script that says "as the original".
 pub const fn variant(
     name: &'static str,
     file: &'static str,
@@ -37,7 +36,7 @@ pub const fn variant(
 }
 
 impl Variant {
-    /// What the engine makes of it, and how it is to look.
+    /// Makes the file, and returns the picture that the engine shows and the reference picture.
     pub fn convert(&self) -> Result<(Picture, Picture), String> {
         let folder = folder(self.name);
         made(&folder, &[self.file, "shown.png"], &(self.make, self.shown), || {
@@ -51,10 +50,10 @@ impl Variant {
         Ok((ours, read_png(&shown)))
     }
 
-    /// Checks that it comes out as it is to look.
+    /// Compares the picture that the engine shows with the reference picture.
     ///
     /// # Errors
-    /// When it does not, with what is wrong.
+    /// They differ, or the engine fails.
     pub fn check(&self) -> Result<(), String> {
         let (ours, theirs) = self.convert()?;
         compare(&ours, &theirs, tolerance(self.name)).map_err(|why| format!("{}: {why}", self.name))?;
@@ -62,10 +61,10 @@ impl Variant {
     }
 }
 
-/// Accepted differences of variants by the beginning of their names, of which the longest counts; all others are exact.
-/// They are the measured ones, and about a fifth more where the format is lossy.
+/// Accepted differences by name prefix. The longest matching prefix counts, and variants without one must be exact. Values
+/// are the measured differences, plus about a fifth for lossy formats.
 const TOLERANCES: &[(&str, Tolerance)] = &[
-    // Conversions from YCbCr that round differently.
+    // Conversion from YCbCr rounds differently.
     ("avif", Tolerance::up_to(1)),
     ("avif lossless", Tolerance::EXACT),
     ("heic", Tolerance::lossy(0.1, 2, 0.2)),
@@ -74,7 +73,7 @@ const TOLERANCES: &[(&str, Tolerance)] = &[
     ("jpeg of several pictures", Tolerance::lossy(0.1, 3, 0.4)),
     ("tiff ycbcr", Tolerance::up_to(2)),
     ("ultra hdr of a phone", Tolerance::up_to(1)),
-    // Transforms in floating point.
+    // The inverse transform is in floating point.
     ("jp2 in layers", Tolerance::up_to(1)),
     ("jp2 layers", Tolerance::up_to(1)),
     ("jp2 lossy", Tolerance::up_to(1)),
@@ -90,7 +89,7 @@ const TOLERANCES: &[(&str, Tolerance)] = &[
     ("jxl of a jpeg", Tolerance::lossy(0.6, 3, 0.7)),
     ("jxl progressive cut off", Tolerance::lossy(1.5, 9, 5.0)),
     ("tiff lossy jpeg 2000", Tolerance::up_to(2)),
-    // Colours and opacity that are calculated.
+    // Colours or opacity are computed.
     ("hdr", Tolerance::up_to(1)),
     ("psd 32 bits", Tolerance::up_to(1)),
     ("psd cmyk", Tolerance::up_to(1)),
@@ -99,7 +98,7 @@ const TOLERANCES: &[(&str, Tolerance)] = &[
     ("tiff lab", Tolerance::lossy(0.9, 4, 1.3)),
     ("tiff light", Tolerance::up_to(2)),
     ("tiff opacity multiplied", Tolerance::up_to(1)),
-    // Scaled to 8 bits by truncation there, by rounding here.
+    // The reference truncates to 8 bits, and the engine rounds.
     ("bmp 16 bits", Tolerance::up_to(1)),
     ("ppm of few shades", Tolerance::up_to(1)),
     ("tiff 10 bits", Tolerance::up_to(1)),
@@ -111,13 +110,13 @@ const TOLERANCES: &[(&str, Tolerance)] = &[
     ("tiff palette", Tolerance::up_to(1)),
     ("tiff palette with opacity", Tolerance::EXACT),
     ("tiff satellite", Tolerance::up_to(1)),
-    // Blocks of a few shades, between which decoders round differently.
+    // Decoders interpolate the shades of a block with different rounding.
     ("dds bc", Tolerance::up_to(1)),
     ("dds bc3", Tolerance::up_to(2)),
     ("dds bc6h", Tolerance::lossy(2.2, 15, 2.6)),
     ("exr", Tolerance::up_to(1)),
     ("exr luminance and chroma", Tolerance::up_to(2)),
-    // OpenSlide blends tiles that overlap by half a pixel.
+    // OpenSlide blends tiles at half-pixel positions.
     ("slide bif", Tolerance::lossy(0.6, 78, 4.2)),
     ("slide ndpi", Tolerance::lossy(0.1, 6, 0.2)),
     ("slide ndpi wider than a jpeg", Tolerance::lossy(1.2, 5, 1.3)),
@@ -130,7 +129,7 @@ fn tolerance(name: &str) -> Tolerance {
         .map_or(Tolerance::EXACT, |&(_, tolerance)| tolerance)
 }
 
-/// Checks all and says of each what is wrong.
+/// Checks all variants and panics with a list of those that fail.
 pub fn check_all(variants: &[Variant]) {
     let wrong: Vec<String> = variants.iter().filter_map(|variant| variant.check().err()).collect();
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), variants.len(), wrong.join("\n"));
@@ -140,7 +139,7 @@ fn folder_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("raster").join(name.replace([' ', ',', '/'], "-"))
 }
 
-/// An empty folder for a variant.
+/// Creates an empty folder for a variant.
 pub fn folder(name: &str) -> PathBuf {
     let path = folder_path(name);
     let _ = fs::remove_dir_all(&path);
@@ -148,7 +147,7 @@ pub fn folder(name: &str) -> PathBuf {
     path
 }
 
-/// Puts files into a folder that `make` makes there of the originals by this recipe. They are kept for the next run.
+/// Places the files `names` in a folder, from the cache or by running `make` on the originals.
 pub fn made(folder: &Path, names: &[&str], recipe: &impl Hash, make: impl FnOnce()) {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures");
     fixture::place(&cache, folder, names, &(ORIGINALS.as_slice(), recipe), || {
@@ -157,17 +156,17 @@ pub fn made(folder: &Path, names: &[&str], recipe: &impl Hash, make: impl FnOnce
     });
 }
 
-/// Writes the pictures that files are made of.
+/// Writes the pictures from which the scripts make files.
 pub fn originals(folder: &Path) {
     for (name, bytes) in ORIGINALS.iter() {
         fs::write(folder.join(name), bytes).unwrap();
     }
 }
 
-/// These pictures: names and PNGs. Odd sides, so that halves and blocks have edges.
+/// Names and PNGs of the originals. Odd sizes, so that blocks and halved levels are incomplete at the edges.
 static ORIGINALS: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(|| {
     let photo = |layout| files::png(&Picture::photo(301, 203, layout), |_| {});
-    // Pairs of bytes as samples of 16 bits.
+    // Samples of 16 bits from pairs of bytes.
     let deep = Picture { width: 301, ..Picture::photo(602, 203, Layout::Rgb) };
     let rounded = |pair: &[u8; 2]| (f64::from(u16::from_be_bytes(*pair)) / 257.0).round() as u8;
     let rounded = Picture { pixels: deep.pixels.as_chunks().0.iter().map(rounded).collect(), ..deep.clone() };
@@ -181,7 +180,7 @@ static ORIGINALS: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(|| {
     ]
 });
 
-/// All hues, from grey to their strongest, in three lightnesses.
+/// Returns a picture of all hues, from grey to full saturation, at three levels of lightness.
 fn vivid() -> Picture {
     Picture::new(240, 192, Layout::Rgb, |x, y| {
         let hue = f64::from(x) / 40.0;
@@ -196,30 +195,30 @@ fn vivid() -> Picture {
     })
 }
 
-/// Runs a script in a folder.
+/// Runs a shell script in a folder.
 pub fn script(folder: &Path, script: &str) {
     let output = Command::new("sh").args(["-e", "-c", script]).current_dir(folder).output().unwrap();
     assert!(
         output.status.success(),
-        "this failed; `cargo xtask setup` installs what it needs:\n{script}\n{}{}",
+        "a script failed; `cargo xtask setup` installs the programs that it needs:\n{script}\n{}{}",
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
 }
 
-/// What `tiler convert` says of a file, at the options given.
+/// Runs `tiler convert` on a file and returns its output.
 pub fn convert(folder: &Path, file: &str, options: &[&str]) -> std::process::Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tiler"));
     command.current_dir(folder).args(["convert", file, "--output", "pyramid", "--force"]).args(options);
     command.output().unwrap()
 }
 
-/// The full picture, from the tiles that the engine makes of a file.
+/// Converts a file with the engine and reassembles the full picture from the tiles.
 ///
 /// # Errors
-/// With what the engine complains of.
+/// The message of `tiler convert`.
 pub fn tiled(folder: &Path, file: &str) -> Result<Picture, String> {
-    // PNG tiles lose nothing, and several of them have seams.
+    // PNG tiles are lossless, and small tiles would show errors at their seams.
     let output = convert(folder, file, &["--format", "png", "--tile-size", "128", "--overlap", "1"]);
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).trim_end().to_owned());
@@ -234,7 +233,7 @@ pub fn tiled(folder: &Path, file: &str) -> Result<Picture, String> {
     Ok(rebuilt(&read_folder(&folder.join("pyramid_files"), &dzi), &dzi))
 }
 
-/// A PNG of a reference decoder's: 8 bits, not a palette.
+/// Decodes a PNG from a reference decoder to 8 bits, without a palette.
 pub fn read_png(bytes: &[u8]) -> Picture {
     let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
     decoder.set_transformations(png::Transformations::normalize_to_color8());

@@ -1,5 +1,5 @@
-"""Writes f.tif of photo.png as Ventana's scanners write a BIF: two areas of tiles that overlap, and one that is left
-out. Every other tile is darker, so that it shows which of two neighbours is seen."""
+"""Writes f.tif from photo.png like a BIF from a Ventana scanner: two areas of overlapping tiles, and one that was not
+scanned. Every other tile is darker, to show which of two overlapping tiles is visible."""
 import io
 import struct
 
@@ -9,7 +9,7 @@ from PIL import Image
 TEXT, SHORT, LONG = 2, 3, 4
 SIDE = 64
 photo = np.asarray(Image.open("photo.png").convert("RGB").resize((602, 406)))
-# For each area: the first tile of the file's grid, the columns and rows of tiles, and where they lie in the photograph.
+# For each area: its first tile in the file's grid, its columns and rows of tiles, and its position in the photograph.
 AREAS = [((0, 0), (4, 3), (10, 20)), ((4, 1), (2, 2), (300, 60)), ((4, 0), (1, 1), (0, 0))]
 OVERLAPS = [(7, 9), (4, 5)]
 GRID = (6, 3)
@@ -46,7 +46,7 @@ def picture(width, height, description, xml, **more):
 
 
 def number(column, row, columns, rows):
-    """Tiles are counted from below, there and back."""
+    """Returns the number of a tile. Tiles are numbered from the bottom row, in alternating directions."""
     up = rows - 1 - row
     return up * columns + (column if up % 2 == 0 else columns - 1 - column) + 1
 
