@@ -1,11 +1,11 @@
 #!/bin/sh
-# Tests docs/operations/guide.md literally: creates a minimal Debian, boots it, and runs in it the guide's commands that set up a tiler. Run by
-# hand, as root, with debootstrap and systemd-nspawn:
+# Tests docs/operations/guide.md literally: creates a minimal Debian, boots it, and runs the guide's commands that set up a tiler in it. Needs
+# root, debootstrap and systemd-nspawn, so it is run by hand:
 #
 #   deploy/tests/clean-debian.sh target/release-archives/edgezoom-tiler-*.tar.gz .edgezoom/production.env [folder]
 #
-# It shares the host's network, so the edge can be a `cargo xtask dev --tilers 0`; new-operator.sh sets up everything. A folder keeps the Debian
-# for another run. CHECK names a script to run beside the tiler at the end.
+# The container shares the host's network, so `cargo xtask dev --tilers 0` can be the edge. new-operator.sh sets up both. If a folder is given,
+# the Debian is kept there for another run. CHECK names a script to run at the end, while the tiler is running.
 set -eu
 archive=$1 variables=$2 kept=${3:-}
 here=$(dirname "$(readlink -f "$0")")/../..
@@ -20,7 +20,7 @@ trap end EXIT
 trap 'exit 1' INT TERM
 
 if [ ! -e "$root" ]; then
-  rm -rf --one-file-system "$root.part" # of an interrupted run
+  rm -rf --one-file-system "$root.part" # left by an interrupted run
   debootstrap bookworm "$root.part" http://deb.debian.org/debian
   mv "$root.part" "$root"
 fi

@@ -1,11 +1,11 @@
 #!/bin/sh
 # Runs the whole docs/operations/guide.md without Cloudflare: builds the release archive, runs the local service without tilers in place of the
-# deployed Worker, sets up a tiler in a clean Debian (clean-debian.sh), and converts a picture, a document, a drawing and a web page. Run as
-# root, with debootstrap and systemd-nspawn; takes about 15 minutes if nothing is built. A folder keeps the Debian for another run.
+# deployed Worker, sets up a tiler in a clean Debian (clean-debian.sh), and converts a picture, a document, a drawing and a web page. Needs root,
+# debootstrap and systemd-nspawn. Takes about 15 minutes without an earlier build. If a folder is given, the Debian is kept there for another run.
 #
 #   deploy/tests/new-operator.sh [folder]
 #
-# PROFILE=dev builds the tiler in dev profile, which is faster; BUILT=1 uses an earlier build.
+# PROFILE=dev builds the tiler with the dev profile, which is faster. BUILT=1 uses an earlier build.
 set -eu
 kept=${1:+$(readlink -m "$1")}
 profile=${PROFILE:-release}
@@ -56,7 +56,7 @@ EDGEZOOM_S3_SECRET_ACCESS_KEY=local-secret-for-development
 EDGEZOOM_ALLOW_NETWORKS=127.0.0.0/8
 END
 
-# Runs beside the tiler in the clean Debian.
+# clean-debian.sh runs this while the tiler is running.
 cat >"$work/check.sh" <<END
 for file in baseline.jpg page.pdf text.svg page.html; do
   for _ in \$(seq 120); do

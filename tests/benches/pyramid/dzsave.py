@@ -1,5 +1,4 @@
-# Makes a pyramid with pyvips, and prints how long that took by the clock and of the processors, without the
-# interpreter's own start.
+# Makes a pyramid with pyvips and prints the wall-clock time and the processor time, without the interpreter's start-up.
 import resource
 import sys
 import time

@@ -1,8 +1,8 @@
-//! The Chromium that our pictures are compared with.
+//! Finds the Chromium that renders the reference pictures.
 
 use std::path::Path;
 
-/// The first of its usual places.
+/// Returns the first Chromium executable in the usual places.
 pub fn executable() -> &'static Path {
     let browsers =
         ["/usr/lib/chromium/chromium-headless-shell", "/usr/lib/chromium/chromium", "/usr/bin/chromium"];

@@ -1,5 +1,5 @@
-//! Sources that are drawn (PDF, SVG and web pages) and damaged files, beside what other programs make of them. Needs PDFium, Chromium and those
-//! programs, which `cargo xtask test` brings; plain `cargo test` leaves this out.
+//! Rendered sources (PDF, SVG and web pages) and damaged files, compared with other programs. Needs PDFium, Chromium and those
+//! programs, so plain `cargo test` leaves it out. `cargo xtask test` installs them and runs it.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod chromium;
@@ -7,13 +7,13 @@ mod damaged;
 mod documents;
 mod page;
 
-use page::{processes, screenshot, site}; // the modules of `page` use them as `crate::processes` and so on
+use page::{processes, screenshot, site}; // the modules of `page` import them from the crate root
 
 use edgezoom_content::Failure;
 use edgezoom_tiler::failure::of_attempt;
 use edgezoom_tiler::pipeline::PipelineError;
 
-/// Returns the failure that clients see after an error.
+/// Returns the failure that clients see for an error.
 fn failure(error: impl Into<PipelineError>) -> Failure {
     of_attempt(&error.into()).0
 }

@@ -1,8 +1,8 @@
-"""Makes damaged and odd files of photo.png, which is in the current folder, and says of each on standard output whether part
-of the picture is missing: "name whole" or "name missing".
+"""Makes damaged and unusual files from photo.png in the current folder. Prints a line for each: "NAME missing" if part of the
+picture is missing, otherwise "NAME whole".
 
-Encoders of other people make the good files (ImageMagick, libjpeg-turbo, libwebp, libavif). What no encoder writes, bitmaps
-of OS/2 for one, is written here as the specifications say, which the files in codecs/src/formats cite.
+Third-party encoders make the intact files (ImageMagick, libjpeg-turbo, libwebp, libavif). This script itself writes the kinds
+that no encoder writes, such as OS/2 bitmaps, according to the specifications that the files in codecs/src/formats cite.
 """
 
 import struct
@@ -11,7 +11,7 @@ import zlib
 
 
 def made(command):
-    """The file that a command writes to its standard output."""
+    """Returns the standard output of a command."""
     return subprocess.run(command, shell=True, check=True, capture_output=True).stdout
 
 
@@ -219,7 +219,7 @@ def bitmap(header, rows, palette=b"", at=None, gap=b""):
 
 
 def stored(pixel, top_down=False):
-    """The rows of a bitmap, whose pixels a function makes of red, green and blue."""
+    """Returns the rows of a bitmap. `pixel` encodes a pixel from red, green and blue."""
     rows = [aligned(b"".join(pixel(*colour) for colour in row)) for row in COLOURS]
     return b"".join(rows if top_down else rows[::-1])
 
@@ -294,7 +294,7 @@ def bmp():
     add("array.bmp", b"BA" + struct.pack("<IIHH", 40, 0, 0, 0) + nested)
 
     def runs(units, most, pack, top_down=False):
-        """Compressed rows: runs where they pay, else literals of up to so many pixels."""
+        """Returns compressed rows: runs where they are shorter, otherwise literals of up to `most` pixels."""
         out = b""
         for row in units if top_down else units[::-1]:
             x = 0
@@ -314,7 +314,7 @@ def bmp():
         return out + b"\0\1"
 
     nibbles = [[grey >> 4 for grey in row] for row in GREYS]
-    # A run of an odd nibble repeats the pair, so both are the same.
+    # A run repeats a pair of nibbles, so both are the same.
     pairs = lambda values: bytes(one << 4 | other for one, other in zip(values[::2], (list(values) + list(values[-1:]))[1::2]))
     rle8, rle4 = runs(GREYS, 9, bytes), runs(nibbles, 11, pairs)
     add("rle8.bmp", bitmap(header(8, 1), rle8, palette_of(256)))

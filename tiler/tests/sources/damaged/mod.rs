@@ -1,5 +1,5 @@
-//! Damaged and odd files, beside what Chromium shows of them in an `<img>`. The files are made by `make.py`, which says of
-//! each whether part of the picture is missing.
+//! Damaged and unusual files, compared with Chromium's rendering in an `<img>`. `make.py` makes the files and lists those in
+//! which part of the picture is missing.
 
 use std::fs;
 use std::path::Path;
@@ -15,20 +15,20 @@ use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, BOUNDS, decode};
 use edgezoom_test_support::likeness::{Tolerance, colours, compare};
 
-/// Accepted difference from Chromium's picture.
+/// Accepted difference from Chromium's rendering.
 const TOLERANCE: Tolerance = Tolerance::lossy(0.4, 6, 1.1);
 
 struct Sample {
     name: String,
     bytes: Vec<u8>,
-    /// Whether part of its picture is missing.
+    /// True if part of the picture is missing.
     is_damaged: bool,
-    /// What Chromium shows of it, with alpha; `None` where it refuses it.
+    /// Chromium's rendering, with opacity. `None` if Chromium refuses the file.
     shown: Option<Picture>,
 }
 
 #[test]
-fn what_chromium_shows_of_damaged_and_odd_files_is_shown() {
+fn damaged_and_unusual_files_look_as_in_chromium() {
     let (mut wrong, mut compared) = (Vec::new(), 0);
     for sample in SAMPLES.iter() {
         let Some(shown) = sample.shown.as_ref().filter(|shown| has_pixels(shown)) else { continue };
@@ -42,7 +42,7 @@ fn what_chromium_shows_of_damaged_and_odd_files_is_shown() {
 }
 
 #[test]
-fn what_chromium_refuses_ends_in_a_picture_or_an_error_of_the_file() {
+fn files_that_chromium_refuses_end_in_a_picture_or_a_corrupt_source() {
     for Sample { name, bytes, .. } in SAMPLES.iter().filter(|sample| sample.shown.is_none()) {
         match read(bytes, 100, false) {
             Ok(_) | Err(SourceError::Corrupt { .. }) => {}
@@ -51,26 +51,26 @@ fn what_chromium_refuses_ends_in_a_picture_or_an_error_of_the_file() {
     }
 }
 
-/// Whether our picture is that of Chromium, and whether it is said to be damaged if it is.
+/// Checks that our picture looks as in Chromium, and that damage is reported if and only if there is some.
 fn check(sample: &Sample, shown: &Picture) -> Result<(), String> {
     let side = shown.width.max(shown.height);
     let (ours, damage) = read(&sample.bytes, side, false).map_err(|error| error.to_string())?;
     if (ours.width, ours.height) != (shown.width, shown.height) {
-        return Err(format!("{:?} and not {:?}", ours.size(), shown.size()));
+        return Err(format!("the size is {:?} and should be {:?}", ours.size(), shown.size()));
     }
     if damage.is_some() != sample.is_damaged {
         return Err(format!("its damage is {damage:?}"));
     }
     if read(&sample.bytes, side, true).is_ok() == sample.is_damaged {
-        return Err("wrong when strict".to_owned());
+        return Err("a strict reader must refuse exactly the damaged files".to_owned());
     }
-    // Chromium waits for the end of a JPEG before it shows its last rows.
-    let as_far_as_it_goes = sample.is_damaged || sample.name.ends_with("without-end.jpg");
-    let (ours, shown) = if as_far_as_it_goes { rows_in_full(&ours, shown) } else { (ours, shown.clone()) };
+    // Chromium does not show the last rows of a JPEG without an end marker.
+    let is_partial = sample.is_damaged || sample.name.ends_with("without-end.jpg");
+    let (ours, shown) = if is_partial { complete_rows(&ours, shown) } else { (ours, shown.clone()) };
     compare(&ours, &shown, TOLERANCE).map_err(|why| format!("{why}, {damage:?}"))
 }
 
-/// What is read of a file, with what is missing.
+/// Reads a file. Also returns the damage, if part of the picture is missing.
 fn read(bytes: &[u8], svg_side: u32, strict: bool) -> Result<(Picture, Option<Damage>), SourceError> {
     let drawing = DrawingOptions { svg_side, ..DrawingOptions::default() };
     let options = DecodeOptions { drawing, strict, ..DecodeOptions::default() };
@@ -79,8 +79,8 @@ fn read(bytes: &[u8], svg_side: u32, strict: bool) -> Result<(Picture, Option<Da
     Ok((picture, source.damage()))
 }
 
-/// The rows of both pictures that Chromium shows in full.
-fn rows_in_full(ours: &Picture, theirs: &Picture) -> (Picture, Picture) {
+/// Returns the rows of both pictures that are complete in Chromium's.
+fn complete_rows(ours: &Picture, theirs: &Picture) -> (Picture, Picture) {
     let opacity: Vec<u8> = colours(theirs).map(|[.., alpha]| alpha).collect();
     let shown: Vec<usize> = (0..theirs.height as usize)
         .filter(|y| !opacity[y * theirs.width as usize..][..theirs.width as usize].contains(&0))
@@ -118,10 +118,10 @@ static SAMPLES: LazyLock<Vec<Sample>> = LazyLock::new(|| {
     samples
 });
 
-/// What Chromium shows of each file in an `<img>`.
+/// Renders each file in an `<img>` in Chromium.
 fn by_chromium(samples: &[Sample], folder: &Path) -> Vec<Option<Picture>> {
     let address = |sample: &Sample| {
-        // For all but SVG the bytes decide.
+        // Chromium ignores the media type of all formats except SVG.
         let media_type = if sample.name.ends_with(".svg") { "image/svg+xml" } else { "image/png" };
         (sample.name.clone(), format!("data:{media_type};base64,{}", STANDARD.encode(&sample.bytes)))
     };
@@ -144,7 +144,7 @@ fn by_chromium(samples: &[Sample], folder: &Path) -> Vec<Option<Picture>> {
     shown.into_iter().map(|(_, png)| png.and_then(|png| picture(&png))).collect()
 }
 
-/// The picture in a data URL. A canvas without pixels has none.
+/// Decodes a data URL. Returns `None` if it has no PNG, as from an empty canvas.
 fn picture(address: &str) -> Option<Picture> {
     let encoded = address.strip_prefix("data:image/png;base64,")?;
     Some(decode(&STANDARD.decode(encoded).unwrap()).unwrap())

@@ -1,5 +1,4 @@
-//! PDF and SVG beside what other programs make of them: poppler's `pdftoppm` and librsvg's `rsvg-convert`. These tests need
-//! those programs and libpdfium, so plain `cargo test` leaves them out: `cargo test -p edgezoom-tiler --test documents`.
+//! PDF and SVG files, compared with poppler's `pdftoppm` and librsvg's `rsvg-convert`.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
@@ -21,7 +20,7 @@ use edgezoom_test_support::{Picture, pdf};
 const SPECIFICATION: &str = "/usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf";
 
 fn library() -> PathBuf {
-    edgezoom_codecs::locate_pdfium().expect("libpdfium.so is nowhere: `cargo xtask setup` brings it")
+    edgezoom_codecs::locate_pdfium().expect("libpdfium.so is missing: `cargo xtask setup` installs it")
 }
 
 fn draw_with(bytes: &[u8], drawing: &DrawingOptions) -> Result<Picture, SourceError> {
@@ -43,7 +42,7 @@ fn page(number: u32) -> DrawingOptions {
     DrawingOptions { page: NonZeroU32::new(number), page_width: 2000, ..DrawingOptions::default() }
 }
 
-/// A page of a file, as poppler draws it.
+/// Renders a page with poppler.
 fn by_poppler(path: &Path, page: u32, size: Size) -> Picture {
     let output = Command::new("pdftoppm")
         .args(["-f", &page.to_string(), "-l", &page.to_string()])
@@ -53,12 +52,11 @@ fn by_poppler(path: &Path, page: u32, size: Size) -> Picture {
         .expect("pdftoppm is missing: install poppler-utils");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let header = format!("P6\n{} {}\n255\n", size.width, size.height);
-    let pixels =
-        output.stdout.strip_prefix(header.as_bytes()).expect("a picture of the size asked for").to_vec();
+    let pixels = output.stdout.strip_prefix(header.as_bytes()).expect("pdftoppm wrote another size").to_vec();
     Picture { width: size.width, height: size.height, layout: Layout::Rgb, pixels }
 }
 
-/// A drawing, as librsvg draws it on white.
+/// Renders a drawing on white with librsvg.
 fn by_librsvg(path: &Path, size: Size) -> Picture {
     let output = Command::new("rsvg-convert")
         .args(["--width", &size.width.to_string(), "--height", &size.height.to_string()])
@@ -71,7 +69,8 @@ fn by_librsvg(path: &Path, size: Size) -> Picture {
     Picture::without_opacity(whole.width, whole.height, whole.layout.channels(), &whole.pixels)
 }
 
-/// Another program's strokes and letters differ at all their edges: the similarity says that their shapes are the same.
+/// Asserts that two pictures look alike. Renderers differ at all edges of strokes and letters, so the structural similarity
+/// checks that the shapes agree.
 fn assert_like(ours: &Picture, theirs: &Picture, least: f64, tolerance: Tolerance, what: &str) {
     let similar = similarity(ours, theirs);
     assert!(similar > least, "{what}: the similarity is {similar:.3}");
@@ -85,12 +84,13 @@ fn pages_of_text_look_as_poppler_draws_them() {
         let ours = draw_with(&bytes, &page(number)).unwrap();
         assert_eq!(ours.width, 2000);
         let theirs = by_poppler(Path::new(SPECIFICATION), number, ours.size());
-        // Poppler draws thin strokes a little bolder.
+        // Poppler draws thin strokes slightly bolder.
         assert_like(&ours, &theirs, 0.95, Tolerance::lossy(3.8, 255, 42.0), &format!("page {number}"));
     }
 }
 
-/// Some of the richest of Debian's package iso-flags-svg: Serbia's and the Dominican Republic's arms have thousands of paths.
+/// Some of the most complex drawings in Debian's package iso-flags-svg: the arms of Serbia and the Dominican Republic have
+/// thousands of paths.
 const FLAGS: [&str; 6] = ["rs", "do", "me", "es", "mx", "gb"];
 
 fn flag(name: &str) -> PathBuf {
@@ -100,7 +100,7 @@ fn flag(name: &str) -> PathBuf {
 }
 
 #[test]
-fn drawings_of_others_look_as_librsvg_draws_them() {
+fn third_party_drawings_look_as_librsvg_draws_them() {
     for name in FLAGS {
         let options = DrawingOptions { svg_side: 1600, ..DrawingOptions::default() };
         let ours = draw_with(&fs::read(flag(name)).unwrap(), &options).unwrap();
@@ -110,7 +110,7 @@ fn drawings_of_others_look_as_librsvg_draws_them() {
 }
 
 #[test]
-fn documents_of_others_look_as_poppler_draws_them() {
+fn third_party_documents_look_as_poppler_draws_them() {
     let folder = tempfile::tempdir().unwrap();
     for name in FLAGS {
         let path = folder.path().join(format!("{name}.pdf"));
@@ -135,7 +135,7 @@ fn forms_annotations_and_fonts_that_are_not_embedded_show() {
     let ours = draw(&form);
     let theirs = by_poppler(&path, 1, ours.size());
     assert_like(&ours, &theirs, 0.95, Tolerance::lossy(0.4, 125, 34.0), "the form");
-    // The field's text, the note's red square, and the text in a standard font each leave a mark.
+    // The field's text, the note's red square, and the text in a standard font are visible.
     for (what, area) in [("the field", (50, 100)), ("the note", (550, 100)), ("the text", (50, 600))] {
         let dark = (0..100)
             .flat_map(|y| (0..200).map(move |x| (x, y)))
@@ -153,7 +153,7 @@ fn several_pages_lie_side_by_side_and_one_can_be_chosen() {
         .page(50, 100, "0 g 0 0 50 100 re f")
         .bytes();
     let all = draw(&four);
-    // Two columns of 1,000 pixels and two rows, gaps of 20 between and around.
+    // Two columns and two rows of 1,000 pixels, with gaps of 20 pixels between and around them.
     assert_eq!(all.size(), Size { width: 2060, height: 2060 });
     assert_eq!(all.at(10, 10), [0xdd; 3]);
     assert_eq!(all.at(20, 20), [255, 0, 0]);
@@ -175,7 +175,7 @@ fn several_pages_lie_side_by_side_and_one_can_be_chosen() {
 
 #[test]
 fn strips_of_a_page_join_without_a_seam() {
-    // A slanted edge and a shading over the whole page, high enough for several strips.
+    // Slanted edges across a page that is high enough for several strips.
     let bytes =
         Pdf::new().page(100, 900, "0 g 0 0 m 100 900 l 100 0 l f 5 w 1 0 0 RG 0 900 m 100 0 l S").bytes();
     let whole = draw_with(&bytes, &DrawingOptions { page_width: 3000, ..DrawingOptions::default() }).unwrap();
@@ -192,14 +192,14 @@ fn a_scanned_page_keeps_its_own_pixels() {
     let scan = Picture::photo(850, 1100, Layout::Rgb);
     let as_jpeg = files::decode(&files::jpeg(&scan, files::Jpeg::default())).unwrap();
     for hidden in ["", "BT /F1 12 Tf 3 Tr 100 100 Td (what was recognised) Tj ET"] {
-        assert!(draw(&pdf::scan(&scan, hidden)) == as_jpeg, "the very pixels of the JPEG");
+        assert!(draw(&pdf::scan(&scan, hidden)) == as_jpeg, "the page shows the pixels of the JPEG");
     }
-    // With a word on it that shows it is a page like any other, at 200 dpi.
+    // With visible text, it is rendered like any other page, at 200 dpi.
     assert_eq!(draw(&pdf::scan(&scan, "BT /F1 12 Tf 100 100 Td (stamped) Tj ET")).width, 1700);
 }
 
 #[test]
-fn what_cannot_be_opened_says_why() {
+fn documents_that_cannot_be_opened_fail_with_the_reason() {
     let encrypted = failure(include_bytes!("encrypted.pdf"));
     assert_eq!(encrypted.code, FailureCode::SourceForbidden, "{}", encrypted.message);
     for (what, bytes) in [
@@ -235,7 +235,7 @@ async fn progress_rises_in_small_steps() {
     }
 }
 
-/// Renders in a process of its own with so much memory, and gives the picture's pixels.
+/// Renders in a renderer process with a memory limit, and returns the number of pixels.
 async fn render(bytes: &[u8], options: RenderOptions, memory: u64) -> Result<u64, Failure> {
     let limits = Limits { renderer_memory: memory, page_pixels: 1_000_000_000, ..Limits::default() };
     let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));

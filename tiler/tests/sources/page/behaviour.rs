@@ -1,4 +1,4 @@
-//! Dialogs, popups, permissions, endless loading and redirects; and that closing a page leaves nothing behind.
+//! Dialogs, popups, permissions, endless loading, redirects, and cleanup after a page is closed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -162,8 +162,8 @@ async fn a_cancelled_page_leaves_no_process_and_no_file() {
             processes::of(folder.path())
         };
         let running = tokio::select! {
-            _ = pages.open(&url, None) => panic!("a page without a byte has opened"),
-            running = running => running, // and opening is cancelled
+            _ = pages.open(&url, None) => panic!("a page opened without a response"),
+            running = running => running, // this cancels the opening
         };
         assert!(!running.is_empty());
         assert!(processes::have_exited(&running), "namespaces: {namespaces}");
@@ -181,10 +181,10 @@ async fn the_number_of_open_pages_is_limited() {
     let pages = Pages::new(settings);
     let first = pages.open(&url, None).await.unwrap();
     let mut second = std::pin::pin!(pages.open(&url, None));
-    // Two pages without this limit open and close one after the other, although they were asked for later.
+    // Two pages without this limit are opened and closed in the meantime.
     for _ in 0..2 {
         tokio::select! {
-            _ = &mut second => panic!("a second page has opened"),
+            _ = &mut second => panic!("a second page opened"),
             other = others.open(&url, None) => drop(other.unwrap()),
         }
     }

@@ -1,4 +1,4 @@
-//! `tiler convert` of web pages: from the web, and from local files with the files beside them.
+//! `tiler convert` of web pages, from URLs and from local files.
 
 use std::fs;
 use std::path::Path;
@@ -14,11 +14,11 @@ use edgezoom_test_support::pyramid::{read_folder, rebuilt};
 fn convert(folder: &Path, source: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tiler"));
     command.current_dir(folder).args(["convert", "--output=out", "--format=png"]).arg(source);
-    command.env("EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX", "true"); // tests without namespaces run as root too
+    command.env("EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX", "true"); // tests without namespaces may run as root
     command.env("EDGEZOOM_ALLOW_NETWORKS", "127.0.0.2/32").output().unwrap()
 }
 
-/// The picture of the pyramid, which is as wide as a page.
+/// Reassembles the picture from a pyramid as wide as a page.
 fn picture(folder: &Path, output: &Output, height: u32) -> Picture {
     assert!(output.status.success(), "{output:?}");
     let size = Size { width: 2560, height };
@@ -51,7 +51,7 @@ fn a_local_page_can_embed_the_files_beside_it_and_no_others() {
         secret.display()
     );
     fs::write(site.join("a page.html"), page).unwrap();
-    // With its opaque origin, the page cannot read the files beside it.
+    // The page has an opaque origin, so its scripts cannot read the files next to it.
     fs::write(
         site.join("parts/script.js"),
         "fetch('parts/green.svg').then(response => response.text()).then(() => document.body.style.background = '#000', () => {})",
@@ -95,7 +95,7 @@ fn the_requested_page_of_a_document_counts_unless_the_navigation_names_one() {
     }
 }
 
-/// The size in the descriptor.
+/// Returns the size in the descriptor.
 fn size(folder: &Path) -> Size {
     let descriptor = fs::read_to_string(folder.join("out.dzi")).unwrap();
     let number = |name: &str| {
@@ -108,7 +108,7 @@ fn size(folder: &Path) -> Size {
 #[test]
 fn an_endless_chain_of_pages_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    // Declared as a picture, but by its bytes a page.
+    // Declared as a picture, but the content is a page.
     let site = Site::serve("127.0.0.2", |_| {
         let page = "<!doctype html><meta http-equiv=refresh content='0;url=/again'>";
         Reply::of_type("image/png", page)
@@ -134,7 +134,7 @@ fn the_bytes_after_redirects_decide_and_not_the_ending_of_the_url() {
     let output = convert(folder.path(), &site.url("/page.html"));
     assert!(output.status.success(), "{output:?}");
     let descriptor = fs::read_to_string(folder.path().join("out.dzi")).unwrap();
-    assert!(descriptor.contains(r#"Width="8192""#), "a drawing, in spite of its media type: {descriptor}");
+    assert!(descriptor.contains(r#"Width="8192""#), "a drawing despite its media type: {descriptor}");
 
     let folder = tempfile::tempdir().unwrap();
     let output = convert(folder.path(), &site.url("/photograph.jpg"));

@@ -1,4 +1,4 @@
-//! What publishers decide about their pages: by robots.txt, and by tags in them. And whom they see asking.
+//! Publishers' opt-outs in robots.txt and robots tags, and the user agent that identifies the service.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -9,7 +9,7 @@ use crate::site::{Reply, Site};
 fn convert(folder: &Path, source: &str, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tiler"));
     command.current_dir(folder).args(["convert", "--output=out", "--force"]).args(more).arg(source);
-    command.env("EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX", "true"); // tests without namespaces run as root too
+    command.env("EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX", "true"); // tests without namespaces may run as root
     command.env("EDGEZOOM_ALLOW_NETWORKS", "127.0.0.2/32").output().unwrap()
 }
 
@@ -59,7 +59,7 @@ async fn every_request_of_a_page_names_the_service() {
         _ => Reply::of_type("text/plain", ""),
     });
     capture_url(&site.url("/")).await;
-    let asked: Vec<_> = site.requests().into_iter().chain(frame.requests()).collect();
+    let requested: Vec<_> = site.requests().into_iter().chain(frame.requests()).collect();
     for path in [
         "/",
         "/style.css",
@@ -70,10 +70,10 @@ async fn every_request_of_a_page_names_the_service() {
         "/frame",
         "/of-frame.svg",
     ] {
-        assert!(asked.iter().any(|asked| asked == path), "{path}: {asked:?}");
+        assert!(requested.iter().any(|requested| requested == path), "{path}: {requested:?}");
     }
-    let requests = asked.iter().filter(|asked| *asked != "(connection)").count();
+    let requests = requested.iter().filter(|requested| *requested != "(connection)").count();
     let named = site.heads() + &frame.heads();
     let named = named.lines().filter(|line| line.starts_with("User-Agent:") && line.contains(" Edgezoom/"));
-    assert_eq!(named.count(), requests, "{asked:?}: {}", site.heads());
+    assert_eq!(named.count(), requests, "{requested:?}: {}", site.heads());
 }

@@ -1,4 +1,4 @@
-//! The failures of pages that cannot be captured, as clients see them.
+//! Failures of pages that cannot be captured, as clients see them.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
@@ -155,7 +155,7 @@ async fn a_browser_that_exits_is_an_internal_failure() {
 }
 
 #[tokio::test]
-async fn a_browser_that_does_not_come_up_is_started_once_more() {
+async fn a_browser_that_fails_to_start_is_started_once_more() {
     let folder = tempfile::tempdir().unwrap();
     let (browser, starts) = (folder.path().join("browser"), folder.path().join("starts"));
     let site = Site::page("<!doctype html><body style='background:#f0f'>");
@@ -204,11 +204,11 @@ async fn traffic_is_bounded() {
     };
     assert_eq!(code(small(), &site.url("/page")).await, FailureCode::SourceTooLarge);
     let page = capture(small(), &site.url("/")).await.unwrap();
-    assert_eq!(page.at(900, 900), [255, 0, 255], "the content before the end of the budget is visible");
+    assert_eq!(page.at(900, 900), [255, 0, 255], "the content loaded within the limit is visible");
 }
 
 #[tokio::test]
-async fn without_a_browser_the_failure_says_so() {
+async fn a_missing_browser_is_reported() {
     let mut settings = PageSettings::new(AddressPolicy::default(), std::env::temp_dir());
     settings.browser = Some("/nowhere/chromium".into());
     let failure = crate::failure(capture(settings, "http://example.com/").await.err().unwrap());

@@ -1,5 +1,5 @@
-//! Requests that a page tries to send to an address that the policy refuses: the server there must not receive any. All
-//! are tried with namespaces and without, and once with a policy that permits them, to see that they would arrive.
+//! A page tries all kinds of requests to an address that the policy forbids, and the server there must receive none. The tests
+//! run with and without namespaces, and once with a policy that permits the requests, to prove that they would arrive.
 
 use std::io::Write;
 use std::net::{IpAddr, TcpListener, TcpStream, UdpSocket};
@@ -22,7 +22,7 @@ use crate::site::{Reply, Site};
 
 const MAGENTA: [u8; 3] = [255, 0, 255];
 
-/// The requests that the page tries. `@` is the forbidden server, `~` a path of the page's server that redirects to it.
+/// Page that tries the requests. `@` is the forbidden server, `~` a path of the page's server that redirects to it.
 const ATTEMPTS: &str = r#"<!doctype html><meta charset=utf-8>
 <link rel=icon href="@/icon.png">
 <link rel=stylesheet href="@/style.css">
@@ -65,7 +65,7 @@ const ATTEMPTS: &str = r#"<!doctype html><meta charset=utf-8>
   fetch('/login', { credentials: 'include' }).catch(quiet);
 </script>"#;
 
-/// The requests that must arrive when they are permitted: otherwise the test would prove nothing.
+/// Requests that must arrive if they are permitted. Otherwise the test would prove nothing.
 const EXPECTED: [&str; 22] = [
     "/style.css",
     "/preload.png",
@@ -91,7 +91,7 @@ const EXPECTED: [&str; 22] = [
     "/service-worker",
 ];
 
-/// The page at 127.0.0.2 that sends its requests to `forbidden`.
+/// Serves the page at 127.0.0.2. It sends its requests to `forbidden`.
 fn attacker(forbidden: String) -> Site {
     Site::serve("127.0.0.2", move |path| match path {
         "/" => {
@@ -109,7 +109,7 @@ fn attacker(forbidden: String) -> Site {
     })
 }
 
-/// A server that must not receive a request, with a UDP socket on the same port.
+/// Serves the address that must not receive a request, with a UDP socket on the same port.
 fn target() -> (Site, UdpSocket) {
     let site = Site::serve("127.0.0.1", |_| Reply::Html("<body style='background:#000'>".to_owned()));
     let datagrams = UdpSocket::bind(site.address).unwrap();
@@ -117,7 +117,8 @@ fn target() -> (Site, UdpSocket) {
     (site, datagrams)
 }
 
-/// With and without namespaces, in the default browser and in each installed variant of Chromium: their flags differ.
+/// Returns combinations of namespaces and browser: the default browser with and without namespaces, and each installed
+/// Chromium, because their flags differ.
 fn variants() -> Vec<(bool, Option<PathBuf>)> {
     let browsers =
         ["/usr/lib/chromium/chromium-headless-shell", "/usr/lib/chromium/chromium"].map(PathBuf::from);
@@ -127,7 +128,7 @@ fn variants() -> Vec<(bool, Option<PathBuf>)> {
     variants
 }
 
-/// An address is forbidden when its network is not allowed, or is denied inside one that is.
+/// Returns two policies that forbid the address: one does not allow its network, and one denies it within an allowed network.
 fn policies() -> [AddressPolicy; 2] {
     let denying = AddressPolicy::allowing("127.0.0.0/8").unwrap().denying("127.0.0.1/32").unwrap();
     [AddressPolicy::allowing("127.0.0.2/32").unwrap(), denying]
@@ -144,7 +145,7 @@ async fn forbidden_servers_receive_no_request() {
         settings.policy = policy;
         settings.limits.quiet = Duration::from_secs(3);
         let page = capture(settings, &site.url("/")).await.unwrap();
-        // The browser has exited. A connection and a datagram of the test would be behind all of its own.
+        // The browser has exited, so these arrive after everything that it sent.
         TcpStream::connect(forbidden.address).unwrap().write_all(b"GET /last HTTP/1.1\r\n\r\n").unwrap();
         UdpSocket::bind("127.0.0.1:0").unwrap().send_to(b"last", forbidden.address).unwrap();
         while !forbidden.requests().contains(&"/last".to_owned()) {
@@ -177,10 +178,10 @@ async fn all_requests_arrive_when_they_are_permitted() {
     assert_eq!(missed, [""; 0], "{requests:?}");
 }
 
-/// Without our flags and proxy, the page's WebRTC and WebTransport reach the forbidden server over UDP: that is what the test
-/// above would see.
+/// Without our flags and proxy, the page's WebRTC and WebTransport reach the server over UDP. This proves that the test above
+/// would detect them.
 #[test]
-fn datagrams_of_webrtc_and_quic_arrive_from_a_browser_as_it_comes() {
+fn datagrams_of_webrtc_and_quic_arrive_from_an_unmodified_browser() {
     let (target, datagrams) = target();
     let site = attacker(target.url(""));
     let profile = tempfile::tempdir().unwrap();
@@ -200,8 +201,8 @@ fn datagrams_of_webrtc_and_quic_arrive_from_a_browser_as_it_comes() {
         let mut packet = [0; 2000];
         match datagrams.recv(&mut packet) {
             Ok(_) => {
-                stun |= packet[4..8] == [0x21, 0x12, 0xa4, 0x42]; // the magic cookie: RFC 8489, 5
-                quic |= packet[0] & 0xc0 == 0xc0; // a long header: RFC 9000, 17.2
+                stun |= packet[4..8] == [0x21, 0x12, 0xa4, 0x42]; // magic cookie (RFC 8489, section 5)
+                quic |= packet[0] & 0xc0 == 0xc0; // long header (RFC 9000, section 17.2)
             }
             Err(_) => std::thread::sleep(Duration::from_millis(20)),
         }
@@ -239,20 +240,20 @@ async fn names_and_other_spellings_of_a_forbidden_address_are_refused() {
 
 #[tokio::test]
 async fn dns_rebinding_gains_nothing() {
-    /// Resolves to the address of the page at first, and then to a forbidden one.
+    /// Resolves to the address of the page the first time, and then to a forbidden one.
     #[derive(Default)]
     struct Rebinding(AtomicUsize);
     impl Resolver for Rebinding {
         fn resolve(&self, name: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
             if name != "rebind.example.com" {
-                return Box::pin(async { Ok(vec![]) }); // some browsers send requests of their own
+                return Box::pin(async { Ok(vec![]) }); // some browsers send their own requests
             }
             let first = self.0.fetch_add(1, Ordering::SeqCst) == 0;
             let address = if first { "127.0.0.2" } else { "127.0.0.1" };
             Box::pin(async move { Ok(vec![address.parse().unwrap()]) })
         }
     }
-    // Both at one port, which may be taken at the second address.
+    // Both servers need the same port, which may be in use at the second address.
     let (forbidden, listener) =
         iter::repeat_with(|| Site::serve("127.0.0.1", |_| Reply::Html("secret".to_owned())))
             .take(20)

@@ -1,5 +1,4 @@
-//! Whether a source is a page: its bytes count, not the media type that its server declares. From the download to the
-//! page, as in a job.
+//! Recognition of web pages by content instead of the declared media type, from the download to the open page as in a job.
 
 use edgezoom_codecs::Format;
 use edgezoom_content::{AddressPolicy, SourceUrl};

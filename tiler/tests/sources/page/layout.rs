@@ -1,4 +1,4 @@
-//! Pages laid out without scrolling: boxes that scroll in place of the page, fixed backgrounds, elements that appear
+//! Layout of whole pages without scrolling: scroll containers in place of the page, fixed backgrounds, elements that appear
 //! only while they are in view, scroll snapping, and consent banners.
 
 use std::time::Duration;
@@ -209,7 +209,7 @@ async fn a_page_that_obstructs_the_scripts_is_captured() {
            .observe(document.documentElement, { attributes: true, attributeFilter: ['class'], subtree: true })</script>",
     );
     let mut settings = settings();
-    // So many elements take a busy machine a while. A script that is kept from ending has failed all the same.
+    // A busy machine needs longer for this many elements. A script that never ends still fails the test.
     (settings.limits.settle, settings.limits.command) = (Duration::from_secs(90), Duration::from_secs(60));
     let page = capture(settings, &site.url("/")).await.unwrap();
     assert_eq!(page.at(900, 1200), MAGENTA);

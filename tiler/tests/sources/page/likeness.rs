@@ -9,7 +9,7 @@ use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::decode;
 use edgezoom_test_support::likeness::{Tolerance, compare};
 
-/// Text in several scripts and sizes, emoji, a table, shadows, a gradient, a picture.
+/// Page with text in several scripts and sizes, emoji, a table, shadows, a gradient and a picture.
 const PAGE: &str = "<!doctype html><meta charset=utf-8><title>Likeness</title><style>
     body{margin:40px;font-family:serif;height:2400px} h1{font:bold 60px sans-serif;text-shadow:2px 2px 6px #888}
     table{border-collapse:collapse} td{border:1px solid;padding:4px 12px} .columns{columns:3;text-align:justify}
@@ -19,7 +19,7 @@ const PAGE: &str = "<!doctype html><meta charset=utf-8><title>Likeness</title><s
     <table><tr><td>one<td>two<td><code>let three = 3;</code><tr><td>1<td>2<td>3</table>
     <div class=columns>TEXT</div><img src=/picture.svg width=600 height=300>";
 
-/// The screenshot that Chromium takes of its window by itself.
+/// Takes a screenshot with Chromium's command line.
 fn by_chromium(url: &str, width: u32, height: u32) -> Picture {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("page.png");
@@ -45,8 +45,8 @@ async fn a_page_looks_as_chromium_shows_it() {
         ),
         _ => Reply::status(404),
     });
-    // At a scale of 2, Chromium by itself rounds the heights of lines differently than with an emulated scale, where
-    // the layout is that of scale 1.
+    // At a device scale factor of 2, Chromium rounds line heights differently than with an emulated one, which keeps the
+    // layout of factor 1.
     let mut settings = settings();
     settings.limits.scale = 1;
     let ours = capture(settings, &site.url("/")).await.unwrap();

@@ -1,5 +1,4 @@
-//! The memory that the tiler itself uses for a page; the browser has a limit of its own. The test measures its own
-//! process.
+//! Memory that the tiler itself uses for a page, measured in the test's own process. The browser has a separate limit.
 
 use edgezoom_content::SourceUrl;
 use edgezoom_tiler::browser::Pages;
@@ -7,7 +6,7 @@ use edgezoom_tiler::browser::Pages;
 use crate::screenshot::settings;
 use crate::site::Site;
 
-/// The limit in KiB: 300 MiB.
+/// Maximum memory, in KiB.
 const MAX_MEMORY: u64 = 300 << 10;
 
 #[tokio::test]

@@ -1,5 +1,5 @@
-//! Web pages in real Chromium: their screenshots, their limits, and what they cannot reach. Each test serves its pages
-//! itself, on a loopback address.
+//! Web pages in a real Chromium: screenshots, limits, and addresses that pages cannot reach. Each test serves its own pages on
+//! a loopback address.
 
 #![allow(clippy::unwrap_used, reason = "a panic in a test is its failure")]
 

@@ -1,4 +1,4 @@
-//! The content of screenshots.
+//! Content of screenshots.
 
 use crate::screenshot::{capture, capture_url, settings};
 use crate::site::{Reply, Site};
@@ -100,7 +100,7 @@ async fn finite_animations_are_finished_and_infinite_ones_paused() {
     );
     let page = capture_url(&site.url("/")).await;
     assert_eq!(page.at(100, 4000), MAGENTA);
-    assert_eq!(page.at(100, 8010), page.at(100, 15_990), "two strips at the same moment");
+    assert_eq!(page.at(100, 8010), page.at(100, 15_990), "both strips show the same moment");
 }
 
 fn svg(colour: &str) -> Reply {

@@ -1,4 +1,4 @@
-//! The processes of one test, found through `/proc` by the folder in their command lines.
+//! Finds the processes of one test in `/proc`, by the folder in their command lines.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The processes whose command line contains `folder`, and their descendants.
+/// Returns the processes whose command line contains `folder`, and their descendants.
 pub fn of(folder: &Path) -> Vec<i32> {
     let folder = folder.to_str().unwrap();
     let mut found: Vec<i32> = all().filter(|pid| command_line(*pid).contains(folder)).collect();
@@ -21,7 +21,7 @@ pub fn of(folder: &Path) -> Vec<i32> {
     }
 }
 
-/// Kills the renderers of the browser: that of the page, and a spare one.
+/// Kills the browser's renderer processes: the page's and the spare one.
 pub fn kill_renderers(folder: &Path) {
     let renderers: Vec<i32> =
         of(folder).into_iter().filter(|pid| command_line(*pid).contains("--type=renderer")).collect();
@@ -29,7 +29,7 @@ pub fn kill_renderers(folder: &Path) {
     renderers.into_iter().for_each(kill);
 }
 
-/// The main process of the browser.
+/// Returns the browser's main process.
 pub fn browser(folder: &Path) -> Option<i32> {
     let is_browser = |pid: &i32| {
         command_line(*pid).contains("--user-data-dir=") && !command_line(*pid).contains("--type=")
@@ -41,7 +41,7 @@ pub fn kill(pid: i32) {
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
 }
 
-/// Whether all of these have exited and been reaped within some seconds.
+/// Returns true if all processes exit and are reaped within 10 seconds.
 pub fn have_exited(pids: &[i32]) -> bool {
     let end = Instant::now() + Duration::from_secs(10);
     while Instant::now() < end {

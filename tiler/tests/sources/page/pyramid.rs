@@ -1,4 +1,4 @@
-//! From a page to tiles: the renderer process reads the screenshot from a file, or through a pipe during the capture.
+//! From a page to tiles. The renderer process reads the screenshot from a file, or through a pipe during the capture.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -18,7 +18,7 @@ const BANDS: &str = "<!doctype html><style>body{margin:0} div{height:100px}</sty
     for (let i = 0; i < 100; i++) { const band = document.createElement('div');
       band.style.background = `rgb(${i}, ${255 - i}, 7)`; document.body.append(band) }</script>";
 
-/// Renders to PNG tiles. Returns the size, and the colours in the middle of the tiles in column 2 of the highest level.
+/// Renders to PNG tiles. Returns the size, and the colours at the centres of the tiles in column 2 of the highest level.
 async fn render(source: File) -> Result<(Size, Vec<[u8; 3]>), Failure> {
     let program = Path::new(env!("CARGO_BIN_EXE_tiler"));
     let options = RenderOptions { format: Some(TileFormat::Png), ..RenderOptions::default() };
@@ -49,7 +49,7 @@ fn middle(png: &[u8]) -> [u8; 3] {
     pixels[at..at + 3].try_into().unwrap()
 }
 
-/// The colours of [`BANDS`] there: tiles of 512 rows, bands of 200 rows.
+/// Returns the colours of [`BANDS`] at these positions. Tiles have 512 rows, and bands 200.
 fn expected() -> Vec<[u8; 3]> {
     (0..40)
         .map(|row| {

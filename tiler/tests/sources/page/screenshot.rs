@@ -1,4 +1,4 @@
-//! Captures pages for tests, and decodes their screenshots.
+//! Captures pages and decodes their screenshots.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
@@ -11,7 +11,7 @@ use edgezoom_tiler::browser::{OpenPage, PageError, PageSettings, Pages};
 
 use edgezoom_test_support::Picture;
 
-/// The screenshot of a page, in RGB.
+/// Screenshot of a page, in RGB.
 pub struct Screenshot {
     pub title: String,
     pub url: String,
@@ -20,13 +20,13 @@ pub struct Screenshot {
     pixels: Vec<u8>,
 }
 
-/// Settings with a policy that permits only 127.0.0.2, where the tests serve their pages.
+/// Returns settings with a policy that permits only 127.0.0.2, where the tests serve their pages.
 pub fn settings() -> PageSettings {
     let policy = AddressPolicy::allowing("127.0.0.2/32").unwrap();
     let mut settings = PageSettings::new(policy, std::env::temp_dir());
     settings.supervisor = env!("CARGO_BIN_EXE_tiler").into();
     settings.limits.settle = Duration::from_secs(20);
-    settings.limits.without_sandbox = true; // tests without namespaces run as root too
+    settings.limits.without_sandbox = true; // tests without namespaces may run as root
     settings
 }
 
@@ -35,7 +35,7 @@ pub async fn capture(settings: PageSettings, url: &str) -> Result<Screenshot, Pa
     Screenshot::of(Pages::new(settings).open(&url, None).await?).await
 }
 
-/// The screenshot stream of a page, in a file positioned at its start.
+/// Writes the screenshot stream of a page to a temporary file, positioned at its start.
 pub async fn stream_to_file(page: OpenPage) -> Result<File, PageError> {
     let mut file = tokio::fs::File::from_std(tempfile::tempfile().unwrap());
     page.write_screenshot(&mut file).await?;
@@ -44,7 +44,7 @@ pub async fn stream_to_file(page: OpenPage) -> Result<File, PageError> {
     Ok(file)
 }
 
-/// The screenshot of a page with the default settings. Capturing it must succeed.
+/// Captures a page with the default settings of the tests. Panics if that fails.
 pub async fn capture_url(url: &str) -> Screenshot {
     capture(settings(), url).await.unwrap()
 }
@@ -73,19 +73,19 @@ impl Screenshot {
         Ok(Self { title, url, width, height, pixels })
     }
 
-    /// The whole screenshot.
+    /// Returns the whole screenshot.
     pub fn picture(self) -> Picture {
         let Self { width, height, pixels, .. } = self;
         Picture { width: width as u32, height: height as u32, layout: Layout::Rgb, pixels }
     }
 
-    /// The colour of a pixel.
+    /// Returns the colour of a pixel.
     pub fn at(&self, x: usize, y: usize) -> [u8; 3] {
         let pixel = (y * self.width + x) * 3;
         self.pixels[pixel..pixel + 3].try_into().unwrap()
     }
 
-    /// The number of pixels of this colour.
+    /// Returns the number of pixels of a colour.
     pub fn count(&self, colour: [u8; 3]) -> usize {
         self.pixels.chunks_exact(3).filter(|pixel| *pixel == colour).count()
     }

@@ -1,4 +1,4 @@
-//! A web server for one test. It responds by path, records its requests, and can stop responding.
+//! A web server for one test. It responds by path, records requests, and can stop responding.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -14,15 +14,15 @@ pub struct Site {
 }
 
 pub enum Reply {
-    /// A page.
+    /// HTML with status 200.
     Html(String),
     /// Status, headers as lines, body.
     Raw(u16, String, Vec<u8>),
-    /// Headers and the start of a page, and then nothing, for a minute.
+    /// Headers and the start of a page, and then nothing for a minute.
     Unfinished(String),
-    /// The start of a page. Then the connection is closed.
+    /// The start of a page, after which the connection is closed.
     Truncated,
-    /// Nothing at all, for a minute.
+    /// No response for a minute.
     Silence,
 }
 
@@ -53,7 +53,7 @@ impl Site {
         let (requests, heads, reply) = (Arc::clone(&site.requests), Arc::clone(&site.heads), Arc::new(reply));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // Recorded here, so that connections are in the order in which they were made.
+                // Recorded before the thread starts, so that connections are in order.
                 requests.lock().unwrap().push("(connection)".to_owned());
                 let (requests, heads, reply) =
                     (Arc::clone(&requests), Arc::clone(&heads), Arc::clone(&reply));
@@ -63,7 +63,7 @@ impl Site {
         site
     }
 
-    /// A site of one page.
+    /// Serves one page.
     pub fn page(html: &str) -> Self {
         let html = html.to_owned();
         Self::serve("127.0.0.2", move |path| match path {
@@ -76,12 +76,12 @@ impl Site {
         format!("http://{}{path}", self.address)
     }
 
-    /// The header fields of all requests.
+    /// Returns the header fields of all requests.
     pub fn heads(&self) -> String {
         self.heads.lock().unwrap().clone()
     }
 
-    /// The requests so far: their paths, and `(connection)` for each connection.
+    /// Returns the requests so far: their paths, and `(connection)` for each connection.
     pub fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
