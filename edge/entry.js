@@ -1,5 +1,5 @@
-// The module that the Workers runtime loads: it passes requests and alarms to Rust, which is compiled to wasm. After a panic or
-// a trap the memory of the wasm instance is unreliable, so a new instance replaces it. The build aliases
+// The module that the Workers runtime loads: it passes requests and alarms to Rust, which is compiled to wasm. After a
+// panic or a trap the memory of the wasm instance is unreliable, so a new instance replaces it. The build aliases
 // `wasm-bindgen-output` to the generated file. `__worker_init_state` is the `worker` crate's: its panic hook sets
 // `criticalError`, and each new instance increments `instanceId`.
 
@@ -87,7 +87,7 @@ async function answer(request, env, context, id, seen) {
   return incoming.respond(request, env, cached ? new Uint8Array(cached) : undefined);
 }
 
-/** Counts a request by its area, its status and the source of the response. The many calls of tilers count only if they are refused. */
+/** Counts a request by area, status and source of the response. The many calls of tilers count only if refused. */
 function count(area, status, from, isTile) {
   if (isTile && Math.random() * SAMPLED >= 1) return;
   if (area === "internal" && status < 400) return;

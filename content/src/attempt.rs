@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ContentId, PreviewKind, TileFormat};
 
-/// The number of an attempt to convert a content: 1, 2, … Numbers are never reused, because they are part of the keys of
-/// the attempt's objects.
+/// The number of an attempt to convert a content: 1, 2, … Numbers are never reused, because they are part of the keys
+/// of the attempt's objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Attempt(u32);
 
 /// The number of a coarse picture within its attempt: 1 to [`CoarseNumber::MAX`].
 ///
-/// A coarse picture shows, small, what has been converted so far; pages show it until the content is ready. A tiler stores
-/// a few of them during an attempt, each sharper than the last, and deletes them at the end.
+/// A coarse picture shows, small, what has been converted so far; pages show it until the content is ready. A tiler
+/// stores a few of them during an attempt, each sharper than the last, and deletes them at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
 pub struct CoarseNumber(u8);
@@ -58,7 +58,8 @@ impl Attempt {
         format!("{id}/{self}.szi")
     }
 
-    /// Returns the prefix of the tiles' keys: `<id>/<attempt>_files/`. [`Dzi::tile_path`](crate::Dzi::tile_path) follows.
+    /// Returns the prefix of the tiles' keys: `<id>/<attempt>_files/`. [`Dzi::tile_path`](crate::Dzi::tile_path)
+    /// follows.
     #[must_use]
     pub fn tiles_prefix(self, id: ContentId) -> String {
         format!("{id}/{self}_files/")

@@ -53,11 +53,11 @@ pub enum Status {
     },
 }
 
-/// The result of a finished conversion: the tiler reports it, the Durable Object and KV store it, and the content object
-/// shows it.
+/// The result of a finished conversion: the tiler reports it, the Durable Object and KV store it, and the content
+/// object shows it.
 ///
-/// A new member is optional, with `#[serde(default, skip_serializing_if = …)]`: records and tilers of earlier versions do
-/// not have it.
+/// A new member is optional, with `#[serde(default, skip_serializing_if = …)]`: records and tilers of earlier versions
+/// do not have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finished {
     /// Description of the picture.
@@ -101,7 +101,8 @@ pub enum Stage {
     Publishing,
 }
 
-/// A point in time, in milliseconds since the Unix epoch. The rules take it as an argument; only the caller reads a clock.
+/// A point in time, in milliseconds since the Unix epoch. The rules take it as an argument; only the caller reads a
+/// clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(pub u64);

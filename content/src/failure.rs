@@ -1,8 +1,8 @@
 //! Why a conversion failed: a code for programs, from a closed list, and a sentence for people.
 //!
-//! To add a code, begin here. The compiler asks for its place in [`FailureCode::ALL`], its name and whether it is a limit;
-//! `edge/tests/failure_codes.rs` asks for its words in the viewer and its entry in the OpenAPI document.
-//! The edge is deployed before the tilers that send the code (docs/operations/guide.md).
+//! To add a code, begin here. The compiler asks for its place in [`FailureCode::ALL`], its name and whether it is a
+//! limit; `edge/tests/failure_codes.rs` asks for its words in the viewer and its entry in the OpenAPI document. The
+//! edge is deployed before the tilers that send the code (docs/operations/guide.md).
 
 use serde::{Deserialize, Serialize};
 
@@ -86,8 +86,8 @@ impl FailureCode {
         }
     }
 
-    /// Returns true if the source exceeds a limit of the service. Any other cause may be removed soon, by the source's owner
-    /// or by the service's operator.
+    /// Returns true if the source exceeds a limit of the service. Any other cause may be removed soon, by the source's
+    /// owner or by the service's operator.
     #[must_use]
     pub fn is_over_a_limit(self) -> bool {
         match self {

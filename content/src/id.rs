@@ -25,10 +25,11 @@ impl ContentId {
     /// Number of characters of an id: the fewest that hold 64 bits.
     pub const LENGTH: usize = 11;
 
-    /// Returns the ids that the content of `url` may have, in the order to try them: the next one only if another URL holds
-    /// the one before.
+    /// Returns the ids that the content of `url` may have, in the order to try them: the next one only if another URL
+    /// holds the one before.
     pub fn candidates(url: &SourceUrl) -> impl Iterator<Item = Self> {
-        // With a billion contents, the chance that an id of a new URL is taken is 1 in 18 billion. Four in a row mean a bug.
+        // With a billion contents, the chance that an id of a new URL is taken is 1 in 18 billion. Four in a row mean a
+        // bug.
         (0..4).map(|salt| Self::salted(url, salt))
     }
 

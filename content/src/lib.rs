@@ -1,7 +1,7 @@
 //! The vocabulary that Edgezoom's edge and tiler share, and the rules of a conversion.
 //!
-//! A [`SourceUrl`] names a picture, a PDF or a web page; its [`ContentId`] is a function of it. A [`Content`] has the state
-//! of its conversion and, once that is [`Finished`], the picture's [`Dzi`]. [`conversion`] is the state machine,
+//! A [`SourceUrl`] names a picture, a PDF or a web page; its [`ContentId`] is a function of it. A [`Content`] has the
+//! state of its conversion and, once that is [`Finished`], the picture's [`Dzi`]. [`conversion`] is the state machine,
 //! [`protocol`] has the messages between edge and tiler, and [`AddressPolicy`] says which hosts may be connected to.
 //!
 //! Everything here is a value or a pure function: no I/O, no clock, no wasm.

@@ -1,5 +1,6 @@
-//! The messages between edge and tiler. The queue carries a [`Job`]. A tiler that pulled one asks the edge for a [`Claim`]
-//! and sends [`Report`]s while it works. Both go to the Worker's `/internal/` paths as JSON, with the tilers' bearer token.
+//! The messages between edge and tiler. The queue carries a [`Job`]. A tiler that pulled one asks the edge for a
+//! [`Claim`] and sends [`Report`]s while it works. Both go to the Worker's `/internal/` paths as JSON, with the tilers'
+//! bearer token.
 //!
 //! | call | response |
 //! |---|---|
@@ -22,8 +23,8 @@ pub struct Job {
     /// killed them or was a neighbour of the content that did.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alone: bool,
-    /// Tiler whose renderer was killed from outside in the last attempt. It should leave the job to another tiler if there
-    /// is one.
+    /// Tiler whose renderer was killed from outside in the last attempt. It should leave the job to another tiler if
+    /// there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub avoid: Option<TilerId>,
 }
@@ -43,8 +44,8 @@ pub struct ClaimRequest {
 }
 
 impl ClaimRequest {
-    /// Meaning of an empty body, sent by older tilers that do not know [`Job::alone`]. It gets any claim, because there may be
-    /// no newer tiler.
+    /// Meaning of an empty body, sent by older tilers that do not know [`Job::alone`]. It gets any claim, because there
+    /// may be no newer tiler.
     pub const OF_OLDER_TILER: Self = Self { tiler: None, alone: true };
 }
 
@@ -157,8 +158,8 @@ impl Backlog {
 /// Path to `POST` the [`Backlog`] to, about every ten seconds. A report is valid for two minutes.
 pub const BACKLOG_PATH: &str = "/internal/backlog";
 
-/// Header of the response to a [`Backlog`]: the number of tilers that have reported recently. They share the provider's limit
-/// on calls to the queue.
+/// Header of the response to a [`Backlog`]: the number of tilers that have reported recently. They share the provider's
+/// limit on calls to the queue.
 pub const TILERS_HEADER: &str = "Edgezoom-Tilers";
 
 /// Returns the path to `POST` the [`ClaimRequest`] for a content to.

@@ -1,5 +1,5 @@
-//! Why a content is removed. A takedown stands until the operator lifts it. A content that was deleted as unused comes back
-//! when a client asks for it.
+//! Why a content is removed. A takedown stands until the operator lifts it. A content that was deleted as unused comes
+//! back when a client asks for it.
 
 use serde::{Deserialize, Serialize};
 

@@ -9,14 +9,15 @@ use url::{Host, Url};
 
 use crate::upload;
 
-/// The URL of a source in canonical form: the WHATWG serialisation without the fragment, with two exceptions. A fragment
-/// that starts with `/` or `!` stays, because it is the route of a page. Of one that selects a page of a document (RFC 8118,
-/// section 3) the page stays: `#page=5&zoom=200` becomes `#page=5`.
+/// The URL of a source in canonical form: the WHATWG serialisation without the fragment, with two exceptions. A
+/// fragment that starts with `/` or `!` stays, because it is the route of a page. Of one that selects a page of a
+/// document (RFC 8118, section 3) the page stays: `#page=5&zoom=200` becomes `#page=5`.
 ///
-/// The scheme is `http` or `https`, there is no user name or password, and the host is an IP address or a name with a dot.
+/// The scheme is `http` or `https`, there is no user name or password, and the host is an IP address or a name with a
+/// dot.
 ///
-/// The source may also be an uploaded file. Then the URL is a URI of [`upload`], which has no host and which clients cannot
-/// request.
+/// The source may also be an uploaded file. Then the URL is a URI of [`upload`], which has no host and which clients
+/// cannot request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SourceUrl(String);
@@ -80,8 +81,8 @@ impl SourceUrl {
         Ok(Self(url.into()))
     }
 
-    /// Returns the URL of an uploaded file with a SHA-256, in base64url without padding, and a name, which may be empty. `None`:
-    /// `digest` is not such a hash.
+    /// Returns the URL of an uploaded file with a SHA-256, in base64url without padding, and a name, which may be
+    /// empty. `None`: `digest` is not such a hash.
     #[must_use]
     pub fn of_file(digest: &str, name: &str) -> Option<Self> {
         upload::uri(digest, name).map(Self)

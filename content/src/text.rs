@@ -1,5 +1,5 @@
-//! Short texts from a source that clients see: the title of a web page, and a warning about a damaged picture. Each is one
-//! line without characters that are invisible or change the direction of the text around them.
+//! Short texts from a source that clients see: the title of a web page, and a warning about a damaged picture. Each is
+//! one line without characters that are invisible or change the direction of the text around them.
 
 use std::fmt;
 

@@ -1,7 +1,8 @@
-//! Uploaded files: the URI that stands for a source's URL, and the file's key in the store until its conversion has ended.
+//! Uploaded files: the URI that stands for a source's URL, and the file's key in the store until its conversion has
+//! ended.
 //!
-//! The URI is a Named Information URI (RFC 6920) with the SHA-256 of the file, so the same file is one content. The file's
-//! name is a parameter, which is not part of the content's identity.
+//! The URI is a Named Information URI (RFC 6920) with the SHA-256 of the file, so the same file is one content. The
+//! file's name is a parameter, which is not part of the content's identity.
 //!
 //! ```text
 //! ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?name=old%20town.jpg
@@ -80,8 +81,8 @@ impl From<UploadKey> for String {
     }
 }
 
-/// Returns the URI of a file with a SHA-256 in base64url, and with its name if that has visible characters. `None`: `digest` is
-/// not such a hash.
+/// Returns the URI of a file with a SHA-256 in base64url, and with its name if that has visible characters. `None`:
+/// `digest` is not such a hash.
 pub(crate) fn uri(digest: &str, name: &str) -> Option<String> {
     // Browsers send only the name; other clients may send a path.
     let name = name.rsplit(['/', '\\']).next().and_then(|name| one_line(name, NAME_LENGTH));

@@ -1,5 +1,5 @@
-// The Worker to compare with: the least JavaScript that gives the same response for a finished content. It checks the headers and
-// parameters that select the form, and has one route.
+// The Worker to compare with: the least JavaScript that gives the same response for a finished content. It checks the
+// headers and parameters that select the form, and has one route.
 
 const MARKS = /\ufdd0[sc]/g;
 

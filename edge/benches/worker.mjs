@@ -1,6 +1,7 @@
-// `cargo xtask bench worker`: requests per second and CPU time per request of the built Worker, for a finished content and for its
-// share page, beside a minimal Worker in JavaScript that reads the same value from KV; and the time from a new isolate to its
-// first response. The Workers are in one process and take short turns, because the machine's speed varies.
+// `cargo xtask bench worker`: requests per second and CPU time per request of the built Worker, for a finished content
+// and for its share page, beside a minimal Worker in JavaScript that reads the same value from KV; and the time from a
+// new isolate to its first response. The Workers are in one process and take short turns, because the machine's speed
+// varies.
 
 import { readFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
@@ -68,7 +69,7 @@ async function measureRequests() {
   await edge.close();
 }
 
-/** Keeps all connections busy. Returns the number of responses, their rate per second, and the CPU time in microseconds. */
+/** Keeps all connections busy. Returns the number of responses, their rate per second, and CPU time in microseconds. */
 async function load(url, seconds) {
   const [begin, cpu] = [performance.now(), await cpuTime()];
   let responses = 0;
@@ -101,8 +102,8 @@ async function cpuTime() {
 }
 
 /**
- * Measures the first request to a Worker that was just loaded, minus the second one. Worker Loader makes any number of isolates in one
- * process (https://developers.cloudflare.com/workers/runtime-apis/bindings/worker-loader/).
+ * Measures the first request to a Worker that was just loaded, minus the second one. Worker Loader makes any number of
+ * isolates in one process (https://developers.cloudflare.com/workers/runtime-apis/bindings/worker-loader/).
  */
 async function measureStarts() {
   const built = (name) => readFile(new URL(`../build/worker/${name}`, import.meta.url));

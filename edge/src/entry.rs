@@ -77,7 +77,8 @@ impl IncomingRequest {
     }
 }
 
-/// Sets the operator's lists: blocked hosts, separated by commas, and sorted ids of taken-down contents, separated by spaces.
+/// Sets the operator's lists: blocked hosts, separated by commas, and sorted ids of taken-down contents, separated by
+/// spaces.
 #[wasm_bindgen(js_name = setOperatorLists)]
 pub fn set_operator_lists(hosts: &str, taken_down: &str, env: &Env) {
     match isolate::config(env) {
@@ -86,8 +87,8 @@ pub fn set_operator_lists(hosts: &str, taken_down: &str, env: &Env) {
     }
 }
 
-/// Returns the content that the operator names: lines with the canonical URL of its source, empty if an id or a share link is
-/// given, and with the ids that it may have. `None`: the text is neither an id, nor a share link, nor a URL.
+/// Returns the content that the operator names: lines with the canonical URL of its source, empty if an id or a share
+/// link is given, and with the ids that it may have. `None`: the text is neither an id, nor a share link, nor a URL.
 #[wasm_bindgen(js_name = namedContent)]
 pub fn named_content(text: &str, env: &Env) -> Option<String> {
     let addresses = isolate::config(env).ok()?.addresses("");

@@ -1,5 +1,5 @@
-//! Fuzz targets for the Worker's parsers: each function takes any bytes and panics if an invariant breaks. The test below
-//! runs them for a moment on mutated seeds; the programs in `fuzz/` run them under libFuzzer.
+//! Fuzz targets for the Worker's parsers: each function takes any bytes and panics if an invariant breaks. The test
+//! below runs them for a moment on mutated seeds; the programs in `fuzz/` run them under libFuzzer.
 
 use edgezoom_content::{AddressPolicy, ContentId, Timestamp};
 use http::Method;
@@ -80,8 +80,8 @@ pub fn object_key(bytes: &[u8]) {
     }
 }
 
-/// A message to the object of a content, with its path in the first line and its body in the others. Claims and reports come
-/// from tilers.
+/// A message to the object of a content, with its path in the first line and its body in the others. Claims and reports
+/// come from tilers.
 pub fn messages(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (path, body) = text.split_once('\n').unwrap_or(("/report", &text));

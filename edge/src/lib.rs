@@ -1,36 +1,39 @@
-//! The Worker that answers for Edgezoom at the edge: Rust compiled to wasm, between Cloudflare's runtime and the rules in
-//! [`edgezoom_content`].
+//! The Worker that answers for Edgezoom at the edge: Rust compiled to wasm, between Cloudflare's runtime and the rules
+//! in [`edgezoom_content`].
 //!
-//! A request enters in `entry`, which `entry.js` calls. [`request`] finds its route, and `handlers` look up what the route
-//! names and make the [`response`]. The modules:
+//! A request enters in `entry`, which `entry.js` calls. `request` finds its route, and `handlers` look up what the
+//! route names and make the `response`. The modules:
 //!
-//! - [`config`]: what the operator configures: addresses, limits, secrets.
-//! - [`request`]: the parts of a request's URL, the router, and the R2 keys that may be read.
-//! - [`response`]: status, headers and body as a value; the errors of the API; the choice between JSON, XML and JSONP;
+//! - `config`: what the operator configures: addresses, limits, secrets.
+//! - `request`: the parts of a request's URL, the router, and the R2 keys that may be read.
+//! - `response`: status, headers and body as a value; the errors of the API; the choice between JSON, XML and JSONP;
 //!   escaping.
-//! - [`content`]: a content as the edge knows it. `representation` prints it, `cached_content` is its record in KV,
+//! - `content`: a content as the edge knows it. `representation` prints it, `cached_content` is its record in KV,
 //!   `repository` finds it in KV or at its Durable Object.
-//! - [`durable`]: the Durable Objects: one for each content, the only writer of its conversion's state, and one for the queue.
-//! - [`admission`]: whether a new content may be created.
-//! - [`pages`]: HTML for people, the embed script and oEmbed.
+//! - `durable`: the Durable Objects: one for each content, the only writer of its conversion's state, and one for the
+//!   queue.
+//! - `admission`: whether a new content may be created.
+//! - `pages`: HTML for people, the embed script and oEmbed.
 //! - `tiler_api`: the calls of tilers and the operator to `/internal/`.
 //! - `platform`: the runtime's bindings where the `worker` crate is not enough, and what an isolate keeps.
 //!
-//! Everything that decides is pure and tested natively: [`config`], [`request`], [`response`], [`pages`], the messages, and
-//! what prints in [`content`]. Only `entry`, `handlers`, `platform`, `tiler_api`, the two objects, KV, the repository and the
-//! admission check use the `worker` crate. Imports between files have no circles; `content/tests/imports` checks both.
+//! Everything that decides is pure and tested natively: `config`, `request`, `response`, `pages`, the messages, and
+//! what prints in `content`. Only `entry`, `handlers`, `platform`, `tiler_api`, the two objects, KV, the repository and
+//! the admission check use the `worker` crate. Imports between files have no circles; `content/tests/imports` checks
+//! both.
 
-pub mod admission;
-pub mod config;
-pub mod content;
-pub mod durable;
-pub mod pages;
-pub mod request;
-pub mod response;
-
+mod admission;
+mod config;
+mod content;
+#[cfg(test)]
+mod contract;
+mod durable;
 mod entry;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod handlers;
+mod pages;
 mod platform;
+mod request;
+mod response;
 mod tiler_api;

@@ -1,5 +1,5 @@
-//! The tilers' API, `POST /internal/…`: tilers claim jobs and report on them, and the operator resets contents, all with the
-//! tilers' token. The statuses are in [`edgezoom_content::protocol`].
+//! The tilers' API, `POST /internal/…`: tilers claim jobs and report on them, and the operator resets contents, all
+//! with the tilers' token. The statuses are in [`edgezoom_content::protocol`].
 
 use edgezoom_content::ContentId;
 use edgezoom_content::protocol::TILERS_HEADER;

@@ -1,5 +1,5 @@
-//! Every failure code needs words in the viewer and an entry in the OpenAPI document. The compiler cannot check these; this
-//! test does.
+//! Every failure code needs words in the viewer and an entry in the OpenAPI document. The compiler cannot check these;
+//! this test does.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,6 +1,6 @@
-//! Which addresses Edgezoom may connect to for a source: the public internet on web ports, with the operator's exceptions.
-//! One policy serves the edge, which sees only literal addresses in URLs, and the tiler, which checks every address that it
-//! connects to.
+//! Which addresses Edgezoom may connect to for a source: the public internet on web ports, with the operator's
+//! exceptions. One policy serves the edge, which sees only literal addresses in URLs, and the tiler, which checks every
+//! address that it connects to.
 
 mod lists;
 
@@ -12,8 +12,8 @@ use url::{Host, Url};
 
 use crate::SourceUrl;
 
-/// The policy: every globally reachable unicast address and every network that the operator allows, except for those that
-/// the operator denies.
+/// The policy: every globally reachable unicast address and every network that the operator allows, except for those
+/// that the operator denies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressPolicy {
     allowed: Vec<Network>,
@@ -54,8 +54,8 @@ impl AddressPolicy {
         Ok(Self { denied: Network::list(networks)?, ..self })
     }
 
-    /// Permits only these hosts, if the comma-separated list is not empty: names, with all names below them, and literal
-    /// addresses.
+    /// Permits only these hosts, if the comma-separated list is not empty: names, with all names below them, and
+    /// literal addresses.
     ///
     /// # Errors
     /// Returns the first part that is not a host.
@@ -91,8 +91,8 @@ impl AddressPolicy {
         !in_any(&self.denied) && (is_public || in_any(&self.allowed))
     }
 
-    /// Checks host and port before a connection. Of a name, only the name is checked; the resolver checks its addresses with
-    /// [`AddressPolicy::permits`].
+    /// Checks host and port before a connection. Of a name, only the name is checked; the resolver checks its addresses
+    /// with [`AddressPolicy::permits`].
     ///
     /// # Errors
     /// Returns the reason for a refusal.
@@ -123,14 +123,14 @@ impl AddressPolicy {
     }
 }
 
-/// Ports below 1024, except 80 and 443, are assigned to other protocols (RFC 6335, section 6). Some, such as SMTP, take the
-/// lines of a request for commands.
+/// Ports below 1024, except 80 and 443, are assigned to other protocols (RFC 6335, section 6). Some, such as SMTP, take
+/// the lines of a request for commands.
 fn is_permitted_port(port: u16) -> bool {
     matches!(port, 80 | 443 | 1024..)
 }
 
-/// The networks that the IANA IPv4 Special-Purpose Address Registry lists as not globally reachable, with multicast, the
-/// reserved class E and the withdrawn 6to4 relays.
+/// The networks that the IANA IPv4 Special-Purpose Address Registry lists as not globally reachable, with multicast,
+/// the reserved class E and the withdrawn 6to4 relays.
 const SPECIAL_V4: [Network; 15] = [
     Network::v4(0, 0, 0, 0, 8),
     Network::v4(10, 0, 0, 0, 8),
@@ -149,12 +149,12 @@ const SPECIAL_V4: [Network; 15] = [
     Network::v4(240, 0, 0, 0, 4),
 ];
 
-/// Global unicast. All other addresses are local, translated or unassigned; NAT64 (64:ff9b::/96) leads to IPv4 addresses that
-/// were not checked.
+/// Global unicast. All other addresses are local, translated or unassigned; NAT64 (64:ff9b::/96) leads to IPv4
+/// addresses that were not checked.
 const GLOBAL_V6: Network = Network::v6(0x2000, 0, 3);
 
-/// The exceptions that the IANA IPv6 Special-Purpose Address Registry makes from global unicast: IETF protocol assignments,
-/// which include Teredo, documentation, 6to4.
+/// The exceptions that the IANA IPv6 Special-Purpose Address Registry makes from global unicast: IETF protocol
+/// assignments, which include Teredo, documentation, 6to4.
 const SPECIAL_V6: [Network; 4] = [
     Network::v6(0x2001, 0, 23),
     Network::v6(0x2001, 0xdb8, 32),
@@ -162,9 +162,9 @@ const SPECIAL_V6: [Network; 4] = [
     Network::v6(0x3fff, 0, 20),
 ];
 
-/// Addresses that look public but answer only inside a cloud: metadata services, and services that trust the machine. All
-/// other metadata services have link-local or private addresses: AWS, Google, Azure, Oracle, DigitalOcean and OpenStack
-/// (169.254.169.254, fd00:ec2::254), Alibaba (100.100.100.200).
+/// Addresses that look public but answer only inside a cloud: metadata services, and services that trust the machine.
+/// All other metadata services have link-local or private addresses: AWS, Google, Azure, Oracle, DigitalOcean and
+/// OpenStack (169.254.169.254, fd00:ec2::254), Alibaba (100.100.100.200).
 ///
 /// Sources: <https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16>,
 /// <https://cloud.google.com/vpc/docs/configure-private-google-access>,

@@ -67,7 +67,8 @@ pub enum Effect {
     WriteCache {
         /// The content.
         content: Content,
-        /// Time until a failed content may be tried again; `None` for a ready one, which stays. KV's minimum is a minute.
+        /// Time until a failed content may be tried again; `None` for a ready one, which stays. KV's minimum is a
+        /// minute.
         expires_in: Option<Duration>,
     },
     /// Delete the content from KV.
@@ -98,8 +99,8 @@ pub enum Reply {
     Accepted,
     /// There is no such conversion.
     NotFound,
-    /// The claim or report is refused: another attempt has the lease, the conversion waits or is finished, or the job has to be
-    /// alone on its tiler.
+    /// The claim or report is refused: another attempt has the lease, the conversion waits or is finished, or the job
+    /// has to be alone on its tiler.
     Conflict,
     /// The id belongs to another URL.
     IdTaken,

@@ -1,5 +1,5 @@
-//! What is kept about past states: how long each lasted, for metrics, and the last of them by name, for the operator who
-//! asks what happened to a content.
+//! Records of past states: their durations, for metrics, and the names of the last ones, for the operator who asks
+//! what happened to a content.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,8 @@ pub struct Step {
     pub code: Option<FailureCode>,
 }
 
-/// The times at which a conversion was asked for and entered its present state. Records of older versions do not have them.
+/// The times at which a conversion was asked for and entered its present state. Records of older versions do not have
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Times {
     asked: Timestamp,
@@ -76,9 +77,9 @@ impl Conversion {
         Step { name, attempt, code }
     }
 
-    /// Returns the last states, one per line, the latest last: the time in milliseconds since the Unix epoch, and the state.
-    /// `claimed 2` has the attempt's number, `failed source-not-found` the failure's code. A list of objects instead of a
-    /// text would cost the Worker some kilobytes.
+    /// Returns the last states, one per line, the latest last: the time in milliseconds since the Unix epoch, and the
+    /// state. `claimed 2` has the attempt's number, `failed source-not-found` the failure's code. A list of objects
+    /// instead of a text would cost the Worker some kilobytes.
     #[must_use]
     pub fn history(&self) -> &str {
         &self.history

@@ -1,6 +1,7 @@
-//! The state machine of a conversion, as a pure function: [`decide`] takes the state, an event and the time, and returns the
-//! new state, the effects to perform and the reply. In the service, only the Durable Object of a content calls it; the
-//! object stores the [`Conversion`], performs the [`Effect`]s and sets its alarm to [`Conversion::alarm`].
+//! The state machine of a conversion, as a pure function: [`decide`] takes the state, an event and the time, and
+//! returns the new state, the effects to perform and the reply. In the service, only the Durable Object of a content
+//! calls it; the object stores the [`Conversion`], performs the [`Effect`]s and sets its alarm to
+//! [`Conversion::alarm`].
 //!
 //! ```text
 //!            Created              Claimed                 Finished
@@ -11,15 +12,15 @@
 //!                    └── Requested when due, RetryAsked, Reset ── Failed
 //! ```
 //!
-//! The operator can take a content down in every state, and delete an unused one that is `Ready` or `Failed`. Both lead to
-//! `Removed` (`removal.rs`), and from there a request leads to `Queued`, once a takedown is lifted.
+//! The operator can take a content down in every state, and delete an unused one that is `Ready` or `Failed`. Both lead
+//! to `Removed` (`removal.rs`), and from there a request leads to `Queued`, once a takedown is lifted.
 //!
-//! `retry.rs` decides when a conversion is tried again: after an attempt that failed for a passing reason, whose renderer was
-//! killed, or whose tiler died; and when clients ask.
+//! `retry.rs` decides when a conversion is tried again: after an attempt that failed for a passing reason, whose
+//! renderer was killed, or whose tiler died; and when clients ask.
 //!
-//! These invariants hold even if messages are lost, doubled or late: the progress that clients see never falls, at most one
-//! attempt is ever published, an attempt that is over stays over, and an alarm is set until the conversion is finished and
-//! KV has it.
+//! These invariants hold even if messages are lost, doubled or late: the progress that clients see never falls, at most
+//! one attempt is ever published, an attempt that is over stays over, and an alarm is set until the conversion is
+//! finished and KV has it.
 
 mod attempts;
 mod event;
@@ -104,8 +105,8 @@ enum State {
     },
     /// A request from `retry_at` on starts over.
     Failed { by: Option<Attempt>, failure: Failure, retry_at: Timestamp, record_at: Option<Timestamp> },
-    /// The objects are deleted or about to be. Until KV and the operator's log have the removal, it is recorded again at
-    /// `record_at`.
+    /// The objects are deleted or about to be. Until KV and the operator's log have the removal, it is recorded again
+    /// at `record_at`.
     Removed {
         removal: Removal,
         record_at: Option<Timestamp>,

@@ -1,5 +1,5 @@
-//! Removes a content, and lets it come back. The order is fixed: first the state, which refuses every request from then on;
-//! then KV, the operator's log and the objects in the store, each repeated until it is confirmed.
+//! Removes a content, and lets it come back. The order is fixed: first the state, which refuses every request from then
+//! on; then KV, the operator's log and the objects in the store, each repeated until it is confirmed.
 
 use super::event::{Effect, Reply};
 use super::{Context, Conversion, State};

@@ -1,5 +1,6 @@
-//! When a conversion is tried again: after a failed attempt, a lost lease or a lost message, and when a client asks. All
-//! times and counts are fields of [`Rules`]. The tiler decides whether an error may pass, and reports that as a [`Retry`].
+//! When a conversion is tried again: after a failed attempt, a lost lease or a lost message, and when a client asks.
+//! All times and counts are fields of [`Rules`]. The tiler decides whether an error may pass, and reports that as a
+//! [`Retry`].
 
 use std::time::Duration;
 
@@ -11,25 +12,26 @@ use crate::{Attempt, Failure, FailureCode, Timestamp, UploadKey};
 /// The times and counts of a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Time without a report after which a tiler's claim ends and the job is queued again. Tilers report every few seconds,
-    /// so a network may be down this long, and a killed tiler delays its job this long.
+    /// Time without a report after which a tiler's claim ends and the job is queued again. Tilers report every few
+    /// seconds, so a network may be down this long, and a killed tiler delays its job this long.
     pub lease: Duration,
-    /// Number of leases that may expire before the job is tried a last time, alone on its tiler: it may have been a neighbour
-    /// of the job that kills tilers.
+    /// Number of leases that may expire before the job is tried a last time, alone on its tiler: it may have been a
+    /// neighbour of the job that kills tilers.
     pub leases: u32,
-    /// Time after which a queued job's message counts as lost and is sent again; four times longer each time, up to 64 times.
-    /// A surplus message costs one refused claim.
+    /// Time after which a queued job's message counts as lost and is sent again; four times longer each time, up to 64
+    /// times. A surplus message costs one refused claim.
     pub resend: Duration,
     /// Time after which a message that the queue refused, or a value that KV refused, is sent again.
     pub repeat: Duration,
-    /// Pauses after attempts that failed for a passing reason. After a minute a server has restarted; after more than half an
-    /// hour it is not back soon. A pause that the server asks for (`Retry-After`) counts up to the longest of these.
+    /// Pauses after attempts that failed for a passing reason. After a minute a server has restarted; after more than
+    /// half an hour it is not back soon. A pause that the server asks for (`Retry-After`) counts up to the longest of
+    /// these.
     pub retries: [Duration; 3],
-    /// Number of times that a job is queued again at once after its renderer was killed from outside. After that, the pauses
-    /// of `retries` apply.
+    /// Number of times that a job is queued again at once after its renderer was killed from outside. After that, the
+    /// pauses of `retries` apply.
     pub kills: u32,
-    /// Time from the end of a conversion with several attempts to its sweep: tilers that died left objects, and a tiler that
-    /// was silent takes up to a lease to learn that its attempt is over.
+    /// Time from the end of a conversion with several attempts to its sweep: tilers that died left objects, and a tiler
+    /// that was silent takes up to a lease to learn that its attempt is over.
     pub sweep: Duration,
     /// Time for which a failure stands. A request after that starts the conversion again.
     pub failed: Duration,
@@ -182,7 +184,7 @@ impl Conversion {
 
     /// Returns true if a client's event would start the conversion again.
     #[must_use]
-    pub fn starts_anew(&self, event: &Event, now: Timestamp, rules: &Rules) -> bool {
+    pub fn starts_again(&self, event: &Event, now: Timestamp, rules: &Rules) -> bool {
         match event {
             Event::Created { url, .. } => url.identity() == self.url.identity() && self.is_due_again(now),
             Event::Uploaded { url, upload, .. } => {

@@ -10,9 +10,7 @@ pub struct Client(String);
 /// A rate limiter, and the key under which it counts a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateLimit {
-    /// Name of the binding.
     pub binding: &'static str,
-    /// Key.
     pub key: String,
 }
 
@@ -24,7 +22,6 @@ const UNKNOWN: &str = "unknown";
 
 impl Client {
     /// Returns the client at an address; `None` on the same machine, where it is the operator, who is not counted.
-    #[must_use]
     pub fn at(address: &str) -> Option<Self> {
         let address = address.parse::<IpAddr>().map(|address| address.to_canonical());
         Some(Self(match address {
@@ -39,26 +36,22 @@ impl Client {
     }
 
     /// Returns the client that signs with the key of this name, which has only letters, digits, `-` and `_`.
-    #[must_use]
     pub fn signed(name: &str) -> Self {
         Self(format!("{SIGNED}{name}"))
     }
 
     /// Returns the client with a [`Client::key`].
-    #[must_use]
     pub fn of_key(key: &str) -> Self {
         Self(key.to_owned())
     }
 
     /// Returns the client as a text that needs no escaping in a query.
-    #[must_use]
     pub fn key(&self) -> &str {
         &self.0
     }
 
-    /// Returns the limits on contents created per minute, which grow with the width of the network. A client that signs its
-    /// requests serves clients of its own and has the widest limit.
-    #[must_use]
+    /// Returns the limits on contents created per minute, which grow with the width of the network. A client that signs
+    /// its requests serves clients of its own and has the widest limit.
     pub fn rate_limits(&self) -> Vec<RateLimit> {
         let limit = |binding, key: &str| RateLimit { binding, key: key.to_owned() };
         if self.0.starts_with(SIGNED) {
@@ -75,7 +68,6 @@ impl Client {
     }
 
     /// Returns the name under which the client shares the queue: the widest network that one customer may have.
-    #[must_use]
     pub fn party(&self) -> String {
         match self.segments() {
             Some([a, b, c, _]) => format!("{a:x}:{b:x}:{c:x}"),
@@ -84,7 +76,6 @@ impl Client {
     }
 
     /// Returns true if the client signs its requests.
-    #[must_use]
     pub fn is_signed(&self) -> bool {
         is_signed(&self.0)
     }
@@ -96,9 +87,8 @@ impl Client {
     }
 }
 
-/// Returns true if a [party](Client::party) signs its requests. The operator gave it a key, so it has neither a limit of tiles
-/// nor a share of the slots.
-#[must_use]
+/// Returns true if a [party](Client::party) signs its requests. The operator gave it a key, so it has neither a limit
+/// of tiles nor a share of the slots.
 pub fn is_signed(party: &str) -> bool {
     party.starts_with(SIGNED)
 }

@@ -1,6 +1,6 @@
-//! Admits new contents or refuses them: maintenance, signatures, each client's limits and share of the queue, the backlog.
-//! The Durable Object of a content asks when it would create the content or start it again, so requests for contents that
-//! exist are neither checked nor counted.
+//! Admits new contents or refuses them: maintenance, signatures, each client's limits and share of the queue, the
+//! backlog. The Durable Object of a content asks when it would create the content or start it again, so requests for
+//! contents that exist are neither checked nor counted.
 
 pub mod client;
 pub mod policy;
@@ -22,8 +22,8 @@ thread_local! {
     static UNCHECKED: Cell<Allowance> = const { Cell::new(Allowance::NEW) };
 }
 
-/// Admits a job of a client and returns its turn, or refuses it. `asked` makes the job of a client's party. If a part of the
-/// check fails, the failure is logged, and a few jobs are admitted unchecked.
+/// Admits a job of a client and returns its turn, or refuses it. `asked` makes the job of a client's party. If a part
+/// of the check fails, the failure is logged, and a few jobs are admitted unchecked.
 pub(crate) async fn admit(
     client: Option<&Client>,
     asked: impl FnOnce(String) -> Asked,

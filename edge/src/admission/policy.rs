@@ -6,8 +6,8 @@ use edgezoom_content::conversion::Timestamp;
 use edgezoom_content::protocol::Backlog;
 use serde::{Deserialize, Serialize};
 
-/// Time for which a tiler's report counts. Without one, the length of the queue is unknown, and only jobs that were admitted
-/// and have not ended limit what a client may have waiting.
+/// Time for which a tiler's report counts. Without one, the length of the queue is unknown, and only jobs that were
+/// admitted and have not ended limit what a client may have waiting.
 pub const VALID: Duration = Duration::from_secs(120);
 
 /// The shares of clients in the queue and in the day's tiles.
@@ -15,8 +15,8 @@ pub const VALID: Duration = Duration::from_secs(120);
 pub struct Shares {
     /// Maximum number of waiting jobs. Beyond it, new contents are refused.
     pub backlog: u64,
-    /// Maximum share of the tilers' slots for one client, in percent. Below 100, another client always finds a free slot if there
-    /// are two or more.
+    /// Maximum share of the tilers' slots for one client, in percent. Below 100, another client always finds a free
+    /// slot if there are two or more.
     pub slots_percent: u64,
     /// Maximum number of tiles for a client per day (UTC).
     pub tiles_a_day: u64,
@@ -38,20 +38,22 @@ impl Default for Shares {
     }
 }
 
-/// Why a new content is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why a new content is refused. Clients see the messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AdmissionError {
-    /// The operator refuses new contents for now.
+    #[error("The service is down for maintenance and accepts no new contents. Try again later.")]
     Maintenance,
-    /// Only clients that sign their requests may create contents.
+    #[error("This service accepts new contents only with a valid signature.")]
     NotSigned,
-    /// The client created too many contents within a minute.
+    #[error("You have created too many contents. Try again in a minute.")]
     TooManyNew,
     /// The client has used its share of the queue.
+    #[error("You have too many contents waiting. Try again later.")]
     TooManyWaiting,
-    /// The client has used its tiles of the day.
+    #[error("You have reached today's tile limit. Try again tomorrow.")]
     TooManyTiles,
     /// The queue is too long, or admission cannot be checked.
+    #[error("The service is overloaded and accepts no new contents. Try again later.")]
     Overloaded,
 }
 
@@ -66,7 +68,6 @@ impl AdmissionError {
     ];
 
     /// Returns the name in the Durable Object's reply.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Maintenance => "maintenance",
@@ -78,8 +79,6 @@ impl AdmissionError {
         }
     }
 
-    /// Returns the error with a name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|error| error.name() == name)
     }
@@ -90,26 +89,24 @@ impl AdmissionError {
 pub struct BacklogReport {
     /// Length of the queue.
     pub backlog: Backlog,
-    /// Time of the report.
     pub at: Timestamp,
 }
 
 impl BacklogReport {
     /// Returns true if the report still counts.
-    #[must_use]
     pub fn is_valid(&self, now: Timestamp) -> bool {
         now - self.at < VALID
     }
 
     /// Returns true if the queue is longer than the limit.
-    #[must_use]
     pub fn exceeds(&self, limit: u64, now: Timestamp) -> bool {
         self.is_valid(now) && self.backlog.messages > limit
     }
 }
 
-/// A small number of contents that are admitted in each window while admission cannot be checked, because a rate limiter or
-/// the object with the queue does not respond. A fault closes the service to nearly all, but a short one is hardly noticed.
+/// A small number of contents that are admitted in each window while admission cannot be checked, because a rate
+/// limiter or the object with the queue does not respond. A fault closes the service to nearly all, but a short one is
+/// hardly noticed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Allowance {
     since: Timestamp,

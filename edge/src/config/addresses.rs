@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use edgezoom_content::{Archive, Attempt, Coarse, ContentId, PreviewKind};
 use url::{Url, form_urlencoded};
 
-/// The service's public addresses, without a trailing slash, and without characters that JSON, XML or HTML would escape.
+/// The service's public addresses, without a trailing slash, and without characters that JSON, XML or HTML would
+/// escape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Addresses {
     /// Base of the API: `{base_url}`.
@@ -19,7 +20,6 @@ pub struct Addresses {
 
 impl Addresses {
     /// Returns the addresses as a query, for a Durable Object.
-    #[must_use]
     pub fn to_query(&self) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         query
@@ -30,7 +30,6 @@ impl Addresses {
     }
 
     /// Parses what [`Addresses::to_query`] wrote.
-    #[must_use]
     pub fn from_query(query: &str) -> Self {
         let mut addresses = Self { base: String::new(), share: String::new(), cache: String::new() };
         for (name, address) in form_urlencoded::parse(query.as_bytes()) {
@@ -44,50 +43,36 @@ impl Addresses {
         addresses
     }
 
-    /// Returns the address of a content object.
-    #[must_use]
     pub fn content(&self, id: ContentId) -> String {
         format!("{}/v1/content/{id}", self.base)
     }
 
-    /// Returns the address of the `dzi` object of a content.
-    #[must_use]
     pub fn dzi(&self, id: ContentId) -> String {
         format!("{}/v1/dzi/{id}", self.base)
     }
 
-    /// Returns the address of the share page.
-    #[must_use]
     pub fn share(&self, id: ContentId) -> String {
         format!("{}/{id}", self.share)
     }
 
-    /// Returns the address of the page for frames.
-    #[must_use]
     pub fn frame(&self, id: ContentId) -> String {
         format!("{}/{id}/embed", self.share)
     }
 
-    /// Returns the address of a preview image.
-    #[must_use]
     pub fn preview(&self, id: ContentId, kind: PreviewKind) -> String {
         format!("{}/{id}/{}.jpg", self.share, kind.name())
     }
 
     /// Returns the base URI of a content in IIIF's Image API.
-    #[must_use]
     pub fn iiif(&self, id: ContentId) -> String {
         format!("{}/iiif/{id}", self.share)
     }
 
-    /// Returns the address of a static file, such as the viewer.
-    #[must_use]
     pub fn asset(&self, name: &str) -> String {
         format!("{}/assets/{name}", self.share)
     }
 
     /// Returns the base of a pyramid's addresses. Only the Worker can read tiles from an archive.
-    #[must_use]
     pub fn pyramids(&self, archive: Option<Archive>) -> Cow<'_, str> {
         match archive {
             Some(_) => format!("{}/cache", self.base).into(),
@@ -95,22 +80,17 @@ impl Addresses {
         }
     }
 
-    /// Returns the address of a coarse picture.
-    #[must_use]
     pub fn coarse(&self, id: ContentId, Coarse { attempt, number }: Coarse) -> String {
         format!("{}/cache/{}", self.base, attempt.coarse_key(id, number))
     }
 
-    /// Returns the address of a pyramid's descriptor.
-    #[must_use]
     pub fn descriptor(&self, id: ContentId, attempt: Attempt, archive: Option<Archive>) -> String {
         format!("{}/{}", self.pyramids(archive), attempt.descriptor_key(id))
     }
 }
 
-/// Returns the content of a share link, or of the address of its page for frames. Share links begin with `share`; they may
-/// have either scheme, a query and a fragment.
-#[must_use]
+/// Returns the content of a share link, or of the address of its page for frames. Share links begin with `share`; they
+/// may have either scheme, a query and a fragment.
 pub fn shared_content(link: &str, share: &str) -> Option<ContentId> {
     let host = share.split_once("//").map_or(share, |(_, host)| host);
     // Nearly all URLs have another host and need not be parsed.
@@ -127,8 +107,8 @@ pub fn shared_content(link: &str, share: &str) -> Option<ContentId> {
     path.strip_suffix("/embed").unwrap_or(path).parse().ok().filter(|_| same)
 }
 
-/// Parses a configured address; `None` if it is not a plain http or https URL. Addresses are written into JSON, XML and HTML
-/// without escaping.
+/// Parses a configured address; `None` if it is not a plain http or https URL. Addresses are written into JSON, XML and
+/// HTML without escaping.
 pub(super) fn parse(text: &str) -> Option<String> {
     let has_to_be_escaped = |c: char| c <= ' ' || !c.is_ascii() || "\"'<>&\\?#".contains(c);
     let is_plain = Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));

@@ -21,31 +21,22 @@ use crate::admission::policy::Shares;
 /// A variable is malformed. The message is logged for the operator; clients do not see it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// An address is not a URL, or has characters that would have to be escaped.
     #[error("{0}: `{1}` is not a plain http or https URL")]
     Address(&'static str, String),
-    /// A part of a list is not a network.
     #[error("{0}: {1}")]
     Networks(&'static str, NetworkError),
-    /// A part of a list is not a host.
     #[error("{0}: {1}")]
     Hosts(&'static str, HostError),
-    /// The value is not a positive whole number.
     #[error("{0}: `{1}` is not a whole number of seconds")]
     Seconds(&'static str, String),
-    /// `RETRY_SECONDS` is not a list of three positive whole numbers.
     #[error("RETRY_SECONDS: `{0}` is not three whole numbers of seconds, separated by commas")]
     Retries(String),
-    /// The value is not a whole number.
     #[error("{0}: `{1}` is not a whole number")]
     Number(&'static str, String),
-    /// `MAINTENANCE` is neither `on` nor `off`.
     #[error("MAINTENANCE: `{0}` is neither on nor off")]
     Maintenance(String),
-    /// `UPLOAD_ORIGINS` is neither `*` nor a list of origins.
     #[error("UPLOAD_ORIGINS: `{0}` is not an origin, such as https://example.com")]
     UploadOrigins(String),
-    /// The token is short enough to be guessed.
     #[error("TILER_TOKEN has fewer than {} characters", TilerToken::MIN_LENGTH)]
     ShortToken,
     /// A signing key is malformed, or short enough to be guessed. The message does not repeat it, because it is logged.
@@ -72,7 +63,6 @@ pub struct Config {
     pub shares: Shares,
     /// Keys of the clients that may create contents; `None` if all clients may.
     pub signing: Option<SigningKeys>,
-    /// True if new contents are refused for now.
     pub maintenance: bool,
     /// Limits on uploaded files; `None` if there are no uploads.
     pub uploads: Option<Uploads>,
@@ -136,10 +126,10 @@ impl Config {
         })
     }
 
-    /// Returns the service's public addresses. Those that are not configured follow from `BASE_URL`. Without `BASE_URL`, they
-    /// follow from the request's origin, but only on the same machine and at workers.dev, where Cloudflare routes no other
-    /// names to the Worker: a client can send any `Host`, and responses are cached and shared.
-    #[must_use]
+    /// Returns the service's public addresses. Those that are not configured follow from `BASE_URL`. Without
+    /// `BASE_URL`, they follow from the request's origin, but only on the same machine and at workers.dev, where
+    /// Cloudflare routes no other names to the Worker: a client can send any `Host`, and responses are cached and
+    /// shared.
     pub fn addresses(&self, origin: &str) -> Option<Addresses> {
         let base = match &self.base {
             Some(base) => base.as_str(),

@@ -21,7 +21,6 @@ impl TilerToken {
     }
 
     /// Returns true if an `Authorization` header has the token (RFC 6750).
-    #[must_use]
     pub fn authorizes(&self, authorization: Option<&str>) -> bool {
         let Some((scheme, token)) = authorization.and_then(|header| header.split_once(' ')) else {
             return false;
@@ -43,7 +42,6 @@ pub struct SigningKeys(Vec<(String, String)>);
 /// The parameters of a signed request.
 #[derive(Clone, Copy, Debug)]
 pub struct Signature<'a> {
-    /// Name of the key.
     pub key: &'a str,
     /// End of its validity, in seconds since the Unix epoch.
     pub expires: &'a str,
@@ -67,9 +65,8 @@ impl SigningKeys {
         text.split(',').map(pair).collect::<Option<_>>().map(Self)
     }
 
-    /// Returns the name of the key that signed a request for `what`: the URL of a source as the client wrote it, or an id.
-    /// `None`: the signature is wrong or has expired.
-    #[must_use]
+    /// Returns the name of the key that signed a request for `what`: the URL of a source as the client wrote it, or an
+    /// id. `None`: the signature is wrong or has expired.
     pub fn signer(&self, signature: Signature<'_>, what: &str, now: Timestamp) -> Option<&str> {
         let Signature { key, expires, signature } = signature;
         let (name, secret) = self.0.iter().find(|(name, _)| name == key)?;

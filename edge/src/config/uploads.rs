@@ -12,8 +12,8 @@ pub struct Uploads {
     origins: Origins,
 }
 
-/// The origins whose pages may upload files, besides the service's own. Requests of programs have no origin and are always
-/// admitted.
+/// The origins whose pages may upload files, besides the service's own. Requests of programs have no origin and are
+/// always admitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Origins {
     Any,
@@ -41,9 +41,8 @@ impl Uploads {
         Ok((max_bytes > 0).then_some(Self { max_bytes, origins }))
     }
 
-    /// Returns true if a request with this `Origin` header (Fetch standard, section 3.2) may upload a file. Pages of other
-    /// sites could make their visitors upload files without knowing.
-    #[must_use]
+    /// Returns true if a request with this `Origin` header (Fetch standard, section 3.2) may upload a file. Pages of
+    /// other sites could make their visitors upload files without knowing.
     pub fn admit(&self, requested: Option<&str>, addresses: &Addresses) -> bool {
         let Some(requested) = requested else { return true };
         let is_own = [&addresses.base, &addresses.share]

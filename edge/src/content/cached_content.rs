@@ -1,6 +1,6 @@
-//! The record of a finished content in KV: its representations, printed once by the Durable Object, so that a request costs
-//! one read and the insertion of the service's addresses. The operator may change those, so marks stand for them, and for
-//! the seconds until a failure may be retried.
+//! The record of a finished content in KV: its representations, printed once by the Durable Object, so that a request
+//! costs one read and the insertion of the service's addresses. The operator may change those, so marks stand for them,
+//! and for the seconds until a failure may be retried.
 //!
 //! | line | holds |
 //! |---|---|
@@ -15,8 +15,9 @@ use crate::config::Addresses;
 use crate::content::representation::{content_template, seconds_until};
 use crate::response::negotiation::Format;
 
-/// Mark for an address or for the seconds until the retry; the letter after it says which. It is a noncharacter, reserved for
-/// internal use (Unicode 23.7): neither JSON nor XML escapes it, and it is removed from the texts of sources.
+/// Mark for an address or for the seconds until the retry; the letter after it says which. It is a noncharacter,
+/// reserved for internal use (Unicode 23.7): neither JSON nor XML escapes it, and it is removed from the texts of
+/// sources.
 const MARK: char = '\u{fdd0}';
 const BASE: char = 'b';
 const SHARE: char = 's';
@@ -62,7 +63,6 @@ impl CachedContent {
     }
 
     /// Serializes a takedown.
-    #[must_use]
     pub fn serialize_takedown(url: &SourceUrl, reason: &str) -> String {
         format!("{url}{TAKEN_DOWN}\n{}\n-\n-", if reason.is_empty() { "-" } else { reason })
     }
@@ -91,33 +91,27 @@ impl CachedContent {
         Ok(cached)
     }
 
-    /// Returns the content's id.
-    #[must_use]
     pub fn id(&self) -> ContentId {
         self.id
     }
 
     /// Returns true if the content has this source.
-    #[must_use]
     pub fn has_source(&self, url: &SourceUrl) -> bool {
         // A serialized URL has no space.
         self.line(0).split(' ').next() == Some(url.as_str())
     }
 
     /// Returns the time from which a request starts the conversion again; `None` if the content is ready.
-    #[must_use]
     pub fn retry_at(&self) -> Option<Timestamp> {
         self.retry_at
     }
 
     /// Returns the reason of the takedown if the content is taken down.
-    #[must_use]
     pub fn takedown(&self) -> Option<&str> {
         self.is_taken_down.then(|| self.line(1))
     }
 
     /// Returns true if the failure no longer stands. KV keeps every value for at least a minute.
-    #[must_use]
     pub fn is_outdated(&self, now: Timestamp) -> bool {
         self.retry_at.is_some_and(|retry_at| retry_at <= now)
     }
@@ -132,7 +126,6 @@ impl CachedContent {
 
     /// Returns the content object in a format; in XML, the content of the root element. Addresses need no escaping:
     /// [`Config::read`](crate::config::Config::read) refuses those that would.
-    #[must_use]
     pub fn printed(&self, format: Format, addresses: &Addresses, now: Timestamp) -> String {
         let template = self.line(if format == Format::Json { 2 } else { 3 });
         let mut printed =

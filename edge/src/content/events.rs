@@ -1,7 +1,7 @@
 //! `/v1/content/<id>/events`: a content's progress as server-sent events
-//! (<https://html.spec.whatwg.org/multipage/server-sent-events.html>). Each event is the content object as JSON. The last one,
-//! ready or failed, has the id `finished`. When the stream has ended, a browser reconnects with that id in `Last-Event-ID`; 204
-//! stops it.
+//! (<https://html.spec.whatwg.org/multipage/server-sent-events.html>). Each event is the content object as JSON. The
+//! last one, ready or failed, has the id `finished`. When the stream has ended, a browser reconnects with that id in
+//! `Last-Event-ID`; 204 stops it.
 
 use edgezoom_content::{Content, Timestamp};
 use http::StatusCode;
@@ -20,14 +20,12 @@ pub const HEARTBEAT: &str = ":\n\n";
 const FINISHED: &str = "finished";
 
 /// Returns the event of a content.
-#[must_use]
 pub fn event(content: &Content, addresses: &Addresses, now: Timestamp) -> String {
     let id = if content.is_finished() { format!("id: {FINISHED}\n") } else { String::new() };
     format!("{id}data: {}\n\n", content_json(content, addresses, now)) // JSON has no line ends
 }
 
 /// Returns the whole stream of a finished content. `last` is the id of the client's last event.
-#[must_use]
 pub fn finished(content: &Content, last: Option<&str>, addresses: &Addresses, now: Timestamp) -> Response {
     if last == Some(FINISHED) {
         return Response::empty(StatusCode::NO_CONTENT);
@@ -36,7 +34,6 @@ pub fn finished(content: &Content, last: Option<&str>, addresses: &Addresses, no
 }
 
 /// Returns status and headers of the stream of an unfinished content.
-#[must_use]
 pub fn head() -> Response {
     Response::new(StatusCode::OK, MEDIA_TYPE, CachePolicy::NoStore, String::new())
 }

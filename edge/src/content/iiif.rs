@@ -1,5 +1,5 @@
-//! A pyramid by IIIF's APIs, which name the stored tiles in another way: `info.json` of the Image API 3.0 (section 5), a
-//! manifest of the Presentation API 3.0 (<https://iiif.io/api/presentation/3.0/>), and the tile that an image request
+//! A pyramid by IIIF's APIs, which name the stored tiles in another way: `info.json` of the Image API 3.0 (section 5),
+//! a manifest of the Presentation API 3.0 (<https://iiif.io/api/presentation/3.0/>), and the tile that an image request
 //! selects. The tiles must not overlap.
 
 use edgezoom_content::{Content, ContentId, Dzi, Finished, Size, TileFormat};
@@ -18,7 +18,6 @@ const PRESENTATION: &str = "http://iiif.io/api/presentation/3/context.json";
 const MIN_SIDE: u32 = 32;
 
 /// Returns the description of the image, `info.json`.
-#[must_use]
 pub fn description(id: ContentId, dzi: &Dzi, addresses: &Addresses) -> Response {
     let one_tile = least_level(dzi);
     let useful = |level: &u32| {
@@ -59,7 +58,6 @@ pub fn description(id: ContentId, dzi: &Dzi, addresses: &Addresses) -> Response 
 }
 
 /// Returns the manifest, with one canvas and the picture's `name` as its label.
-#[must_use]
 pub fn manifest(content: &Content, name: &str, addresses: &Addresses) -> Option<Response> {
     let Finished { dzi, archive, .. } = content.status.finished()?;
     let (id, base) = (content.id, addresses.iiif(content.id));
@@ -156,8 +154,8 @@ fn scale_factor(dzi: &Dzi, level: u32) -> u64 {
     1 << dzi.max_level().saturating_sub(level).min(32)
 }
 
-/// Returns the tile that an image request selects. The region must be a tile of a level, or end with the image, times the scale
-/// factor; the size must be that divided by the factor and rounded up, as the levels of a Deep Zoom Image are
+/// Returns the tile that an image request selects. The region must be a tile of a level, or end with the image, times
+/// the scale factor; the size must be that divided by the factor and rounded up, as the levels of a Deep Zoom Image are
 /// (<https://iiif.io/api/image/3.0/implementation/#3-tile-region-parameter-calculation>).
 ///
 /// # Errors
@@ -216,7 +214,6 @@ fn is_size(asked: ImageSize, tile: Size, region: Region) -> bool {
 }
 
 /// Returns the canonical path of a tile below the base URI (section 4.7).
-#[must_use]
 pub fn canonical_path(object: PyramidObject, dzi: &Dzi) -> String {
     let PyramidObject::Tile { level, column, row, format } = object else { return String::new() };
     let scale = scale_factor(dzi, level);

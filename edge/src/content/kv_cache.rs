@@ -1,5 +1,5 @@
-//! The KV namespace of finished contents, which Cloudflare replicates to all its locations. `entry.js` reads it for nearly
-//! every request; the Durable Object of a content writes it.
+//! The KV namespace of finished contents, which Cloudflare replicates to all its locations. `entry.js` reads it for
+//! nearly every request; the Durable Object of a content writes it.
 
 use std::time::Duration;
 
@@ -11,16 +11,13 @@ use crate::platform::bridge;
 
 /// Minimum time to live: KV refuses shorter ones.
 const MIN_TTL: Duration = Duration::from_secs(60);
-/// Name of the binding.
 const BINDING: &str = "FINISHED";
 
 /// A call to KV failed.
 #[derive(Debug, thiserror::Error)]
 pub enum KvCacheError {
-    /// KV refused the call or did not answer.
     #[error("KV: {0}")]
     Platform(#[from] worker::Error),
-    /// The content cannot be serialized.
     #[error("KV: cannot serialize the content: {0}")]
     Serialize(#[from] serde_json::Error),
 }
@@ -40,7 +37,6 @@ impl<'a> KvCache<'a> {
         Self(env)
     }
 
-    /// Reads a content.
     pub async fn get(&self, id: ContentId, now: Timestamp) -> Result<Option<CachedContent>, KvCacheError> {
         let value = bridge::kv_value(self.0, BINDING, &id.to_string()).await?;
         Ok(value.and_then(|text| parse(id, text.into_bytes(), now)))
@@ -62,7 +58,6 @@ impl<'a> KvCache<'a> {
         self.set(id, Some(&CachedContent::serialize_takedown(url, reason)), 0).await
     }
 
-    /// Deletes a content.
     pub async fn delete(&self, id: ContentId) -> Result<(), KvCacheError> {
         self.set(id, None, 0).await
     }
@@ -72,8 +67,8 @@ impl<'a> KvCache<'a> {
     }
 }
 
-/// Parses a record. One that is outdated or of another version of the Worker counts as missing: the content's Durable Object
-/// has the content too.
+/// Parses a record. One that is outdated or of another version of the Worker counts as missing: the content's Durable
+/// Object has the content too.
 pub fn parse(id: ContentId, value: Vec<u8>, now: Timestamp) -> Option<CachedContent> {
     let text = String::from_utf8(value).unwrap_or_default();
     let cached = CachedContent::parse(id, text).inspect_err(|error| console_error!("{error}")).ok()?;

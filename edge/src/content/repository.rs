@@ -17,31 +17,24 @@ use crate::platform::bridge;
 use crate::platform::isolate::{is_taken_down, now};
 use crate::response::ApiError;
 
-/// Why a content is not found. [`RepositoryError::api_error`] logs faults for the operator and returns the error for clients.
+/// Why a content is not found. [`RepositoryError::api_error`] logs faults for the operator and returns the error for
+/// clients.
 #[derive(Debug, thiserror::Error)]
 pub enum RepositoryError {
-    /// KV failed.
     #[error(transparent)]
     KvCache(#[from] KvCacheError),
-    /// The record in KV is of another version of the Worker.
     #[error(transparent)]
     CachedContent(#[from] InvalidCachedContent),
-    /// The Durable Object cannot be reached, or failed.
     #[error("{0}: the Durable Object failed: {1}")]
     Object(ContentId, worker::Error),
-    /// The Durable Object's reply does not match the message.
     #[error("{0}: the Durable Object sent an unexpected reply")]
     Reply(ContentId),
-    /// The content does not exist and is not admitted.
     #[error("a new content is refused: {}", .0.name())]
     NotAdmitted(AdmissionError),
-    /// All ids that the URL may have belong to other URLs.
     #[error("all ids of {0} are taken")]
     AllTaken(SourceUrl),
-    /// The operator has taken the content down.
     #[error("taken down: {0}")]
     TakenDown(String),
-    /// The client has requested too many ids that do not exist.
     #[error("a client requests too many ids that do not exist")]
     TooManyUnknown,
 }
@@ -81,8 +74,8 @@ impl<'a> Repository<'a> {
         Self { env, looked_up, client }
     }
 
-    /// Returns the content of a source, creating it if needed and admitted; the client is counted then. If the id belongs to
-    /// another source, the next id is tried.
+    /// Returns the content of a source, creating it if needed and admitted; the client is counted then. If the id
+    /// belongs to another source, the next id is tried.
     pub async fn find_or_create(&self, url: &SourceUrl) -> Result<FoundContent, RepositoryError> {
         let client = (self.client)();
         let client = client.as_ref().map(Client::key);
@@ -99,8 +92,8 @@ impl<'a> Repository<'a> {
         Err(RepositoryError::AllTaken(url.clone()))
     }
 
-    /// Returns the content of an uploaded file, creating it if needed and admitted. If the content exists, the file is deleted,
-    /// unless it starts the conversion again.
+    /// Returns the content of an uploaded file, creating it if needed and admitted. If the content exists, the file is
+    /// deleted, unless it starts the conversion again.
     ///
     /// # Errors
     /// No content has taken the file, so the caller has to delete it.
@@ -141,8 +134,8 @@ impl<'a> Repository<'a> {
         self.ask(id, |client| Message::Get { client }).await
     }
 
-    /// Returns the content with an id, if it exists. A failure in KV does not count: the content may have been started again,
-    /// which KV may show a minute later.
+    /// Returns the content with an id, if it exists. A failure in KV does not count: the content may have been started
+    /// again, which KV may show a minute later.
     pub async fn find_current(&self, id: ContentId) -> Result<Option<FoundContent>, RepositoryError> {
         self.ready_or_ask(id, |client| Message::Get { client }).await
     }

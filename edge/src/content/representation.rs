@@ -1,5 +1,5 @@
-//! The content object of the API (`Content` in `edge/interface/openapi.json`), printed as JSON or XML. Responses, pages and KV
-//! all take it from here. A member without a value is omitted, never `null`.
+//! The content object of the API (`Content` in `edge/interface/openapi.json`), printed as JSON or XML. Responses, pages
+//! and KV all take it from here. A member without a value is omitted, never `null`.
 
 use edgezoom_content::{Content, ContentId, Dzi, Failure, Finished, Stage, Status, Timestamp};
 
@@ -37,19 +37,17 @@ fn object(content: &Content, addresses: &Addresses, seconds: impl Fn(Timestamp) 
 }
 
 /// Returns the content object in a format; in XML, the content of the root element.
-#[must_use]
 pub fn content_printed(content: &Content, format: Format, addresses: &Addresses, now: Timestamp) -> String {
     printed(object(content, addresses, |end| Count(seconds_until(end, now))), format)
 }
 
 /// Returns the content object with a text in place of the seconds until the retry.
-#[must_use]
 pub fn content_template(content: &Content, format: Format, addresses: &Addresses, seconds: &str) -> String {
     printed(object(content, addresses, |_| Printed(seconds.to_owned())), format)
 }
 
-/// Returns the seconds until a point in time, rounded up, and at least one, so that a request after that is late enough.
-#[must_use]
+/// Returns the seconds until a point in time, rounded up, and at least one, so that a request after that is late
+/// enough.
 pub fn seconds_until(end: Timestamp, now: Timestamp) -> u64 {
     (end.0.saturating_sub(now.0)).div_ceil(1000).max(1)
 }
@@ -66,7 +64,6 @@ fn printed(element: Element, format: Format) -> String {
 }
 
 /// Returns the content object as JSON, for pages and events.
-#[must_use]
 pub fn content_json(content: &Content, addresses: &Addresses, now: Timestamp) -> String {
     content_printed(content, Format::Json, addresses, now)
 }
@@ -91,9 +88,8 @@ fn failure_object(failure: &Failure, retry_after: Element) -> Element {
     ])
 }
 
-/// Returns the script element that shows a content in any page. The `&` before `height` begins no character reference, so HTML
-/// allows it unescaped, and old clients show the snippet as it is.
-#[must_use]
+/// Returns the script element that shows a content in any page. The `&` before `height` begins no character reference,
+/// so HTML allows it unescaped, and old clients show the snippet as it is.
 pub fn embed_html(id: ContentId, addresses: &Addresses) -> String {
     format!(r#"<script src="{}.js?width=auto&height=400px"></script>"#, escape::html(&addresses.share(id)))
 }

@@ -1,7 +1,7 @@
 //! The responses about a content: `/v1/content/` has the content object, `/v1/dzi/` its `dzi` object alone, and
 //! `/v1/content/<id>/dzi.js` the descriptor as a script.
 
-use edgezoom_content::{Content, ContentId, Finished, NAMESPACE, SourceUrl, Status, Timestamp};
+use edgezoom_content::{Content, ContentId, Finished, NAMESPACE, Status, Timestamp};
 use http::StatusCode;
 
 use crate::config::Addresses;
@@ -23,21 +23,10 @@ pub enum FoundContent {
 }
 
 impl FoundContent {
-    /// Returns the content's id.
-    #[must_use]
     pub fn id(&self) -> ContentId {
         match self {
             Self::Cached(cached) => cached.id(),
             Self::Current(content) => content.id,
-        }
-    }
-
-    /// Returns true if the content has this source.
-    #[must_use]
-    pub fn has_source(&self, url: &SourceUrl) -> bool {
-        match self {
-            Self::Cached(cached) => cached.has_source(url),
-            Self::Current(content) => content.url == *url,
         }
     }
 
@@ -89,7 +78,6 @@ pub enum ContentResponse {
 
 impl ContentResponse {
     /// Returns the response in a variant.
-    #[must_use]
     pub fn write(&self, variant: &Variant, addresses: &Addresses, now: Timestamp) -> Response {
         let (found, status, location) = match self {
             Self::Moved(found) => (found, StatusCode::MOVED_PERMANENTLY, Some(addresses.content(found.id()))),
@@ -103,9 +91,8 @@ impl ContentResponse {
 }
 
 /// Returns the response of `/v1/dzi/` for a content that was requested by its URL or by its id, in a variant. zoom.it's
-/// JavaScript client uses it and understands: a `dzi` object if the content is ready; 404 with a time to try again if it is
-/// not; 404 without one if it never will be.
-#[must_use]
+/// JavaScript client uses it and understands: a `dzi` object if the content is ready; 404 with a time to try again if
+/// it is not; 404 without one if it never will be.
 pub fn dzi_response(
     content: Result<Content, ApiError>,
     by_url: bool,
@@ -134,10 +121,9 @@ fn failed(error: ApiError, variant: &Variant) -> Response {
     ApiResult { status, cache: CachePolicy::NoStore, location: None, outcome: Err(error) }.write(variant)
 }
 
-/// Returns the descriptor of a ready content as a script; otherwise 404. OpenSeadragon loads a tile source whose address ends
-/// in `.js` by JSONP: the script calls the function with the file's name
+/// Returns the descriptor of a ready content as a script; otherwise 404. OpenSeadragon loads a tile source whose
+/// address ends in `.js` by JSONP: the script calls the function with the file's name
 /// (<https://openseadragon.github.io/examples/tilesource-dzi/>).
-#[must_use]
 pub fn descriptor_script(content: &Content, addresses: &Addresses) -> Response {
     let Status::Ready { attempt, finished: Finished { dzi, archive, .. } } = &content.status else {
         return plain::not_found();

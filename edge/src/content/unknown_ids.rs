@@ -1,5 +1,5 @@
-//! Ids that no content has. A request for one costs a read of KV and a request to a Durable Object, which is created for it.
-//! So recent ones are remembered, and a client that requests many of them has to wait.
+//! Ids that no content has. A request for one costs a read of KV and a request to a Durable Object, which is created
+//! for it. So recent ones are remembered, and a client that requests many of them has to wait.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -17,7 +17,6 @@ pub struct UnknownIds {
 /// Facts about an id that are known without asking its Durable Object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
-    /// Nothing.
     Nothing,
     /// It was unknown a moment ago.
     Unknown,
@@ -35,7 +34,6 @@ const CAPACITY: usize = 4096;
 
 impl UnknownIds {
     /// Returns what is known about `id`, for a client's [party](crate::admission::client::Client::party).
-    #[must_use]
     pub fn look_up(&self, id: ContentId, party: Option<&str>, now: Timestamp) -> Known {
         let of_client = party.and_then(|party| self.clients.get(party));
         if self.ids.get(&id).is_some_and(|at| now - *at < REMEMBERED) {
@@ -60,7 +58,6 @@ impl UnknownIds {
         *count += 1;
     }
 
-    /// Forgets `id`, because a content has it now.
     pub fn forget(&mut self, id: ContentId) {
         self.ids.remove(&id);
     }

@@ -1,5 +1,5 @@
-//! The Durable Object with the queue of the whole service: its length, as tilers report it, and the [`Scheduler`], which
-//! decides whose job is sent next. Each isolate keeps the length for a few seconds.
+//! The Durable Object with the queue of the whole service: its length, as tilers report it, and the [`Scheduler`],
+//! which decides whose job is sent next. Each isolate keeps the length for a few seconds.
 //!
 //! KV would not do: tilers report every few seconds, and KV accepts one write per second and key, and charges for each.
 
@@ -37,8 +37,10 @@ enum Message {
     Admit(Asked),
     /// Enqueue a job that needs no admission. The reply is a [`Turn`].
     Enqueue(Asked),
-    /// A conversion has ended.
-    Ended { id: ContentId, tiles: u64 },
+    Ended {
+        id: ContentId,
+        tiles: u64,
+    },
 }
 
 /// Returns the last report of a tiler, if there is one.

@@ -1,10 +1,10 @@
 //! The Durable Object of a content: the only writer of its conversion's state. For each event,
-//! [`decide`](edgezoom_content::conversion::decide) returns the new state and the effects; the object stores the state and
-//! performs the effects.
+//! [`decide`](edgezoom_content::conversion::decide) returns the new state and the effects; the object stores the state
+//! and performs the effects.
 //!
-//! Other events arrive while the object waits for the queue or KV. So the new state and the alarm are stored first, with
-//! nothing in between, then the effects are performed. The result of an effect is another event, decided with the state at
-//! that time.
+//! Other events arrive while the object waits for the queue or KV. So the new state and the alarm are stored first,
+//! with nothing in between, then the effects are performed. The result of an effect is another event, decided with the
+//! state at that time.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -33,13 +33,13 @@ const STATE: &str = "conversion";
 const CLIENT: &str = "client";
 /// Path at which the operator's calls read the stored state.
 const STATE_PATH: &str = "/state";
-/// Pauses before the object with the queue is told again that a job has ended. It is away for a moment during a deployment.
+/// Pauses between attempts to tell the queue's object that a job has ended. It is briefly unavailable during a
+/// deployment.
 const RETRY_PAUSES: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(2), Duration::ZERO];
 
 /// The client whose share of the queue the content's job takes. Jobs of the operator have none and do not wait.
 #[derive(Debug, Serialize, Deserialize)]
 struct JobOwner {
-    /// Party of the client.
     party: String,
     /// True if the job had to wait for its turn when it was last queued.
     waits: bool,
@@ -49,7 +49,6 @@ struct JobOwner {
 enum Admission {
     /// The event may be handled. If it makes a job, this is the job's turn.
     Admitted(Option<Turn>),
-    /// The event is refused.
     Refused(AdmissionError),
     /// The event may not start the content again, so the reply is the content as it is.
     Unchanged(Content),
@@ -126,14 +125,14 @@ impl ConversionObject {
         Ok(stored.map(|json| serde_json::from_str(&json)).transpose()?)
     }
 
-    /// Checks whether a content may be created or started again, and returns the turn of its job. The Worker would have to ask
-    /// this object twice to do the same.
+    /// Checks whether a content may be created or started again, and returns the turn of its job. The Worker would have
+    /// to ask this object twice to do the same.
     async fn admit(&self, event: &Event, client: Option<&Client>) -> Result<Admission> {
         let config = config(&self.env)?;
         let known = self.stored().await?;
         let (id, host) = match (event, &known) {
             (Event::Created { id, url } | Event::Uploaded { id, url, .. }, None) => (*id, url.host()),
-            (event, Some(conversion)) if conversion.starts_anew(event, now(), &config.rules) => {
+            (event, Some(conversion)) if conversion.starts_again(event, now(), &config.rules) => {
                 (self.id()?, conversion.url().host())
             }
             (Event::Created { .. }, Some(conversion)) => {
@@ -244,8 +243,8 @@ impl ConversionObject {
         Ok(())
     }
 
-    /// Decides and stores the new state. It awaits only the storage, so no other event comes in between. If the event ended the
-    /// job, it also returns the content's status; `None` if the content was removed.
+    /// Decides and stores the new state. It awaits only the storage, so no other event comes in between. If the event
+    /// ended the job, it also returns the content's status; `None` if the content was removed.
     async fn decide(&self, event: Event, config: &Config) -> Result<(Decision, Option<Option<Status>>)> {
         let storage = self.state.storage();
         let before = self.stored().await?;

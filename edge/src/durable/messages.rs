@@ -1,8 +1,8 @@
-//! The messages from the Worker to the Durable Object of a content, and the replies, as HTTP: a path and a body, a status
-//! and a body. Reports of tilers and their replies pass through the Worker unread.
+//! The messages from the Worker to the Durable Object of a content, and the replies, as HTTP: a path and a body, a
+//! status and a body. Reports of tilers and their replies pass through the Worker unread.
 //!
-//! Paths and bodies of existing messages must not change: during a deployment, a Worker of one version may meet an object of
-//! the other.
+//! Paths and bodies of existing messages must not change: during a deployment, a Worker of one version may meet an
+//! object of the other.
 
 use std::borrow::Cow;
 
@@ -25,24 +25,15 @@ pub enum Message<'a> {
         /// [Key](crate::admission::client::Client::key) of the client to count.
         client: Option<&'a str>,
     },
-    /// Get the content of a URL, and create it if needed and [admitted](crate::admission): 200 with the content; 409 if the id
-    /// belongs to another URL; 503 with the name of the [`AdmissionError`].
-    Create {
-        /// Source.
-        url: &'a SourceUrl,
-        /// Client to count.
-        client: Option<&'a str>,
-    },
-    /// Get the content, and start it again if it failed or waits, at most once a minute and if admitted: replies as to `Create`,
-    /// or 404.
-    Retry {
-        /// Client to count.
-        client: Option<&'a str>,
-    },
-    /// Get the content of an uploaded file, and create it if needed: replies as to `Create`. The object deletes a file that it
-    /// does not need, unless the job is not admitted.
+    /// Get the content of a URL, and create it if needed and [admitted](crate::admission): 200 with the content; 409 if
+    /// the id belongs to another URL; 503 with the name of the [`AdmissionError`].
+    Create { url: &'a SourceUrl, client: Option<&'a str> },
+    /// Get the content, and start it again if it failed or waits, at most once a minute and if admitted: replies as to
+    /// `Create`, or 404.
+    Retry { client: Option<&'a str> },
+    /// Get the content of an uploaded file, and create it if needed: replies as to `Create`. The object deletes a file
+    /// that it does not need, unless the job is not admitted.
     Upload {
-        /// URL of the file.
         url: &'a SourceUrl,
         /// Key of the file in the store.
         upload: UploadKey,
@@ -58,8 +49,6 @@ pub enum Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Returns the path and the body of the message.
-    #[must_use]
     pub fn encode(self) -> (Cow<'static, str>, &'a str) {
         match self {
             Self::Get { client } => (of_client("/asked", client), ""),
@@ -114,9 +103,9 @@ pub fn decode(id: ContentId, path: &str, body: &str) -> Result<Event, String> {
     }
 }
 
-/// Decodes a removal from `edge/src/admin/`, with lines for the kind, the id of the action, its author, the URL of a source
-/// that may be unknown (or nothing), and the reason. Replies: 204; 404; 409 during a conversion; 410 if the content is taken
-/// down; 503: send the message again.
+/// Decodes a removal from `edge/src/admin/`, with lines for the kind, the id of the action, its author, the URL of a
+/// source that may be unknown (or nothing), and the reason. Replies: 204; 404; 409 during a conversion; 410 if the
+/// content is taken down; 503: send the message again.
 fn decode_removal(id: ContentId, body: &str) -> Option<Event> {
     let mut lines = body.splitn(5, '\n');
     let kind = RemovalKind::from_name(lines.next()?)?;
@@ -139,13 +128,11 @@ fn decode_upload(id: ContentId, upload: &str, url: &str) -> Result<Event, String
 }
 
 /// Returns the key of the client in the query of a message.
-#[must_use]
 pub fn client(query: &str) -> Option<&str> {
     query.strip_prefix(CLIENT)
 }
 
 /// Returns the status and the body of the reply if a content is not admitted.
-#[must_use]
 pub fn encode_admission_error(error: AdmissionError) -> (StatusCode, String) {
     (StatusCode::SERVICE_UNAVAILABLE, error.name().to_owned())
 }

@@ -1,5 +1,5 @@
-//! Records the end of a conversion and the removal of a content: in KV, which answers requests, in the index of all contents,
-//! and for the operator's actions in the log (`edge/src/admin/`). Every call is idempotent.
+//! Records the end of a conversion and the removal of a content: in KV, which answers requests, in the index of all
+//! contents, and for the operator's actions in the log (`edge/src/admin/`). Every call is idempotent.
 
 use std::time::Duration;
 

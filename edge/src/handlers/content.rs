@@ -16,8 +16,8 @@ use crate::request::route::{ContentKey, HomeForm, Route};
 use crate::response::negotiation::Variant;
 use crate::response::{ApiError, CachePolicy, Response};
 
-/// Returns the response that needs only the record in KV. If the route needs more, or the id belongs to another source, it
-/// returns the record.
+/// Returns the response that needs only the record in KV. If the route needs more, or the id belongs to another source,
+/// it returns the record.
 pub fn from_cache(
     route: &Route,
     cached: CachedContent,
@@ -38,8 +38,8 @@ pub fn from_cache(
     Ok(response.write(variant, addresses, now))
 }
 
-/// Finds the content that a request names, and creates the content of a new source. With `retry`, a content that failed or
-/// waits is started again if that is permitted.
+/// Finds the content that a request names, and creates the content of a new source. With `retry`, a content that failed
+/// or waits is started again if that is permitted.
 pub async fn find(
     key: &std::result::Result<ContentKey, ApiError>,
     retry: bool,

@@ -61,8 +61,8 @@ fn tiles_without_overlap(content: &Content) -> std::result::Result<&Dzi, Respons
     }
 }
 
-/// Returns the response with the tile that is exactly the requested image. Caches may not keep it forever: if the content is
-/// removed and converted again, the same address has another attempt's tile.
+/// Returns the response with the tile that is exactly the requested image. Caches may not keep it forever: if the
+/// content is removed and converted again, the same address has another attempt's tile.
 async fn tile(
     content: &Content,
     image: &ImageRequest,

@@ -25,7 +25,6 @@ use upload::Upload;
 
 /// A response as it is sent.
 pub enum Outgoing {
-    /// A response with its body in memory.
     Buffered(Response),
     /// A response whose body the runtime streams.
     Streamed(worker::Response),

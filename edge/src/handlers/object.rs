@@ -1,8 +1,8 @@
-//! Bytes from R2: descriptors, tiles, preview images and downloads, whether the pyramid is stored as separate objects or as
-//! one archive.
+//! Bytes from R2: descriptors, tiles, preview images and downloads, whether the pyramid is stored as separate objects
+//! or as one archive.
 //!
-//! A tile of an archive needs the archive's index. The first request in an isolate reads it: the content's record has its
-//! place, and one read of R2 gets it. Concurrent requests wait for the first one, so the index is read once.
+//! A tile of an archive needs the archive's index. The first request in an isolate reads it: the content's record has
+//! its place, and one read of R2 gets it. Concurrent requests wait for the first one, so the index is read once.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -80,8 +80,8 @@ pub async fn preview(
     Ok(response.map_or_else(|| Outgoing::Buffered(plain::not_found()), Outgoing::Streamed))
 }
 
-/// Returns the response with the archive, or the requested range of it, as a file with the picture's name. 404: the content is
-/// not ready, or is stored as separate tiles.
+/// Returns the response with the archive, or the requested range of it, as a file with the picture's name. 404: the
+/// content is not ready, or is stored as separate tiles.
 pub async fn download(
     id: ContentId,
     request: &Request,
@@ -106,8 +106,8 @@ pub async fn download(
     Ok(Outgoing::Streamed(response))
 }
 
-/// Returns the response for a coarse picture that is gone: the content is about to be ready, but clients still request it.
-/// Browsers would report a 404.
+/// Returns the response for a coarse picture that is gone: the content is about to be ready, but clients still request
+/// it. Browsers would report a 404.
 fn gone() -> Result<Response> {
     let response = Response::empty()?.with_status(204);
     response.headers().set("Cache-Control", "no-store")?;

@@ -1,5 +1,5 @@
-//! `POST /v1/content/` and `/v1/uploads/…`: a client uploads a file instead of naming a source, at once or in parts. Parts are
-//! for files that are too large for one request, and for connections that may break.
+//! `POST /v1/content/` and `/v1/uploads/…`: a client uploads a file instead of naming a source, at once or in parts.
+//! Parts are for files that are too large for one request, and for connections that may break.
 
 use edgezoom_content::SourceUrl;
 use http::StatusCode;
@@ -23,17 +23,11 @@ const MAX_LIST_BYTES: u64 = 1 << 20;
 
 /// An upload of one request.
 pub struct Upload<'a> {
-    /// The request's route, with the configuration.
     pub routed: &'a RoutedRequest,
-    /// The limits.
     pub uploads: &'a Uploads,
-    /// The client that is counted.
     pub client: Option<Client>,
-    /// The request.
     pub request: &'a web_sys::Request,
-    /// All contents.
     pub repository: &'a Repository<'a>,
-    /// The bindings.
     pub env: &'a Env,
 }
 

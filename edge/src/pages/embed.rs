@@ -1,5 +1,5 @@
-//! The embed script, `/<id>.js`: the same text for every content. It reads the content's id and all parameters from its own
-//! address, so nothing has to be looked up, and no text of a client is written into a script.
+//! The embed script, `/<id>.js`: the same text for every content. It reads the content's id and all parameters from its
+//! own address, so nothing has to be looked up, and no text of a client is written into a script.
 
 use http::StatusCode;
 
@@ -16,8 +16,8 @@ const STRIPPED: [u8; LENGTH] = {
     stripped
 };
 
-/// Copies a script without indentation and without lines that are comments. Returns the length. Every reader of an embedding
-/// page loads the script.
+/// Copies a script without indentation and without lines that are comments. Returns the length. Every reader of an
+/// embedding page loads the script.
 const fn strip(source: &[u8], stripped: &mut [u8]) -> usize {
     let (mut at, mut length) = (0, 0);
     while at < source.len() {
@@ -40,8 +40,6 @@ const fn strip(source: &[u8], stripped: &mut [u8]) -> usize {
     length
 }
 
-/// Returns the script.
-#[must_use]
 pub fn script() -> Response {
     let text = String::from_utf8_lossy(&STRIPPED);
     Response::new(StatusCode::OK, "text/javascript; charset=utf-8", CachePolicy::OneHour, text.into_owned())

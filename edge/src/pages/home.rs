@@ -1,5 +1,5 @@
-//! `/`: a form with one field, which works without scripts and requests `/?url=`, a picture to try, examples of sources, and
-//! recent pictures, which the page's script adds.
+//! `/`: a form with one field, which works without scripts and requests `/?url=`, a picture to try, examples of
+//! sources, and recent pictures, which the page's script adds.
 
 use http::StatusCode;
 use url::form_urlencoded;
@@ -39,8 +39,8 @@ const EXAMPLES: [(&str, &str, &str); 6] = [
     ),
 ];
 
-/// Returns the home page; after an error, with the entered text and the message. `notice` is the address of the legal notice.
-#[must_use]
+/// Returns the home page; after an error, with the entered text and the message. `notice` is the address of the legal
+/// notice.
 pub fn home(
     failed: Option<(&str, &ApiError)>,
     notice: Option<&str>,

@@ -1,5 +1,6 @@
-//! Pages for people, the embed script and oEmbed. The HTML of a page is in `edge/viewer/pages/`, beside its script and style;
-//! only data is inline. This file has what all pages share, including the security headers, and the pages of errors.
+//! Pages for people, the embed script and oEmbed. The HTML of a page is in `edge/viewer/pages/`, beside its script and
+//! style; only data is inline. This file has what all pages share, including the security headers, and the pages of
+//! errors.
 
 pub mod embed;
 mod home;
@@ -26,7 +27,6 @@ struct Page<'a> {
     title: &'a str,
     /// Elements of the head, besides those of every page.
     head: String,
-    /// Elements of the body.
     body: String,
     frames: Frames,
 }
@@ -98,13 +98,11 @@ fn home_address(addresses: &Addresses) -> String {
 }
 
 /// Returns the page of a 404.
-#[must_use]
 pub fn not_found(addresses: &Addresses) -> Response {
     notice(StatusCode::NOT_FOUND, "Not found", "There is no picture at this address.", addresses)
 }
 
 /// Returns the page of an error: 410 or 503.
-#[must_use]
 pub fn unavailable(error: &ApiError, addresses: &Addresses) -> Response {
     let title = if let ApiError::TakenDown(_) = error { "Taken down" } else { "Unavailable" };
     error.add_retry_after(notice(error.status(), title, &error.to_string(), addresses))

@@ -32,7 +32,6 @@ pub(crate) fn name(content: &Content) -> String {
 }
 
 /// Returns a `Content-Disposition` header (RFC 6266) with the name of a picture and another extension.
-#[must_use]
 pub(crate) fn attachment(name: &str, extension: &str) -> String {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let stem = if stem.is_empty() { "picture" } else { stem };
@@ -53,7 +52,6 @@ pub(super) fn origin(content: &Content) -> String {
     format!("<a href=\"{source}\" rel=\"noopener noreferrer\">{host}</a>")
 }
 
-/// Returns the host of the source.
 pub(super) fn host(content: &Content) -> String {
     let url = Url::parse(content.url.as_str()).ok();
     url.as_ref().and_then(Url::host_str).unwrap_or_default().to_owned()
@@ -68,8 +66,8 @@ pub(super) fn preview(content: &Content, addresses: &Addresses) -> String {
     format!("<img src=\"{}\" alt=\"{}\">", escape::html(&address), escape::html(&name(content)))
 }
 
-/// Decodes part of a path, unless the result has characters that are invisible or change the direction of the text around
-/// them (UTS #55).
+/// Decodes part of a path, unless the result has characters that are invisible or change the direction of the text
+/// around them (UTS #55).
 fn legible(part: &str) -> String {
     let hides = |c: char| {
         c.is_control()

@@ -1,5 +1,5 @@
-//! The preview images of a ready content: where they are stored, and their sizes. For contents of older tilers, which made
-//! none, the largest level of the pyramid that is one tile and fits takes their place.
+//! The preview images of a ready content: where they are stored, and their sizes. For contents of older tilers, which
+//! made none, the largest level of the pyramid that is one tile and fits takes their place.
 
 use edgezoom_content::{Content, Dzi, Finished, PreviewKind, Previews, Size, Status, TileRange};
 
@@ -10,19 +10,15 @@ use crate::request::object_key::ObjectKey;
 pub enum StoredPreview {
     /// A range of an object of R2.
     Entry {
-        /// Key of the object.
         object: String,
-        /// Range of bytes.
         range: TileRange,
     },
     /// An object of R2, by its key.
     Object(String),
-    /// A tile of the pyramid.
     Tile(ObjectKey),
 }
 
 /// Returns the place of a content's preview image, and its media type; `None` if the content is not ready.
-#[must_use]
 pub fn stored_preview(content: &Content, kind: PreviewKind) -> Option<(StoredPreview, &'static str)> {
     let Status::Ready { attempt, finished: Finished { dzi, previews, .. } } = &content.status else {
         return None;

@@ -1,6 +1,6 @@
-//! The pages that show a content. `/<id>` is the share page: the viewer fills the window, and shows the progress until the
-//! content is ready. `/<id>/embed` is the viewer alone, for frames on sites that forbid foreign scripts. The content object
-//! is part of both, so a ready picture needs no further request.
+//! The pages that show a content. `/<id>` is the share page: the viewer fills the window, and shows the progress until
+//! the content is ready. `/<id>/embed` is the viewer alone, for frames on sites that forbid foreign scripts. The
+//! content object is part of both, so a ready picture needs no further request.
 
 use edgezoom_content::{Content, Finished, PreviewKind, Status, Timestamp};
 use http::StatusCode;
@@ -16,7 +16,6 @@ use crate::response::escape;
 use crate::response::{CachePolicy, Response};
 
 /// Returns the share page of a content.
-#[must_use]
 pub fn share(content: &Content, addresses: &Addresses, now: Timestamp) -> Response {
     let cache = CachePolicy::of(&content.status, now);
     let robots = match content.status {
@@ -46,7 +45,6 @@ pub fn share(content: &Content, addresses: &Addresses, now: Timestamp) -> Respon
 }
 
 /// Returns the page for frames of a content. Search engines are referred to the share page.
-#[must_use]
 pub fn frame(content: &Content, addresses: &Addresses, now: Timestamp) -> Response {
     let cache = CachePolicy::of(&content.status, now);
     let head = format!("{NO_INDEX}{}{}", canonical(content, addresses), script("share.js", addresses));
@@ -67,7 +65,8 @@ fn canonical(content: &Content, addresses: &Addresses) -> String {
     format!("<link rel=\"canonical\" href=\"{}\">\n", escape::html(&addresses.share(content.id)))
 }
 
-/// Returns the line with the warning. Without one it is hidden; the page's script fills it if the content becomes ready later.
+/// Returns the line with the warning. Without one it is hidden; the page's script fills it if the content becomes ready
+/// later.
 fn warning(content: &Content) -> String {
     match content.status.finished() {
         Some(Finished { warning: Some(warning), .. }) => {
@@ -77,8 +76,8 @@ fn warning(content: &Content) -> String {
     }
 }
 
-/// Returns the metadata in the head: for link cards (OpenGraph, Twitter), for sites that embed the page (oEmbed) and for
-/// search engines (JSON-LD). A failed content has none.
+/// Returns the metadata in the head: for link cards (OpenGraph, Twitter), for sites that embed the page (oEmbed) and
+/// for search engines (JSON-LD). A failed content has none.
 fn tags(content: &Content, addresses: &Addresses) -> String {
     if matches!(content.status, Status::Failed { .. }) {
         return String::new();

@@ -1,5 +1,5 @@
-// Functions of the platform that Rust needs, each in one call: a call from wasm into JavaScript often costs more than what
-// it does, and so does each string that crosses.
+// Functions of the platform that Rust needs, each in one call: a call from wasm into JavaScript often costs more than
+// what it does, and so does each string that crosses.
 
 import { env, waitUntil } from "cloudflare:workers";
 
@@ -8,8 +8,10 @@ export function readRequest({ method, url, headers }) {
   return `${method}\n${url}\n${headers.get("Accept") ?? ""}\n${headers.get("If-None-Match") ?? ""}`;
 }
 
-/** Headers that many responses share, by their lines: making them costs more than the rest of a response. The code has a fixed
- * number of such lines. */
+/**
+ * Headers that many responses share, by their lines: making them costs more than the rest of a response. Their number
+ * is fixed.
+ */
 const sharedHeaders = new Map();
 
 function* fields(lines) {
@@ -21,8 +23,10 @@ function* fields(lines) {
   }
 }
 
-/** Makes a response. Headers are lines: `shared` with other responses, or its `own`. `countsAs` is the status to measure, which may
- * be that of the response object in the body. */
+/**
+ * Makes a response. Headers are lines: `shared` with other responses, or its `own`. `countsAs` is the status to measure,
+ * which may be that of the response object in the body.
+ */
 export function makeResponse(status, shared, own, body, countsAs) {
   let headers = sharedHeaders.get(shared);
   if (!headers) sharedHeaders.set(shared, (headers = new Headers([...fields(shared)])));
@@ -48,8 +52,10 @@ export async function callObject(objects, name, path, body) {
 /** Requests that wait for another request, by what they wait for: functions that resolve their promises. */
 const waiting = new Map();
 
-/** Returns a promise that `wake` resolves, or else time: the other request may be cancelled. The promise belongs to the request that
- * waits, so the runtime continues that request and not the other one. */
+/**
+ * Returns a promise that `wake` resolves, or else time: the other request may be cancelled. The promise belongs to the
+ * request that waits, so the runtime continues that request and not the other one.
+ */
 export const waitFor = (key, milliseconds) =>
   new Promise((resolve) => {
     waiting.set(key, [...(waiting.get(key) ?? []), resolve]);
@@ -66,8 +72,8 @@ export function wake(key) {
 const MAX_LISTS = 100;
 
 /**
- * Deletes the objects of a content's attempts before the one with the number `before`, except for the one to `keep`, and the
- * uploaded file. Returns true if that is all; otherwise the next sweep goes on. Lists of keys never cross into wasm.
+ * Deletes the objects of a content's attempts before the one with the number `before`, except for the one to `keep`,
+ * and the uploaded file. Returns true if that is all; otherwise the next sweep goes on. Keys never cross into wasm.
  */
 export async function sweep(bucket, id, before, keep, upload) {
   if (upload) await bucket.delete(upload);
@@ -89,8 +95,8 @@ export async function sweep(bucket, id, before, keep, upload) {
 }
 
 /**
- * Writes a data point into the dataset `METRICS`, if there is one: what is counted, its labels, and figures, of which the first is the
- * count. Nothing waits for it, and its failures are ignored.
+ * Writes a data point into the dataset `METRICS`, if there is one: the counted thing, its labels, and figures, of which
+ * the first is the count. Nothing waits for it, and failures are ignored.
  */
 export function measure(what, labels, ...figures) {
   try {

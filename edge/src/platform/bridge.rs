@@ -1,5 +1,5 @@
-//! The functions of `bridge.js`, which nearly every request uses instead of the `worker` crate: the request is one text, and
-//! one call makes the response, instead of a call per header.
+//! The functions of `bridge.js`, which nearly every request uses instead of the `worker` crate: the request is one
+//! text, and one call makes the response, instead of a call per header.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -65,8 +65,8 @@ impl RequestHead {
         }
     }
 
-    /// Makes the platform's response to this request: for `HEAD` with the length of the body instead of the body, and 304 if
-    /// `If-None-Match` names the entity tag.
+    /// Makes the platform's response to this request: for `HEAD` with the length of the body instead of the body, and
+    /// 304 if `If-None-Match` names the entity tag.
     pub fn respond(&self, response: Response) -> Result<web_sys::Response> {
         let Response { status, headers, body, wrapped } =
             response.or_not_modified(self.if_none_match.as_deref());

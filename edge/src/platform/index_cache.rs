@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use edgezoom_content::{Attempt, ContentId, Dzi, TileIndex};
 
-/// Maximum size of all indexes. An isolate has 128 MB; the index of a picture of 20 gigapixels has about half a megabyte.
+/// Maximum size of all indexes. An isolate has 128 MB; the index of a picture of 20 gigapixels has about half a
+/// megabyte.
 const MAX_BYTES: usize = 16 << 20;
 /// Size of an entry without its index.
 const ENTRY_BYTES: usize = 128;
@@ -14,15 +15,11 @@ const ENTRY_BYTES: usize = 128;
 /// The way in which a pyramid is stored.
 #[derive(Debug)]
 pub enum StoredPyramid {
-    /// Each tile is an object.
     Tiles,
     /// The content is taken down, for this reason. This is never cached.
     TakenDown(String),
-    /// The pyramid is one archive.
     Archive {
-        /// Description of the picture.
         dzi: Dzi,
-        /// Places of the tiles in the archive.
         index: TileIndex,
     },
 }
@@ -59,12 +56,10 @@ pub fn with_cache<T>(with: impl FnOnce(&mut IndexCache) -> T) -> T {
 
 impl IndexCache {
     /// Returns an empty cache with a memory limit in bytes.
-    #[must_use]
     pub const fn new(max_bytes: usize) -> Self {
         Self { entries: Vec::new(), bytes: 0, loading: Vec::new(), max_bytes }
     }
 
-    /// Returns the entry of a pyramid.
     pub fn get(&mut self, key: Key) -> Option<Rc<StoredPyramid>> {
         let at = self.entries.iter().position(|(known, _)| *known == key)?;
         let entry = self.entries.remove(at);

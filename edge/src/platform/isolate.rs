@@ -39,7 +39,8 @@ pub fn config(env: &Env) -> Result<Rc<Config>> {
     Ok(CONFIG.with(|cell| Rc::clone(cell.get_or_init(|| Rc::new(config)))))
 }
 
-/// Sets the operator's lists: blocked hosts, separated by commas, and sorted ids of taken-down contents, separated by spaces.
+/// Sets the operator's lists: blocked hosts, separated by commas, and sorted ids of taken-down contents, separated by
+/// spaces.
 pub fn set_operator_lists(hosts: &str, taken_down: &str, config: &Config) {
     let policy = (!hosts.is_empty()).then(|| Rc::new(config.policy.denying_also(hosts)));
     let taken_down = taken_down.split(' ').filter_map(|id| id.parse().ok()).collect();

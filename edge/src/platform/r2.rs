@@ -1,5 +1,5 @@
-//! Objects of R2 and ranges of them, streamed by the runtime: their bytes never pass through wasm. An object never changes, so
-//! caches may keep it forever.
+//! Objects of R2 and ranges of them, streamed by the runtime: their bytes never pass through wasm. An object never
+//! changes, so caches may keep it forever.
 
 use edgezoom_content::{Attempt, ContentId, Dzi, TileRange, UploadKey};
 use http::StatusCode;
@@ -87,13 +87,9 @@ pub async fn serve_tile(
 
 /// A part of an object that is served like an object.
 pub struct Part<'a> {
-    /// Key of the object.
     pub object: &'a str,
-    /// The part.
     pub range: TileRange,
-    /// Entity tag of the part.
     pub tag: &'a str,
-    /// Media type of the part.
     pub media_type: &'static str,
 }
 
@@ -132,7 +128,6 @@ pub async fn serve_descriptor(key: &ObjectKey, dzi: &Dzi, request: &Request, env
     Ok(response)
 }
 
-/// Deletes an uploaded file.
 pub async fn delete(key: UploadKey, env: &Env) -> Result<()> {
     env.bucket(BINDING)?.delete(key.to_string()).await
 }

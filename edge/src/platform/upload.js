@@ -1,6 +1,6 @@
-// Uploads of files. In one request, the file is streamed to R2 and hashed on the way, with at most two parts in memory. In
-// parts, it is R2's own multipart upload: parts stream from requests to R2, and the complete file is read once for its hash.
-// No byte passes through wasm.
+// Uploads of files. In one request, the file is streamed to R2 and hashed on the way, with at most two parts in memory.
+// In parts, it is R2's own multipart upload: parts stream from requests to R2, and the complete file is read once for
+// its hash. No byte passes through wasm.
 
 /** Size of a part in bytes: R2's minimum. All parts but the last must have one size. */
 const PART = 5 << 20;
@@ -19,8 +19,8 @@ class Refused extends Error {}
 const receiving = new Set();
 
 /**
- * Stores the file of a request under a new key. Returns lines with the key, the file's SHA-256 in base64url and its name, or
- * `!` and the name of an error.
+ * Stores the file of a request under a new key. Returns lines with the key, the file's SHA-256 in base64url and its
+ * name, or `!` and the name of an error.
  */
 export async function receiveFile(request, bucket, maxBytes) {
   for (const file of receiving) if (Date.now() - file.at > 2 * STALL) receiving.delete(file);
@@ -124,7 +124,7 @@ function boundaryOf(type) {
   return quoted ?? plain;
 }
 
-/** Returns the first file of a form (RFC 7578): `{ name, chunks }`. The rest is not read. The form's chunks may be cut anywhere. */
+/** Returns the first file of a form (RFC 7578): `{ name, chunks }`. The rest is not read. Chunks may be cut anywhere. */
 export async function fileIn(form, boundary, maxBytes) {
   const delimiter = new TextEncoder().encode(`\r\n--${boundary}`);
   const source = form[Symbol.asyncIterator]?.() ?? form[Symbol.iterator]();
@@ -228,7 +228,7 @@ export async function putPart(request, bucket, key, id, number) {
   }
 }
 
-/** Completes an upload with the tags that the request lists. Returns the file's SHA-256 in base64url, or `!` and the name of an error. */
+/** Completes an upload of the listed parts. Returns the file's SHA-256 in base64url, or `!` and the name of an error. */
 export async function finishUpload(request, bucket, key, id, maxBytes) {
   const list = await request.text();
   try {

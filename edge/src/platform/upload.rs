@@ -6,6 +6,7 @@ use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Env, Error, Result, web_sys};
 
+use crate::admission::policy::AdmissionError;
 use crate::platform::r2;
 use crate::request::upload::PartedUpload;
 use crate::response::{ApiError, UploadError};
@@ -40,7 +41,6 @@ extern "C" {
 
 /// A file that is in R2.
 pub struct ReceivedFile {
-    /// Key.
     pub key: UploadKey,
     /// SHA-256 in base64url.
     pub digest: String,
@@ -99,7 +99,7 @@ pub async fn finish(
 /// Returns the error that the script names after `!`.
 fn refusal(text: &str, max_bytes: u64) -> Option<ApiError> {
     let error = match text.strip_prefix('!')? {
-        "busy" => return Some(ApiError::Overloaded),
+        "busy" => return Some(AdmissionError::Overloaded.into()),
         "too-large" => UploadError::TooLarge(max_bytes),
         "no-file" => UploadError::NoFile,
         "malformed-form" => UploadError::MalformedForm,

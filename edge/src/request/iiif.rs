@@ -1,6 +1,6 @@
 //! Requests of the IIIF Image API 3.0 (<https://iiif.io/api/image/3.0/>), below `/iiif/<id>`:
-//! `/{region}/{size}/{rotation}/{quality}.{format}` is an image, `/info.json` its description. Requests beyond level 0 of the
-//! API get another error than malformed ones.
+//! `/{region}/{size}/{rotation}/{quality}.{format}` is an image, `/info.json` its description. Requests beyond level 0
+//! of the API get another error than malformed ones.
 
 use edgezoom_content::TileFormat;
 use percent_encoding::percent_decode_str;
@@ -8,13 +8,11 @@ use percent_encoding::percent_decode_str;
 /// A request below `/iiif/<id>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IiifRequest {
-    /// The base URI.
     Base,
     /// `/info.json`: the description of the image.
     Info,
     /// `/manifest.json`: the manifest of the Presentation API.
     Manifest,
-    /// Part of the image.
     Image(Result<ImageRequest, ImageRequestError>),
 }
 
@@ -25,7 +23,6 @@ pub struct ImageRequest {
     pub region: Option<Region>,
     /// Size to scale to.
     pub size: ImageSize,
-    /// Format.
     pub format: TileFormat,
 }
 
@@ -48,12 +45,7 @@ pub enum ImageSize {
     /// The region's own size.
     Max,
     /// `w,h`, `w,` or `,h`.
-    Sides {
-        /// Width in pixels.
-        width: Option<u32>,
-        /// Height in pixels.
-        height: Option<u32>,
-    },
+    Sides { width: Option<u32>, height: Option<u32> },
 }
 
 /// Why an image request is refused.
@@ -79,7 +71,6 @@ use ImageRequestError::{Malformed, NotImplemented};
 
 impl IiifRequest {
     /// Parses the path after `/iiif/<id>/`. `None`: the API has no such address.
-    #[must_use]
     pub fn parse(path: &str) -> Option<Self> {
         match path {
             "" => return Some(Self::Base),

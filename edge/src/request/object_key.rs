@@ -1,6 +1,6 @@
 //! The addresses of a pyramid's objects: `<id>/<attempt>.dzi` is the descriptor,
-//! `<id>/<attempt>_files/<level>/<column>_<row>.<extension>` a tile, `<id>/<attempt>_coarse/<number>.jpg` a coarse picture. If
-//! tiles are stored as separate objects, these are their keys in R2. No other path is looked up.
+//! `<id>/<attempt>_files/<level>/<column>_<row>.<extension>` a tile, `<id>/<attempt>_coarse/<number>.jpg` a coarse
+//! picture. If tiles are stored as separate objects, these are their keys in R2. No other path is looked up.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,20 +10,16 @@ use edgezoom_content::{Attempt, CoarseNumber, ContentId, Dzi, TileFormat};
 /// The address of a descriptor, a tile or a coarse picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectKey {
-    /// The content.
     pub id: ContentId,
     /// Attempt that made the pyramid.
     pub attempt: Attempt,
-    /// The object.
     pub object: PyramidObject,
 }
 
 /// An object of a pyramid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PyramidObject {
-    /// The descriptor.
     Descriptor,
-    /// A tile.
     Tile {
         /// Level; 0 is one pixel.
         level: u32,
@@ -34,7 +30,6 @@ pub enum PyramidObject {
         /// Format, from the extension.
         format: TileFormat,
     },
-    /// A coarse picture.
     Coarse(CoarseNumber),
 }
 
@@ -44,8 +39,6 @@ pub enum PyramidObject {
 pub struct ObjectKeyError;
 
 impl ObjectKey {
-    /// Returns the media type of the object.
-    #[must_use]
     pub fn media_type(&self) -> &'static str {
         match self.object {
             PyramidObject::Descriptor => Dzi::MEDIA_TYPE,

@@ -13,27 +13,21 @@ use crate::response::negotiation::Variant;
 pub enum Route {
     /// `/v1/content…`: get a content.
     Content {
-        /// The content.
         key: Result<ContentKey, ApiError>,
-        /// Variant of the response.
         variant: Variant,
         /// True if a failed or waiting content should be tried again now.
         retry: bool,
     },
     /// `POST /v1/content/`: upload a file.
     Upload {
-        /// Name of the file in the query.
         name: Result<Option<String>, ApiError>,
-        /// Variant of the response.
         variant: Variant,
     },
     /// `/v1/uploads/…`: upload a file in parts.
     UploadInParts(UploadStep),
     /// `/v1/dzi…`: get the `dzi` object of a content.
     Dzi {
-        /// The content.
         key: Result<ContentKey, ApiError>,
-        /// Variant of the response.
         variant: Variant,
     },
     /// `/v1/content/<id>/events`: stream a content's progress.
@@ -62,19 +56,14 @@ pub enum Route {
     TilerCall(ContentId, TilerCall),
     /// `POST /internal/backlog`: a tiler's report on the queue.
     Backlog,
-    /// `/health`.
     Health,
-    /// `/version`.
     Version,
-    /// `/robots.txt`.
     Robots,
-    /// `/sitemap.xml`.
     Sitemap,
     /// `OPTIONS`: a preflight request (Fetch standard).
     Preflight,
     /// The path exists with other methods, which the text lists.
     MethodNotAllowed(&'static str),
-    /// The path does not exist.
     NotFound {
         /// True if the response is a page, for people; otherwise it is text, for programs.
         page: bool,
@@ -86,10 +75,9 @@ pub enum Route {
 pub enum ContentKey {
     /// By its source. The content is created if it does not exist.
     Source(SourceUrl),
-    /// By its id.
     Id(ContentId),
-    /// By a share link of this service instead of a source's URL. If the content does not exist, the link is a source like
-    /// any other.
+    /// By a share link of this service instead of a source's URL. If the content does not exist, the link is a source
+    /// like any other.
     Shared {
         /// Content that the link shows.
         id: ContentId,
@@ -101,7 +89,6 @@ pub enum ContentKey {
 /// The form of the home page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HomeForm {
-    /// Text of its field.
     pub text: String,
     /// Content that the text names.
     pub key: Result<ContentKey, ApiError>,
@@ -110,9 +97,7 @@ pub struct HomeForm {
 /// A call of `/internal/content/<id>/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TilerCall {
-    /// A tiler claims the job.
     Claim,
-    /// A tiler reports on its attempt.
     Report,
     /// The operator starts the conversion again.
     Reset,
@@ -120,7 +105,6 @@ pub enum TilerCall {
 
 impl ContentKey {
     /// Returns the id under which KV may have the content.
-    #[must_use]
     pub fn content_id(&self) -> Option<ContentId> {
         match self {
             Self::Source(url) => ContentId::candidates(url).next(),
@@ -131,7 +115,6 @@ impl ContentKey {
 
 impl Route {
     /// Returns the id under which KV may have the content of this route.
-    #[must_use]
     pub fn content_id(&self) -> Option<ContentId> {
         match self {
             Self::Content { key, .. } | Self::Dzi { key, .. } | Self::Home(Some(HomeForm { key, .. })) => {
@@ -152,12 +135,8 @@ impl Route {
 /// The parameters of `/oembed`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OembedRequest {
-    /// Share link.
     pub url: Option<String>,
-    /// `json` or `xml`.
     pub format: Option<String>,
-    /// Maximum width in pixels.
     pub max_width: Option<u32>,
-    /// Maximum height in pixels.
     pub max_height: Option<u32>,
 }

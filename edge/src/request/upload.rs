@@ -1,4 +1,5 @@
-//! Requests that upload files: what their headers decide before the body is read, and the addresses of uploads in parts.
+//! Requests that upload files: what their headers decide before the body is read, and the addresses of uploads in
+//! parts.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,11 +23,8 @@ const FORM: &str = "multipart/form-data";
 /// The headers of a request with a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UploadHeaders<'a> {
-    /// `Content-Type`.
     pub content_type: Option<&'a str>,
-    /// `Content-Length`.
     pub content_length: Option<&'a str>,
-    /// `Origin`.
     pub origin: Option<&'a str>,
 }
 
@@ -60,7 +58,6 @@ impl UploadHeaders<'_> {
     }
 
     /// Returns the length of the body, if it is known.
-    #[must_use]
     pub fn length(&self) -> Option<u64> {
         self.content_length.and_then(|length| length.trim().parse().ok())
     }
@@ -74,21 +71,13 @@ pub enum UploadStep {
     /// `PUT /v1/uploads/<upload>/<number>`: send a part. Numbers begin at 1.
     Part(PartedUpload, u16),
     /// `POST /v1/uploads/<upload>`: complete the upload.
-    Finish {
-        /// The upload.
-        upload: PartedUpload,
-        /// Name of the file in the query.
-        name: Result<Option<String>, ApiError>,
-        /// Variant of the response.
-        variant: Variant,
-    },
+    Finish { upload: PartedUpload, name: Result<Option<String>, ApiError>, variant: Variant },
 }
 
-/// An upload in parts, as its address names it: the digits of the file's key, a dot, R2's id of the upload. The id is a long
-/// random text, so other clients cannot guess the address; the file can only be written there.
+/// An upload in parts, as its address names it: the digits of the file's key, a dot, R2's id of the upload. The id is a
+/// long random text, so other clients cannot guess the address; the file can only be written there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartedUpload {
-    /// Key of the file.
     pub key: UploadKey,
     /// R2's id of the upload, percent-encoded.
     pub id: String,
@@ -113,7 +102,6 @@ impl FromStr for PartedUpload {
 }
 
 /// Parses `<upload>/<number>`.
-#[must_use]
 pub fn part(path: &str) -> Option<(PartedUpload, u16)> {
     let (upload, number) = path.split_once('/')?;
     let number = number.parse().ok().filter(|number| (1..=10_000).contains(number))?;

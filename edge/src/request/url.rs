@@ -17,8 +17,6 @@ pub struct RequestUrl<'a> {
 }
 
 impl<'a> RequestUrl<'a> {
-    /// Splits a URL.
-    #[must_use]
     pub fn split(url: &'a str) -> Self {
         let url = url.split('#').next().unwrap_or_default();
         let authority = url.find("//").map_or(0, |slashes| slashes + 2);
@@ -30,7 +28,8 @@ impl<'a> RequestUrl<'a> {
     }
 }
 
-/// Returns the first value of the parameter `url`. Bytes that are not UTF-8 stay percent-encoded, as in the source's URL.
+/// Returns the first value of the parameter `url`. Bytes that are not UTF-8 stay percent-encoded, as in the source's
+/// URL.
 pub fn url_parameter(query: &str) -> Option<String> {
     let value = query.split('&').find_map(|pair| pair.strip_prefix("url="))?.replace('+', " ");
     let bytes: Vec<u8> = percent_decode_str(&value).collect();
@@ -42,13 +41,12 @@ pub fn url_parameter(query: &str) -> Option<String> {
     Some(url)
 }
 
-/// Returns the first value of a parameter.
 pub fn parameter(query: &str, name: &str) -> Option<String> {
     form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }
 
-/// Returns the parameters of a signed request: `key`, `expires` and `signature`. Their values are never percent-encoded.
-#[must_use]
+/// Returns the parameters of a signed request: `key`, `expires` and `signature`. Their values are never
+/// percent-encoded.
 pub fn signature(query: &str) -> Option<Signature<'_>> {
     let value = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
     Some(Signature { key: value("key")?, expires: value("expires")?, signature: value("signature")? })

@@ -1,7 +1,6 @@
 //! Conditional requests and ranges: `If-None-Match`, `Range`, `If-Range` (RFC 9110, sections 13 and 14).
 
 /// Returns true if `If-None-Match` names the entity tag `etag`, by weak comparison. `*` names all.
-#[must_use]
 pub fn none_match_names(if_none_match: &str, etag: &str) -> bool {
     let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
     if if_none_match.trim() == "*" {
@@ -19,7 +18,6 @@ pub enum ByteRange {
     From(u64),
     /// `length` bytes from `offset`, or fewer at the end of the file.
     Within {
-        /// Number of the first byte.
         offset: u64,
         /// Number of bytes; not zero.
         length: u64,
@@ -30,7 +28,6 @@ pub enum ByteRange {
 
 impl ByteRange {
     /// Parses a `Range` header. `None` if it has to be ignored: another unit, several ranges, or malformed.
-    #[must_use]
     pub fn parse(range: &str) -> Option<Self> {
         let (first, last) = range.trim().strip_prefix("bytes=")?.split_once('-')?;
         match (first.trim(), last.trim()) {
@@ -44,7 +41,6 @@ impl ByteRange {
     }
 
     /// Returns the first and the last byte of the range in a file of `size` bytes; `None` if the file ends before it.
-    #[must_use]
     pub fn resolve(self, size: u64) -> Option<(u64, u64)> {
         let last = size.checked_sub(1)?;
         let (first, last) = match self {

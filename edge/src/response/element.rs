@@ -1,11 +1,10 @@
-//! The values of the API's objects, before they are printed as JSON or XML. Both formats print one small tree: serializers
-//! for each type and format were a third of the Worker's size.
+//! The values of the API's objects, before they are printed as JSON or XML. Both formats print one small tree:
+//! serializers for each type and format were a third of the Worker's size.
 
 use edgezoom_content::Progress;
 
 use crate::response::escape;
 
-/// A value of the API.
 pub(crate) enum Element {
     Text(String),
     Flag(bool),

@@ -19,18 +19,16 @@ use http::StatusCode;
 /// A response that is not streamed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// Status.
     pub status: StatusCode,
     /// Headers besides [`COMMON_HEADERS`]. Borrowed values are constants, which many responses share.
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
-    /// Body.
     pub body: String,
     /// Status in the response object, if the body is one. It is the one that is measured.
     pub wrapped: Option<StatusCode>,
 }
 
-/// The headers of every response: pages of all sites may read it, with all headers that matter to clients (CORS), and its
-/// media type is final.
+/// The headers of every response: pages of all sites may read it, with all headers that matter to clients (CORS), and
+/// its media type is final.
 pub const COMMON_HEADERS: [(&str, &str); 3] = [
     ("Access-Control-Allow-Origin", "*"),
     ("Access-Control-Expose-Headers", "Accept-Ranges, Allow, Content-Range, ETag, Location, Retry-After"),
@@ -50,20 +48,17 @@ pub enum CachePolicy {
 
 impl Response {
     /// Returns a response with a media type and a cache policy.
-    #[must_use]
     pub fn new(status: StatusCode, media_type: &'static str, cache: CachePolicy, body: String) -> Self {
         let headers = vec![("Content-Type", media_type.into()), ("Cache-Control", cache.header())];
         Self { status, headers, body, wrapped: None }
     }
 
     /// Adds an entity tag if the response may be cached.
-    #[must_use]
     pub fn tagged(self) -> Self {
         self.tagged_with("")
     }
 
     /// Adds an entity tag that depends on a header too, for responses with the same body.
-    #[must_use]
     pub fn tagged_with(self, header: &str) -> Self {
         if self.header("Cache-Control") == Some(NO_STORE) {
             return self;
@@ -73,39 +68,31 @@ impl Response {
     }
 
     /// Returns a response in plain text.
-    #[must_use]
     pub fn text(status: StatusCode, body: impl Into<String>) -> Self {
         Self::new(status, "text/plain; charset=utf-8", CachePolicy::NoStore, body.into())
     }
 
     /// Returns a response without a body.
-    #[must_use]
     pub fn empty(status: StatusCode) -> Self {
         Self { status, headers: vec![], body: String::new(), wrapped: None }
     }
 
-    /// Adds a header.
-    #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
 
     /// Forbids caching: for requests with effects, such as `POST`.
-    #[must_use]
     pub fn uncached(mut self) -> Self {
         self.headers.retain(|(name, _)| !matches!(*name, "Cache-Control" | "ETag"));
         self.with("Cache-Control", NO_STORE)
     }
 
-    /// Returns the value of a header.
-    #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_ref())
     }
 
     /// Turns into 304 without a body if `If-None-Match` names the entity tag.
-    #[must_use]
     pub fn or_not_modified(mut self, if_none_match: Option<&str>) -> Self {
         if let (Some(known), Some(tag)) = (if_none_match, self.header("ETag"))
             && conditional::none_match_names(known, tag)
@@ -121,9 +108,8 @@ impl Response {
 impl CachePolicy {
     const HOUR: u16 = 3600;
 
-    /// Returns the policy for a response about a content. A failure may be cached until a request would start the conversion
-    /// again.
-    #[must_use]
+    /// Returns the policy for a response about a content. A failure may be cached until a request would start the
+    /// conversion again.
     pub fn of(status: &Status, now: Timestamp) -> Self {
         match status {
             Status::Ready { .. } => Self::OneHour,
@@ -133,7 +119,6 @@ impl CachePolicy {
     }
 
     /// Returns the policy until a point in time.
-    #[must_use]
     pub fn until(end: Timestamp, now: Timestamp) -> Self {
         match (end - now).as_secs() {
             0 => Self::NoStore,
@@ -152,7 +137,8 @@ impl CachePolicy {
 
 const NO_STORE: &str = "no-store";
 
-/// Returns the entity tag of a body and a header. It may change with the build of the Worker, which costs a revalidation.
+/// Returns the entity tag of a body and a header. It may change with the build of the Worker, which costs a
+/// revalidation.
 fn entity_tag(body: &str, header: &str) -> String {
     let mut hasher = DefaultHasher::new();
     hasher.write(body.as_bytes());

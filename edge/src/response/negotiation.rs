@@ -6,9 +6,7 @@ use std::str::FromStr;
 /// The serialization of a content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// JSON, the default.
     Json,
-    /// XML.
     Xml,
 }
 
@@ -26,29 +24,22 @@ pub enum Variant {
 /// A form that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotAcceptable {
-    /// The error.
     pub error: NegotiationError,
-    /// Variant of the error response.
     pub variant: Variant,
 }
 
 /// Why a form does not exist. Clients see the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NegotiationError {
-    /// `format` is neither `json` nor `xml`.
     #[error("The format must be json or xml.")]
     UnknownFormat,
-    /// A script cannot pass XML to a function.
     #[error("A callback needs JSON. Omit format, or set it to json.")]
     CallbackWithXml,
-    /// `callback` is not the name of a function.
     #[error(transparent)]
     Callback(#[from] CallbackError),
 }
 
 impl Variant {
-    /// Returns the serialization of this variant.
-    #[must_use]
     pub fn format(&self) -> Format {
         match self {
             Self::Standard(format) | Self::Wrapped(format) => *format,
@@ -86,7 +77,6 @@ impl Variant {
 
 impl Format {
     /// Returns the media type, with its charset.
-    #[must_use]
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Json => "application/json; charset=utf-8",
@@ -94,8 +84,8 @@ impl Format {
         }
     }
 
-    /// Returns the format that `Accept` prefers (RFC 9110, 12.5.1): XML if one of its media types has a higher weight than
-    /// JSON, otherwise JSON. Of two with the same weight, the first wins.
+    /// Returns the format that `Accept` prefers (RFC 9110, 12.5.1): XML if one of its media types has a higher weight
+    /// than JSON, otherwise JSON. Of two with the same weight, the first wins.
     fn accepted(accept: &str) -> Self {
         let mut best = (0, Self::Json);
         let mut any = 0; // the weight of a range that includes JSON
@@ -138,8 +128,8 @@ fn thousandths(figure: &str) -> Option<u16> {
     }
 }
 
-/// The name of the function that a JSONP response calls: identifiers of ASCII letters, digits, `_` and `$`, separated by
-/// dots. It is the only text of a client that is written into a script as code, so nothing else is accepted.
+/// The name of the function that a JSONP response calls: identifiers of ASCII letters, digits, `_` and `$`, separated
+/// by dots. It is the only text of a client that is written into a script as code, so nothing else is accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Callback(String);
 

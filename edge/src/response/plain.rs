@@ -8,21 +8,17 @@ use crate::config::Addresses;
 /// The methods of all paths that can only be read.
 pub const READ_METHODS: &str = "GET, HEAD, OPTIONS";
 
-/// `/health`: the Worker runs.
-#[must_use]
 pub fn health() -> Response {
     json(r#"{"status":"ok"}"#.to_owned())
 }
 
 /// `/version`: the name and the version of the service.
-#[must_use]
 pub fn version() -> Response {
     json(format!(r#"{{"name":"edgezoom","version":"{}"}}"#, env!("CARGO_PKG_VERSION")))
 }
 
-/// `/robots.txt`: crawlers may read pages and the preview images of link cards, but neither tiles nor the API, which starts
-/// conversions.
-#[must_use]
+/// `/robots.txt`: crawlers may read pages and the preview images of link cards, but neither tiles nor the API, which
+/// starts conversions.
 pub fn robots(addresses: &Addresses) -> Response {
     let rules = "User-agent: *\nAllow: /*/preview.jpg\nAllow: /*/thumbnail.jpg\nAllow: /cache/*/0_0.\nDisallow: /v1/\n\
                  Disallow: /cache/\nDisallow: /internal/\nDisallow: /?url=\n";
@@ -31,7 +27,6 @@ pub fn robots(addresses: &Addresses) -> Response {
 }
 
 /// `/sitemap.xml` (<https://www.sitemaps.org/protocol.html>): the service's own pages. Contents are found by links.
-#[must_use]
 pub fn sitemap(addresses: &Addresses) -> Response {
     let pages = ["/", "/docs"].map(|path| format!("<url><loc>{}{path}</loc></url>", addresses.share));
     let sitemap = format!(
@@ -42,9 +37,8 @@ pub fn sitemap(addresses: &Addresses) -> Response {
     Response::new(StatusCode::OK, "application/xml; charset=utf-8", CachePolicy::OneHour, sitemap).tagged()
 }
 
-/// The response to a preflight request: pages of all sites may read, with any header. Whether one may upload is decided at
-/// the upload.
-#[must_use]
+/// The response to a preflight request: pages of all sites may read, with any header. Whether one may upload is decided
+/// at the upload.
 pub fn preflight(has_uploads: bool) -> Response {
     let methods = if has_uploads { "GET, HEAD, OPTIONS, POST, PUT" } else { READ_METHODS };
     Response::empty(StatusCode::NO_CONTENT)
@@ -55,20 +49,17 @@ pub fn preflight(has_uploads: bool) -> Response {
 }
 
 /// 503 if the service does not know its address: for the operator at the first request, and for `tiler doctor`.
-#[must_use]
 pub fn no_base_url() -> Response {
     let message = "The service is not set up yet. Set BASE_URL to its address.";
     Response::text(StatusCode::SERVICE_UNAVAILABLE, message)
 }
 
 /// 405 with the allowed methods.
-#[must_use]
 pub fn method_not_allowed(allowed: &'static str) -> Response {
     Response::text(StatusCode::METHOD_NOT_ALLOWED, format!("Use {allowed}.")).with("Allow", allowed)
 }
 
 /// 404 in plain text, for programs.
-#[must_use]
 pub fn not_found() -> Response {
     Response::text(StatusCode::NOT_FOUND, "This address does not exist. See /docs.")
 }

@@ -7,11 +7,9 @@ use super::element::Element::{self, Count, Object, Text};
 use super::negotiation::{Format, Variant};
 use super::{ApiError, CachePolicy, Response, escape};
 
-/// A result of the API.
 pub(crate) struct ApiResult {
     /// Status, in the status line or in the response object.
     pub status: StatusCode,
-    /// Cache policy.
     pub cache: CachePolicy,
     /// Target of a 301.
     pub location: Option<String>,

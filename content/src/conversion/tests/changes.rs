@@ -34,6 +34,6 @@ fn a_change_has_the_time_in_the_state_before_and_since_the_request() {
     assert_eq!(change(&mut story, 1, corrupt), Some(("claimed", "failed", 1.0, 72.0)));
     let code = story.known.as_ref().unwrap().step().code;
     assert_eq!(code, Some(FailureCode::CorruptSource));
-    let anew = change(&mut story, 600, Event::Requested);
-    assert_eq!(anew, Some(("failed", "queued", 600.0, 0.0)), "it is a new request");
+    let requested = change(&mut story, 600, Event::Requested);
+    assert_eq!(requested, Some(("failed", "queued", 600.0, 0.0)), "it is a new request");
 }

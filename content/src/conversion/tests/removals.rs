@@ -154,7 +154,7 @@ fn a_lifted_content_is_converted_on_request_by_a_new_attempt() {
     story.tell(Event::RemovalRecorded(RemovalKind::Lifted));
     assert_eq!(story.tell(removed(RemovalKind::Lifted, "", "4")), Reply::Accepted);
     assert_eq!(effects(&story), [""; 0]);
-    assert!(story.known.as_ref().unwrap().starts_anew(&Event::Requested, story.now, &RULES));
+    assert!(story.known.as_ref().unwrap().starts_again(&Event::Requested, story.now, &RULES));
     story.tell(Event::Requested);
     assert_eq!((effects(&story), story.stage()), (vec!["enqueue"], Some(Stage::Queued)));
     assert_eq!((story.content().progress, story.claim()), (Progress::NONE, Attempt::FIRST.next()));

@@ -39,8 +39,8 @@ pub(super) struct Limits {
     pub host: u64,
 }
 
-/// Maximum number of jobs at the head of a line that are searched for one whose host is free. A line of jobs for a busy host
-/// costs little, and delays only its own client.
+/// Maximum number of jobs at the head of a line that are searched for one whose host is free. A line of jobs for a busy
+/// host costs little, and delays only its own client.
 const SEARCHED: usize = 100;
 
 impl Lines {
@@ -54,7 +54,6 @@ impl Lines {
         self.lines.get(party).map_or((0, 0), |line| (line.waiting.len() as u64, line.sent))
     }
 
-    /// Adds a job.
     pub(super) fn add(&mut self, entry: &Entry) {
         let line = self.lines.entry(entry.party.clone()).or_default();
         if entry.sent_at.is_none() {
@@ -69,7 +68,6 @@ impl Lines {
         *self.hosts.entry(entry.host.clone()).or_default() += 1;
     }
 
-    /// Removes a job.
     pub(super) fn remove(&mut self, entry: &Entry) {
         let Some(line) = self.lines.get_mut(&entry.party) else { return };
         if entry.sent_at.is_some() {
@@ -89,8 +87,8 @@ impl Lines {
         }
     }
 
-    /// Returns the next job: the first one of the client with the fewest jobs sent. Among those, the client whose last turn was
-    /// longest ago comes first, and then the one whose job arrived first.
+    /// Returns the next job: the first one of the client with the fewest jobs sent. Among those, the client whose last
+    /// turn was longest ago comes first, and then the one whose job arrived first.
     pub(super) fn next(&self, limits: &Limits) -> Option<ContentId> {
         if self.sent >= limits.all {
             return None;

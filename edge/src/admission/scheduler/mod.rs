@@ -1,12 +1,14 @@
-//! Decides whose job is sent to the queue next. The queue is first in, first out, so a client with ten thousand jobs would
-//! delay all others. Therefore the queue is kept nearly empty: jobs wait here, in a line for each client, and are sent from the
-//! lines in turn as tilers have free slots (fair queueing).
+//! Decides whose job is sent to the queue next. The queue is first in, first out, so a client with ten thousand jobs
+//! would delay all others. Therefore the queue is kept nearly empty: jobs wait here, in a line for each client, and are
+//! sent from the lines in turn as tilers have free slots (fair queueing).
 //!
 //! * One client never gets all slots, so another client's job begins at once.
-//! * A client may have as many jobs waiting as others could add (dynamic thresholds: Choudhury and Hahne, 1998): one client at
+//! * A client may have as many jobs waiting as others could add (dynamic thresholds: Choudhury and Hahne, 1998): one
+//!   client at
 //!   most half of the maximum, two a third each. So one client cannot fill it for all others.
 //! * The jobs that are sent for one host of sources have a limit.
-//! * A job that was sent counts until its conversion has ended, but at most for two hours: the message about the end may be
+//! * A job that was sent counts until its conversion has ended, but at most for two hours: the message about the end
+//!   may be
 //!   lost.
 //!
 //! The scheduler is pure: [changes](Scheduler::take_changes) come out as rows to store, and it is
@@ -48,11 +50,9 @@ pub struct Scheduler {
 /// A job with its client and the host of its source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
-    /// The job.
     pub job: Job,
     /// [Party](super::client::Client::party) of the client.
     pub party: String,
-    /// Host of the source.
     pub host: String,
 }
 
@@ -77,7 +77,6 @@ const DAY: u64 = 24 * 60 * 60 * 1000;
 
 impl Scheduler {
     /// Restores a scheduler from its rows. Unknown rows are ignored.
-    #[must_use]
     pub fn restore(rows: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut scheduler = Self::default();
         for (key, value) in rows {
@@ -129,8 +128,8 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Adds a job to the end of its client's line, without checking admission. A job that already waits stays where it is, or
-    /// moves to the line of a second client that asks for it if that line is shorter.
+    /// Adds a job to the end of its client's line, without checking admission. A job that already waits stays where it
+    /// is, or moves to the line of a second client that asks for it if that line is shorter.
     pub fn enqueue(&mut self, Asked { job, party, host }: Asked) {
         let waiting = self.jobs.get(&job.id).filter(|entry| entry.sent_at.is_none());
         let stays = waiting.filter(|entry| {
@@ -189,13 +188,11 @@ impl Scheduler {
     }
 
     /// Returns the number of tilers that have reported recently.
-    #[must_use]
     pub fn tilers(&self, now: Timestamp) -> usize {
         self.tilers.values().filter(|report| report.is_valid(now)).count()
     }
 
     /// Returns the last report of any tiler.
-    #[must_use]
     pub fn last_report(&self) -> Option<BacklogReport> {
         self.tilers.values().max_by_key(|report| (report.at, report.backlog.messages)).copied()
     }
@@ -225,7 +222,8 @@ impl Scheduler {
         self.insert(entry);
     }
 
-    /// Returns the limits. A quarter more jobs than slots may be sent, so that a tiler finds the next job when one has ended.
+    /// Returns the limits. A quarter more jobs than slots may be sent, so that a tiler finds the next job when one has
+    /// ended.
     fn limits(&self, now: Timestamp, shares: &Shares) -> Limits {
         let slots = self.slots(now);
         let all = slots + slots / 4 + 1;

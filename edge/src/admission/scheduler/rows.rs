@@ -1,5 +1,5 @@
-//! The rows that a scheduler is stored as: one for each job, each tiler, and each client with tiles. An event changes one or
-//! two of them, however many jobs wait.
+//! The rows that a scheduler is stored as: one for each job, each tiler, and each client with tiles. An event changes
+//! one or two of them, however many jobs wait.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,10 @@ const JOB: &str = "job/";
 const TILER: &str = "tiler/";
 const TILES: &str = "tiles/";
 
-/// A job that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub job: Job,
-    /// Party of the client.
     pub party: String,
-    /// Host of the source.
     pub host: String,
     /// Place in the order of arrival.
     pub order: u64,
@@ -30,12 +27,14 @@ pub(super) struct Entry {
 
 /// A stored row.
 pub(super) enum Row {
-    /// A job that has not ended.
     Job(Entry),
-    /// The last report of a tiler.
     Report(BacklogReport),
     /// The number of tiles made for a client on a day.
-    Tiles { day: u64, party: String, tiles: u64 },
+    Tiles {
+        day: u64,
+        party: String,
+        tiles: u64,
+    },
 }
 
 impl Row {

@@ -1,5 +1,5 @@
-//! `/oembed`: the HTML that embeds a share link (oEmbed 1.0, <https://oembed.com>), a frame with the picture's aspect ratio
-//! and the largest size that the site allows.
+//! `/oembed`: the HTML that embeds a share link (oEmbed 1.0, <https://oembed.com>), a frame with the picture's aspect
+//! ratio and the largest size that the site allows.
 
 use edgezoom_content::{Content, ContentId, Finished, PreviewKind, Size, Status};
 use http::StatusCode;
@@ -31,8 +31,6 @@ impl OembedRequest {
         shared_content(url, &addresses.share).ok_or_else(not_found)
     }
 
-    /// Returns the response for a content.
-    #[must_use]
     pub fn response(&self, content: &Content, addresses: &Addresses) -> Response {
         if matches!(content.status, Status::Failed { .. }) {
             return not_found();
@@ -100,8 +98,8 @@ impl OembedRequest {
         Size { width: or(self.max_width, otherwise.width), height: or(self.max_height, otherwise.height) }
     }
 
-    /// Returns the largest frame with an aspect ratio within the site's limits. No side is below [`MIN_SIDE`] unless they
-    /// demand it.
+    /// Returns the largest frame with an aspect ratio within the site's limits. No side is below [`MIN_SIDE`] unless
+    /// they demand it.
     fn fit(&self, shape: Size) -> Size {
         let most = self.most(DEFAULT);
         let scaled =

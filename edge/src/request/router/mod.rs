@@ -16,20 +16,17 @@ use crate::response::plain::READ_METHODS;
 /// The parts of a request that determine its route.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestParts<'a> {
-    /// Method.
     pub method: &'a Method,
     /// Path, with its leading slash.
     pub path: &'a str,
     /// Query, without its question mark.
     pub query: &'a str,
-    /// `Accept` header.
     pub accept: Option<&'a str>,
     /// Base of share links: `{share_base}`.
     pub share: &'a str,
 }
 
 /// Finds the route. `policy` decides about literal addresses of sources.
-#[must_use]
 pub fn route(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
     if request.path == BACKLOG_PATH {
         return if request.method == Method::POST { Route::Backlog } else { Route::MethodNotAllowed("POST") };

@@ -1,21 +1,20 @@
-//! The API's contract: requests and their responses, without the platform. `responses.test.mjs` tests what the runtime adds,
-//! such as CORS, HEAD and conditions.
-
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! The API's contract: requests and their responses, without the platform. `responses.test.mjs` tests what the runtime
+//! adds, such as CORS, HEAD and conditions.
 
 mod content;
 mod format_selection;
 mod requests;
 
+use crate::admission::policy::AdmissionError;
+use crate::config::Addresses;
+use crate::content::response::{ContentResponse, dzi_response};
+use crate::request::route::{ContentKey, Route};
+use crate::request::router::{RequestParts, route};
+use crate::response::{ApiError, Response, plain};
 use edgezoom_content::{
     AddressPolicy, Attempt, Content, Dzi, Failure, FailureCode, Finished, Progress, Size, SourceUrl, Stage,
     Status, TileFormat, Timestamp,
 };
-use edgezoom_edge::config::Addresses;
-use edgezoom_edge::content::response::{ContentResponse, dzi_response};
-use edgezoom_edge::request::route::{ContentKey, Route};
-use edgezoom_edge::request::router::{RequestParts, route};
-use edgezoom_edge::response::{ApiError, Response, plain};
 use http::Method;
 
 const ID: &str = "6qy4OXfXSid";
@@ -73,7 +72,7 @@ fn answer(method: Method, target: &str, accept: Option<&str>, there: There) -> R
         Route::Content { key, variant, .. } => match key {
             Err(error) => ContentResponse::Failed(error),
             Ok(_) if there == Outage => ContentResponse::Failed(ApiError::Unavailable),
-            Ok(_) if there == Maintenance => ContentResponse::Failed(ApiError::Maintenance),
+            Ok(_) if there == Maintenance => ContentResponse::Failed(AdmissionError::Maintenance.into()),
             Ok(ContentKey::Source(_) | ContentKey::Shared { .. }) => {
                 ContentResponse::Moved(content(there).into())
             }
