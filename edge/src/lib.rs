@@ -25,8 +25,6 @@
 mod admission;
 mod config;
 mod content;
-#[cfg(test)]
-mod contract;
 mod durable;
 mod entry;
 #[cfg(any(test, fuzzing))]
@@ -36,4 +34,6 @@ mod pages;
 mod platform;
 mod request;
 mod response;
+#[cfg(test)]
+mod tests;
 mod tiler_api;

@@ -1,4 +1,4 @@
-// Responses over HTTP: what the runtime and the Worker's entry add to the responses in `edge/src/contract/`, such as CORS, HEAD,
+// Responses over HTTP: what the runtime and the Worker's entry add to the responses in `edge/src/tests/`, such as CORS, HEAD,
 // lengths and conditions. Also the size of the Worker.
 
 import assert from "node:assert/strict";
