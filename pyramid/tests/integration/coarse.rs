@@ -38,7 +38,7 @@ fn half_psnr(picture: &Picture, other: &Picture, is_lower: bool) -> f64 {
 }
 
 #[test]
-fn they_get_sharper_from_above_and_end_as_the_whole_picture() {
+fn coarse_pictures_get_sharper_from_the_top_and_end_as_the_whole_picture() {
     let picture = Picture::photo(1500, 1700, Layout::Rgb);
     let whole = shrunk(&picture, Size { width: 750, height: 850 });
     for file in [files::png(&picture, |_| {}), files::jpeg(&picture, Jpeg::default())] {
@@ -84,7 +84,7 @@ fn planes_and_grey_keep_their_colours() {
 }
 
 #[test]
-fn a_thumbnail_is_shown_without_its_bars_where_no_rows_are() {
+fn a_thumbnail_is_shown_without_its_bars_until_rows_replace_it() {
     let picture = Picture::photo(1500, 1000, Layout::Rgb);
     let size = Size { width: 160, height: 120 };
     let small = shrunk(&picture, Size { width: 160, height: 106 });

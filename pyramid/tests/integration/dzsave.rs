@@ -182,7 +182,7 @@ impl PyramidWriter for FailingWriter {
 }
 
 #[test]
-fn the_error_of_a_sink_outside_the_crate_comes_through() {
+fn the_error_of_a_third_party_sink_is_returned() {
     let file = files::png(&Picture::photo(500, 300, Layout::Rgb), |_| {});
     for threads in [1, 2, 4] {
         let options = Options { threads: NonZeroUsize::new(threads).unwrap(), ..options(50) };

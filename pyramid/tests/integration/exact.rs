@@ -67,7 +67,7 @@ fn pictures_of_a_single_row_or_column_are_exact_however_long() {
 }
 
 #[test]
-fn primes_and_sides_about_a_multiple_of_the_tile_are_exact() {
+fn prime_sides_and_sides_around_a_multiple_of_the_tile_are_exact() {
     let sides = [253, 254, 255, 507, 508, 509];
     for (width, height) in sides.iter().flat_map(|&width| sides.map(|height| (width, height))) {
         assert_exact(&Picture::noise(width, height, Layout::Rgb), 254, 1, 2);

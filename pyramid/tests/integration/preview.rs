@@ -129,7 +129,7 @@ fn long_and_tiny_pictures_have_previews_too() {
 }
 
 #[test]
-fn there_are_none_unless_they_are_asked_for() {
+fn previews_are_made_only_on_request() {
     let picture = files::png(&Picture::photo(50, 40, Layout::Rgb), |_| {});
     assert!(previews_with(&picture, &Options::default()).0.is_empty());
 }

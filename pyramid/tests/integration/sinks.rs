@@ -104,7 +104,7 @@ fn a_pyramid_that_appears_meanwhile_is_not_overwritten() {
 }
 
 #[test]
-fn a_tile_that_cannot_be_written_is_an_error_at_the_latest_when_publishing() {
+fn a_tile_that_cannot_be_written_is_an_error_when_publishing_at_the_latest() {
     let folder = tempfile::tempdir().unwrap();
     let sink = DirectorySink::new(folder.path().join("out")).unwrap();
     let mut writer = sink.begin(&DZI).unwrap();

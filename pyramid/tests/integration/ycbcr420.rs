@@ -195,7 +195,7 @@ fn odd_tile_sizes_and_any_number_of_threads_are_exact() {
 }
 
 #[test]
-fn primes_long_sides_and_sides_about_a_multiple_of_the_tile_are_exact() {
+fn prime_and_long_sides_and_sides_around_a_multiple_of_the_tile_are_exact() {
     let sides = [253, 254, 255, 508, 509];
     for (width, height) in sides.iter().flat_map(|&width| sides.map(|height| (width, height))) {
         assert_exact(width, height, 254, 1, 2);
@@ -227,7 +227,7 @@ fn ycbcr420_and_rgb_tiles_look_the_same() {
 }
 
 #[test]
-fn a_jpeg_of_another_kind_comes_as_rgb_even_if_ycbcr420_is_accepted() {
+fn other_jpegs_are_not_read_as_planes_even_if_ycbcr420_is_accepted() {
     let picture = Picture::photo(60, 40, Layout::Rgb);
     let turned = files::exif(3);
     let (planar, _) = jpeg(60, 40, false);

@@ -234,7 +234,7 @@ async fn a_good_picture_is_ready_beside_a_bomb() {
 /// Uses the default limits, and measures wall-clock time on an idle machine with two cores.
 #[tokio::test]
 #[ignore = "takes many minutes and needs an idle machine"]
-async fn each_ends_within_half_a_minute_beside_a_good_picture() {
+async fn each_bomb_ends_within_half_a_minute_beside_a_good_picture() {
     let good = files::jpeg(&Picture::photo(4000, 3000, Layout::Rgb), Jpeg::default());
     let limits = Limits::default();
     let time_of_good = async || {

@@ -145,7 +145,7 @@ fn forms_annotations_and_fonts_that_are_not_embedded_show() {
 }
 
 #[test]
-fn several_pages_lie_side_by_side_and_one_can_be_chosen() {
+fn several_pages_are_laid_out_in_a_grid_and_one_can_be_chosen() {
     let four = Pdf::new()
         .page(100, 100, "1 0 0 rg 0 0 100 100 re f")
         .page(100, 100, "0 1 0 rg 0 0 100 100 re f")

@@ -120,7 +120,7 @@ fn an_endless_chain_of_pages_is_an_error() {
 }
 
 #[test]
-fn the_bytes_after_redirects_decide_and_not_the_ending_of_the_url() {
+fn the_content_after_redirects_counts_and_not_the_extension_in_the_url() {
     let site = Site::serve("127.0.0.2", |path| match path {
         "/photograph.jpg" => Reply::redirect("/page"),
         "/page" => {

@@ -24,7 +24,7 @@ async fn code(settings: PageSettings, url: &str) -> FailureCode {
 }
 
 #[tokio::test]
-async fn the_response_of_the_server_decides_the_failure() {
+async fn the_response_of_the_server_determines_the_failure() {
     let site = Site::serve("127.0.0.2", |path| match path {
         "/zip" => Reply::of_type("application/zip", "PK"),
         "/download" => Reply::Raw(
@@ -95,7 +95,7 @@ async fn an_unknown_or_unreachable_host_is_unreachable() {
 }
 
 #[tokio::test]
-async fn a_page_that_never_loads_has_timed_out() {
+async fn a_page_that_never_loads_times_out() {
     let site = Site::serve("127.0.0.2", |path| match path {
         "/unfinished" => Reply::Unfinished("<!doctype html><body style='background:#f0f'>".to_owned()),
         "/silent" => Reply::Silence,
