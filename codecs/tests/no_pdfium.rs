@@ -1,5 +1,5 @@
 //! Without the PDF library, only PDF fails. A separate test binary, because a process loads the library only once.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Every failure code needs words in the viewer and an entry in the OpenAPI document. The compiler cannot check these;
 //! this test does.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use edgezoom_content::FailureCode;
 

@@ -1,7 +1,7 @@
 //! Peak memory of a renderer for large pictures, at the default options. The JPEG test compares 200 megapixels with a tenth of
 //! that. The other pictures are just high enough that keeping all rows would exceed the limit, because more rows would only
 //! take longer. Formats that use a temporary file are tested with a lower memory limit.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Seek, Write};

@@ -1,5 +1,5 @@
 //! Sources that are truncated, broken, in no known format, or mislabelled fail quickly and with the right error.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};

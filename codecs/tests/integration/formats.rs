@@ -1,5 +1,5 @@
 //! Decodes every format and compares the result with the picture that was encoded.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use edgezoom_codecs::Layout;
 

@@ -1,7 +1,7 @@
 //! Formats whose decoders keep much of a picture: decoding with little memory and a temporary file gives the same pixels as
 //! decoding in memory.
 
-#![allow(clippy::unwrap_used, reason = "a panic in a test is its failure")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::io::{Read, Seek};
 use std::process::Command;

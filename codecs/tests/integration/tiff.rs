@@ -1,5 +1,5 @@
 //! TIFF as a container: pages, broken directory chains, damaged strips, and decoding with several threads.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::io::Cursor;
 use std::num::{NonZeroU32, NonZeroUsize};

@@ -2,7 +2,7 @@
 //! between modules. Reads the sources as text (`modules.rs`), so it needs neither the crates' dependencies nor a nightly
 //! compiler.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod modules;
 

@@ -1,5 +1,5 @@
 //! Tests of the public API, in one test binary: each further binary would link the codecs again.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod coarse;
 mod dzsave;

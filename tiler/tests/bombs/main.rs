@@ -3,7 +3,7 @@
 #![allow(
     missing_docs,
     clippy::unwrap_used,
-    reason = "a test that cannot go on has failed, and only this test uses its modules"
+    reason = "a panic fails the test, and only this test uses its modules"
 )]
 
 mod headers;

@@ -1,5 +1,5 @@
 //! Tests the upload of a pyramid as one object: its requests, the object, and the cleanup after a failure.
-#![allow(clippy::unwrap_used, reason = "a panic in a test is its failure")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::io::{Cursor, Read};
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! Tests renderers whose source is still arriving.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::path::Path;
 use std::sync::Arc;

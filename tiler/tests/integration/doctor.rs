@@ -1,5 +1,5 @@
 //! Tests `tiler doctor` on this machine, as this user and as another, with and without namespaces.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::io::{Read, Write};
 use std::process::{Command, Output};

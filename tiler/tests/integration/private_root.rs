@@ -1,5 +1,5 @@
 //! Tests what a browser sees of the machine, with a shell in its place.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::fs;
 use std::io::Read;

@@ -1,5 +1,5 @@
 //! Tests the renderer process from its parent's side: its output, and the reasons for its end.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom};

@@ -1,6 +1,6 @@
 //! An S3 endpoint on loopback that supports what an archive needs: PutObject, multipart uploads and DeleteObjects. It
 //! enforces R2's rule that all parts but the last have the same size.
-#![allow(clippy::unwrap_used, reason = "a panic in a test is its failure")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem::take;

@@ -1,5 +1,5 @@
 //! Tests SVG: strips look like a drawing in one piece, and nothing outside the document is read.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::fs;
 use std::io::Write;

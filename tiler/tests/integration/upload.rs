@@ -1,5 +1,5 @@
 //! Tests uploads to a distant, failing or slow store: an S3 endpoint on loopback.
-#![allow(clippy::unwrap_used, reason = "a panic in a test is its failure")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;

@@ -1,6 +1,6 @@
 //! Rendered sources (PDF, SVG and web pages) and damaged files, compared with other programs. Needs PDFium, Chromium and those
 //! programs, so plain `cargo test` leaves it out. `cargo xtask test` installs them and runs it.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod chromium;
 mod damaged;

@@ -3,7 +3,7 @@
 //!
 //! Each variant is a line in a table, with one script that makes the file and one that makes the reference picture.
 //! `cargo xtask setup` installs the programs. If a variant fails, its files stay in `target/tmp/raster/`.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod astronomy;
 mod cameras;

@@ -1,5 +1,5 @@
 //! PDF and SVG files, compared with poppler's `pdftoppm` and librsvg's `rsvg-convert`.
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::fs;
 use std::num::NonZeroU32;

@@ -1,7 +1,7 @@
 //! Web pages in a real Chromium: screenshots, limits, and addresses that pages cannot reach. Each test serves its own pages on
 //! a loopback address.
 
-#![allow(clippy::unwrap_used, reason = "a panic in a test is its failure")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 pub mod processes;
 pub mod screenshot;
