@@ -128,7 +128,7 @@ mod tests {
                     b"/v1/content/00000000000/events",
                     b"/cache/00000000000/1_files/9/1_2.jpg",
                     b"/internal/content/00000000000/claim",
-                    b"/v1/uploads/00112233445566778899aabbccddeeff.AB-c_9%2B/3?name=a",
+                    b"/v1/uploads/00112233445566778899aabbccddeeff.ffeeddccbbaa99887766554433221100/3?name=a",
                     b"/iiif/00000000000/pct:10.5,0,50,50/!200,200/90/default.jpg",
                     b"/iiif/00000000000/full/max/0/default.jpg",
                     b"0,0,512,512/^512,/!0/native.png",

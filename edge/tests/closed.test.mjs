@@ -1,13 +1,13 @@
 // A closed service creates contents only for signed requests. A service without BASE_URL responds only on the machine itself.
 
 import assert from "node:assert/strict";
-import { createHmac } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
 import { byUrl, start } from "./system.mjs";
 
 const KEY = "0123456789abcdef";
 let system;
-before(async () => (system = await start({ SIGNING_KEYS: `shop:${KEY}`, ALLOW_HOSTS: "example.com", DENY_HOSTS: "private.example.com" })));
+before(async () => (system = await start({ SIGNING_KEYS: `shop:${KEY}`, ALLOW_HOSTS: "example.com", DENY_HOSTS: "private.example.com", UPLOAD_BYTES: "100000" })));
 after(() => system.close());
 
 /** Returns the parameters that sign a request for a URL or an id. */
@@ -40,6 +40,41 @@ test("a retry needs a signature for the content's id", async () => {
   assert.equal((await system.send(`/v1/content/${id}?retry=1`)).status, 403);
   const retried = JSON.parse((await system.send(`/v1/content/${id}?retry=1&${signature(id)}`)).body);
   assert.equal(retried.stage, "queued");
+});
+
+test("the signature of a picture allows neither uploads nor retries of other contents", async () => {
+  const [own, other] = ["http://example.com/own.jpg", "http://example.com/other.jpg"];
+  const { id } = JSON.parse((await system.send(signed(other))).body);
+  await system.claim(id);
+  await system.report(id, 1, { "gave-up": { failure: { code: "source-not-found", message: "There is nothing." } } });
+  const query = `url=${encodeURIComponent(own)}&${signature(own)}`;
+  const post = (path, body) => system.send(path, { method: "POST", body, headers: { "Content-Type": "image/png" } });
+  assert.equal((await system.send(`/v1/content/${id}?retry=1&${query}`)).status, 403);
+  assert.equal((await post(`/v1/content/?${query}`, "file")).status, 403);
+  assert.equal((await post(`/v1/uploads/?${query}`)).status, 403);
+  assert.equal((await system.send(`/v1/content/?${query}`)).status, 301, "it is valid");
+});
+
+test("a signature that is valid for months is refused", async () => {
+  const inDays = (days) => ({ expires: Math.floor(Date.now() / 1000) + days * 86_400 });
+  assert.equal((await system.send(signed("http://example.com/months.jpg", inDays(8)))).status, 403);
+  assert.equal((await system.send(signed("http://example.com/months.jpg", inDays(6.9)))).status, 301);
+});
+
+test("an upload needs a signature for the digest of its file, and its parts need none", async () => {
+  const digest = (body) => createHash("sha256").update(body).digest("base64url");
+  const file = (body) => `digest=${digest(body)}&${signature(`upload:${digest(body)}`)}`;
+  const post = (path, body) => system.send(path, { method: "POST", body, headers: { "Content-Type": "image/png" } });
+  assert.equal((await post(`/v1/content/?digest=${digest("a file")}`, "a file")).status, 403);
+  assert.match((await post(`/v1/content/?${file("a file")}`, "another")).body, /SHA-256/);
+  assert.equal((await post(`/v1/content/?${file("a file")}`, "a file")).status, 301);
+
+  assert.equal((await post(`/v1/uploads/?digest=${digest("in parts")}`)).status, 403);
+  const { address } = JSON.parse((await post(`/v1/uploads/?${file("in parts")}`)).body);
+  const path = new URL(address).pathname;
+  const part = await system.send(`${path}/1`, { method: "PUT", body: "in parts" });
+  const finished = await post(path, JSON.stringify({ parts: [JSON.parse(part.body).etag] }));
+  assert.equal(finished.status, 301, finished.body);
 });
 
 test("denied hosts, and hosts that are not allowed, are refused", async () => {

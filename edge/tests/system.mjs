@@ -111,6 +111,7 @@ export async function start(bindings = {}, entry = COUNTING, ...others) {
       CONTENTS: { className: "ContentsObject", useSQLite: true },
       OPERATOR: { className: "OperatorObject", useSQLite: true },
       CONVERSIONS: { className: "ConversionObject", useSQLite: true },
+      UPLOADS: { className: "UploadsObject", useSQLite: true },
     },
     ratelimits: {
       CREATIONS: { namespace_id: "1001", simple: { limit: 20, period: 60 } },

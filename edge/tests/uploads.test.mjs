@@ -159,8 +159,11 @@ test("parts that form no file are refused, and so are those of an unknown upload
   assert.equal(larger.status, 413);
   assert.equal((await put(address, 3, "past the largest file")).status, 413);
   assert.equal((await put(address, 1, "x", { Origin: "https://elsewhere.example" })).status, 403);
-  const other = address.replace(/[0-9a-f]{32}/, "0".repeat(32));
-  assert.equal((await put(other, 1, "x")).status, 404);
+  assert.match((await put(address, 1, "")).body, /part is empty/);
+  for (const other of [address.replace(/[0-9a-f]{32}/, "0".repeat(32)), address.replace(/[0-9a-f]{32}$/, "0".repeat(32))]) {
+    assert.equal((await put(other, 1, "x")).status, 404);
+    assert.equal((await finish(other, ["x"])).status, 404);
+  }
   const whole = await begin();
   const tags = [];
   for (let number = 1; number <= 2; number += 1) tags.push(etag(await put(whole.address, number, bytes(8 << 20, "much"))));

@@ -1,6 +1,7 @@
 //! The secrets that authenticate callers: the tilers' token, and the keys of clients that sign their requests.
 
 use std::fmt;
+use std::time::Duration;
 
 use edgezoom_content::Timestamp;
 use hmac::{Hmac, KeyInit, Mac};
@@ -45,13 +46,16 @@ pub struct Signature<'a> {
     pub key: &'a str,
     /// End of its validity, in seconds since the Unix epoch.
     pub expires: &'a str,
-    /// HMAC-SHA-256 (RFC 2104) of `expires`, a line feed, and the requested URL or id, in hexadecimal digits.
+    /// HMAC-SHA-256 (RFC 2104) of `expires`, a line feed, and the text of the request's route, in hexadecimal digits.
     pub signature: &'a str,
 }
 
 impl SigningKeys {
     /// Minimum number of characters of a key: shorter keys can be guessed.
     pub const MIN_LENGTH: usize = 16;
+
+    /// Maximum time for which a request may be signed in advance. A link that leaks is worthless after that.
+    pub const MAX_VALIDITY: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
     /// Parses comma-separated `name:key` pairs; `None` if one is malformed or its key is too short.
     pub(super) fn parse(text: &str) -> Option<Self> {
@@ -65,12 +69,12 @@ impl SigningKeys {
         text.split(',').map(pair).collect::<Option<_>>().map(Self)
     }
 
-    /// Returns the name of the key that signed a request for `what`: the URL of a source as the client wrote it, or an
-    /// id. `None`: the signature is wrong or has expired.
+    /// Returns the name of the key that signed a request for `what`, the text of its route. `None`: the signature is wrong or has expired.
     pub fn signer(&self, signature: Signature<'_>, what: &str, now: Timestamp) -> Option<&str> {
         let Signature { key, expires, signature } = signature;
         let (name, secret) = self.0.iter().find(|(name, _)| name == key)?;
-        let is_valid = expires.parse::<u64>().ok()?.checked_mul(1000)? > now.0;
+        let expires_at = Timestamp(expires.parse::<u64>().ok()?.checked_mul(1000)?);
+        let is_valid = now < expires_at && expires_at - now <= Self::MAX_VALIDITY;
         let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).ok()?;
         mac.update(expires.as_bytes());
         mac.update(b"\n");
@@ -130,6 +134,14 @@ mod tests {
                 "{key} {expires} {signature} {what} {now}"
             );
         }
+    }
+
+    #[test]
+    fn a_signature_that_would_be_valid_for_months_is_refused() {
+        let [until, week] = [2_000_000_000_000, 7 * 24 * 60 * 60 * 1000];
+        let of_now = |now| signer("shop", "2000000000", SIGNED, URL, now);
+        assert_eq!(of_now(until - week).as_deref(), Some("shop"));
+        assert_eq!(of_now(until - week - 1), None);
     }
 
     #[test]

@@ -112,6 +112,19 @@ impl<'a> Repository<'a> {
         Err(RepositoryError::AllTaken(url.clone()))
     }
 
+    /// Checks that the client has not guessed too many ids and addresses of uploads.
+    pub fn admit_guess(&self) -> Result<(), RepositoryError> {
+        let party = (self.client)().map(|client| client.party());
+        let is_over = UNKNOWN.with_borrow(|unknown| unknown.is_over(party.as_deref(), now()));
+        if is_over { Err(RepositoryError::TooManyUnknown) } else { Ok(()) }
+    }
+
+    /// Counts a request for an upload that does not exist.
+    pub fn note_guess(&self) {
+        let party = (self.client)().map(|client| client.party());
+        UNKNOWN.with_borrow_mut(|unknown| unknown.note_guess(party.as_deref(), now()));
+    }
+
     /// Sends a message that creates a content. `None`: the id belongs to another source.
     async fn create(
         &self,

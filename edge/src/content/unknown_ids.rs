@@ -35,10 +35,9 @@ const CAPACITY: usize = 4096;
 impl UnknownIds {
     /// Returns what is known about `id`, for a client's [party](crate::admission::client::Client::party).
     pub fn look_up(&self, id: ContentId, party: Option<&str>, now: Timestamp) -> Known {
-        let of_client = party.and_then(|party| self.clients.get(party));
         if self.ids.get(&id).is_some_and(|at| now - *at < REMEMBERED) {
             Known::Unknown
-        } else if of_client.is_some_and(|(since, count)| now - *since < WINDOW && *count >= MAX_IDS) {
+        } else if self.is_over(party, now) {
             Known::TooMany
         } else {
             Known::Nothing
@@ -49,6 +48,17 @@ impl UnknownIds {
     pub fn note(&mut self, id: ContentId, party: Option<&str>, now: Timestamp) {
         make_room(&mut self.ids, |at| now - *at < REMEMBERED);
         self.ids.insert(id, now);
+        self.note_guess(party, now);
+    }
+
+    /// Returns true if a client's party has guessed too often.
+    pub fn is_over(&self, party: Option<&str>, now: Timestamp) -> bool {
+        let of_client = party.and_then(|party| self.clients.get(party));
+        of_client.is_some_and(|(since, count)| now - *since < WINDOW && *count >= MAX_IDS)
+    }
+
+    /// Counts a request for an id, or for an upload, that does not exist.
+    pub fn note_guess(&mut self, party: Option<&str>, now: Timestamp) {
         let Some(party) = party else { return };
         make_room(&mut self.clients, |(since, _)| now - *since < WINDOW);
         let (since, count) = self.clients.entry(party.to_owned()).or_insert((now, 0));

@@ -18,7 +18,7 @@ use crate::pages::{self, embed};
 use crate::platform::bridge::RequestHead;
 use crate::platform::isolate::now;
 use crate::request::route::Route;
-use crate::request::url::{RequestUrl, signature, url_parameter};
+use crate::request::url::{RequestUrl, signature};
 use crate::response::{Response, plain};
 use crate::tiler_api;
 use upload::Upload;
@@ -54,11 +54,11 @@ pub async fn handle(
         Route::Content { key, variant, retry } => {
             content::find(key, *retry, repository).await.write(variant, addresses, now())
         }
-        Route::Upload { name, variant } => match (&config.uploads, name) {
+        Route::Upload { query, variant } => match (&config.uploads, query) {
             (None, _) => plain::method_not_allowed(plain::READ_METHODS),
             (Some(_), Err(error)) => ContentResponse::Failed(error.clone()).write(variant, addresses, now()),
-            (Some(uploads), Ok(name)) => {
-                upload(uploads).receive(name.as_deref()).await?.write(variant, addresses, now()).uncached()
+            (Some(uploads), Ok(query)) => {
+                upload(uploads).receive(query).await?.write(variant, addresses, now()).uncached()
             }
         },
         Route::UploadInParts(step) => match &config.uploads {
@@ -127,6 +127,5 @@ fn client(
 
 fn signer<'a>(keys: &'a SigningKeys, url: &str, route: &Route, now: Timestamp) -> Option<&'a str> {
     let query = RequestUrl::split(url).query;
-    let what = url_parameter(query).or_else(|| route.content_id().map(|id| id.to_string()))?;
-    keys.signer(signature(query)?, &what, now)
+    keys.signer(signature(query)?, &route.signed_text(query)?, now)
 }

@@ -14,7 +14,7 @@ use crate::content::response::ContentResponse;
 use crate::platform::isolate::now;
 use crate::platform::r2;
 use crate::platform::upload::{self, ReceivedFile};
-use crate::request::upload::{PART_BYTES, UPLOADS, UploadHeaders, UploadStep};
+use crate::request::upload::{PART_BYTES, PartedUpload, UPLOADS, UploadHeaders, UploadQuery, UploadStep};
 use crate::response::element::Element::{Count, Object, Text};
 use crate::response::{ApiError, CachePolicy, Response, UploadError};
 
@@ -32,18 +32,21 @@ pub struct Upload<'a> {
 }
 
 impl Upload<'_> {
-    /// Receives a file in one request and returns its content: 301, as for a source. `name` is the one in the query.
-    pub async fn receive(&self, name: Option<&str>) -> Result<ContentResponse> {
-        let checked = self.headers(|headers| headers.check(self.uploads, self.addresses()));
+    /// Receives a file in one request and returns its content: 301, as for a source.
+    pub async fn receive(&self, query: &UploadQuery) -> Result<ContentResponse> {
+        let (checked, length) =
+            self.headers(|headers| (headers.check(self.uploads, self.addresses()), headers.length()));
         if let Err(error) = checked {
             return Ok(ContentResponse::Failed(error.into()));
         }
+        let client = self.client.as_ref();
         // Before the body is read. A known file counts too, because receiving it costs as much.
-        if let Err(error) = self.admit().await {
+        if let Err(error) = self.admit(client).await {
             return Ok(ContentResponse::Failed(error));
         }
-        match upload::receive(self.request, self.uploads.max_bytes, self.env).await? {
-            Ok(received) => Ok(self.content(received, name).await),
+        let (digest, max_bytes) = (query.digest.as_deref(), self.uploads.max_bytes);
+        match upload::receive(self.request, client, length, digest, max_bytes, self.env).await? {
+            Ok(received) => Ok(self.content(received, query.name.as_deref(), client).await),
             Err(error) => Ok(ContentResponse::Failed(error)),
         }
     }
@@ -55,65 +58,112 @@ impl Upload<'_> {
         if let Err(error) = checked {
             return Ok(ApiError::from(error).response());
         }
-        let max_bytes = self.uploads.max_bytes;
-        let response = match (step, length) {
-            (UploadStep::Begin, _) => match self.admit().await {
-                Ok(()) => Ok(self.begin().await?),
-                Err(error) => Err(error),
-            },
-            // R2 accepts only bodies of known length. The runtime makes sure that no more arrives.
-            (UploadStep::Part(..), None) => Err(UploadError::NoLength.into()),
-            (UploadStep::Part(..), Some(length)) if length > PART_BYTES => {
-                Err(UploadError::TooLarge(PART_BYTES).into())
-            }
-            (UploadStep::Part(_, number), _) if u64::from(*number) > max_bytes.div_ceil(PART_BYTES) => {
-                Err(UploadError::TooLarge(max_bytes).into())
-            }
-            (UploadStep::Part(upload, number), _) => {
-                upload::put(self.request, upload, *number, self.env).await?.map(|tag| {
-                    let part = vec![("part", Count((*number).into())), ("etag", Text(tag))];
-                    json(StatusCode::OK, Object(part).json())
-                })
-            }
-            (UploadStep::Finish { upload, name, variant }, _) => {
+        if !matches!(step, UploadStep::Begin(_))
+            && let Err(error) = self.repository.admit_guess()
+        {
+            return Ok(error.api_error().response());
+        }
+        let response = match step {
+            UploadStep::Begin(query) => self.begin(query).await?,
+            UploadStep::Part(upload, number) => self.part(upload, *number, length).await?,
+            UploadStep::Finish { upload, name, variant } => {
                 let content = match (name, length) {
                     (Err(error), _) => ContentResponse::Failed(error.clone()),
                     (_, None) => ContentResponse::Failed(UploadError::NoLength.into()),
                     (_, Some(length)) if length > MAX_LIST_BYTES => {
                         ContentResponse::Failed(UploadError::MalformedParts.into())
                     }
-                    (Ok(name), Some(_)) => {
-                        match upload::finish(self.request, upload, max_bytes, self.env).await? {
-                            Ok(received) => self.content(received, name.as_deref()).await,
-                            Err(error) => ContentResponse::Failed(error),
-                        }
-                    }
+                    (Ok(name), Some(_)) => match self.finish(upload, name.as_deref()).await? {
+                        Ok(content) => content,
+                        Err(error) => ContentResponse::Failed(self.noted(error)),
+                    },
                 };
                 Ok(content.write(variant, self.addresses(), now()).uncached())
             }
         };
-        Ok(response.unwrap_or_else(|error| error.response()))
+        Ok(response.unwrap_or_else(|error| self.noted(error).response()))
     }
 
-    async fn begin(&self) -> Result<Response> {
-        let upload = upload::begin(self.env).await?;
+    async fn begin(
+        &self,
+        query: &std::result::Result<UploadQuery, ApiError>,
+    ) -> Result<std::result::Result<Response, ApiError>> {
+        let client = self.client.as_ref();
+        let query = match (query, self.admit(client).await) {
+            (Ok(query), Ok(())) => query,
+            (Err(error), _) => return Ok(Err(error.clone())),
+            (_, Err(error)) => return Ok(Err(error)),
+        };
+        let upload = match upload::begin(client, query.digest.as_deref(), self.env).await? {
+            Ok(upload) => upload,
+            Err(error) => return Ok(Err(error)),
+        };
         let address = format!("{}{UPLOADS}/{upload}", self.addresses().base);
         let begun = vec![
             ("address", Text(address.clone())),
             ("partBytes", Count(PART_BYTES)),
             ("mostBytes", Count(self.uploads.max_bytes)),
         ];
-        Ok(json(StatusCode::CREATED, Object(begun).json()).with("Location", address))
+        Ok(Ok(json(StatusCode::CREATED, Object(begun).json()).with("Location", address)))
     }
 
-    /// Returns the content of a file that is in the store.
-    async fn content(&self, received: ReceivedFile, name: Option<&str>) -> ContentResponse {
+    async fn part(
+        &self,
+        upload: &PartedUpload,
+        number: u16,
+        length: Option<u64>,
+    ) -> Result<std::result::Result<Response, ApiError>> {
+        let max_bytes = self.uploads.max_bytes;
+        let bytes = match length {
+            // R2 accepts only bodies of known length. The runtime makes sure that no more arrives.
+            None => return Ok(Err(UploadError::NoLength.into())),
+            Some(0) => return Ok(Err(UploadError::EmptyPart.into())),
+            Some(length) if length > PART_BYTES => return Ok(Err(UploadError::TooLarge(PART_BYTES).into())),
+            Some(_) if u64::from(number) > max_bytes.div_ceil(PART_BYTES) => {
+                return Ok(Err(UploadError::TooLarge(max_bytes).into()));
+            }
+            Some(length) => length,
+        };
+        let stored = upload::put(self.request, upload, (number, bytes), max_bytes, self.env).await?;
+        Ok(stored.map(|tag| {
+            let part = vec![("part", Count(number.into())), ("etag", Text(tag))];
+            json(StatusCode::OK, Object(part).json())
+        }))
+    }
+
+    /// Completes an upload. It counts as a new content of the client that began it, which may have signed only that request.
+    async fn finish(
+        &self,
+        upload: &PartedUpload,
+        name: Option<&str>,
+    ) -> Result<std::result::Result<ContentResponse, ApiError>> {
+        let owner = match upload::owner(upload, self.env).await? {
+            Ok(owner) => owner,
+            Err(error) => return Ok(Err(error)),
+        };
+        if let Err(error) = self.admit(owner.as_ref()).await {
+            return Ok(Err(error));
+        }
+        Ok(match upload::finish(self.request, upload, self.uploads.max_bytes, self.env).await? {
+            Ok(received) => Ok(self.content(received, name, owner.as_ref()).await),
+            Err(error) => Err(error),
+        })
+    }
+
+    /// Returns the content of a file that is in the store. Its job is the client's.
+    async fn content(
+        &self,
+        received: ReceivedFile,
+        name: Option<&str>,
+        client: Option<&Client>,
+    ) -> ContentResponse {
         let ReceivedFile { key, digest, name: own_name } = received;
         let name = name.filter(|name| !name.is_empty()).unwrap_or(&own_name);
         let Some(url) = SourceUrl::of_file(&digest, name) else {
             return ContentResponse::Failed(ApiError::Unavailable); // unreachable: the digest is a SHA-256
         };
-        match self.repository.find_or_upload(&url, key).await {
+        let client = || client.cloned();
+        match Repository::new(self.env, None, &client).find_or_upload(&url, key).await {
             Ok(found) => ContentResponse::Moved(found),
             Err(error) => {
                 if let Err(error) = r2::delete(key, self.env).await {
@@ -124,8 +174,16 @@ impl Upload<'_> {
         }
     }
 
-    async fn admit(&self) -> std::result::Result<(), ApiError> {
-        Ok(admit_client(self.client.as_ref(), &self.routed.config, self.env).await?)
+    async fn admit(&self, client: Option<&Client>) -> std::result::Result<(), ApiError> {
+        Ok(admit_client(client, &self.routed.config, self.env).await?)
+    }
+
+    /// Counts an upload that does not exist, so that addresses cannot be guessed.
+    fn noted(&self, error: ApiError) -> ApiError {
+        if error == UploadError::NotBegun.into() {
+            self.repository.note_guess();
+        }
+        error
     }
 
     fn addresses(&self) -> &Addresses {

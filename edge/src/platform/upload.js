@@ -6,8 +6,15 @@
 const PART = 5 << 20;
 /** Maximum number of files received concurrently: an isolate has 128 MB of memory and keeps two parts of each. */
 const MAX_RECEIVING = 8;
+/** Maximum number of them for one client. */
+const MAX_OF_CLIENT = 2;
 /** Time without data, in milliseconds, after which an upload counts as stalled. */
 const STALL = 60_000;
+/** Minimum number of bytes in each minute that the service waits for the client. */
+const LEAST_A_MINUTE = 600_000;
+/** Maximum duration of a request with a file, and with a part, in milliseconds. */
+const DEADLINE = 30 * 60_000;
+const PART_DEADLINE = 10 * 60_000;
 /** Maximum size of a form without its file: boundaries, headers and other fields. */
 const FORM_EXTRA = 1 << 20;
 const MAX_HEADERS = 8 << 10;
@@ -15,24 +22,50 @@ const MAX_HEADERS = 8 << 10;
 /** A rejected upload; the message names an error of `upload.rs`. */
 class Refused extends Error {}
 
-/** The files being received: `{ at }`, the time of the last data. A request that was aborted leaves its entry here. */
+/**
+ * The files being received: `{ client, at, started }`, with the times of the last data and of the beginning. A request that was
+ * aborted leaves its entry here.
+ */
 const receiving = new Set();
 
-/**
- * Stores the file of a request under a new key. Returns lines with the key, the file's SHA-256 in base64url and its
- * name, or `!` and the name of an error.
- */
-export async function receiveFile(request, bucket, maxBytes) {
+/** Takes a place among the files being received. Returns it, or undefined if there is none. Places of clients are never all taken by one. */
+export function takePlace(client) {
   for (const file of receiving) if (Date.now() - file.at > 2 * STALL) receiving.delete(file);
-  if (receiving.size >= MAX_RECEIVING) return "!busy";
-  const file = { at: Date.now() };
+  const own = [...receiving].filter((file) => file.client === client).length;
+  if (receiving.size >= MAX_RECEIVING || (client && own >= MAX_OF_CLIENT)) return undefined;
+  const file = { client, at: Date.now(), started: Date.now() };
   receiving.add(file);
-  const body = request.body ? chunksOf(request.body.getReader(), file) : [];
+  return file;
+}
+
+/**
+ * Stores the file of a request under a new key. `length` is that of the body, or -1 if it is unknown, and `expected` the digest
+ * that the file must have, if any. Returns lines with the key, the file's SHA-256 in base64url and its name, or `!` and the name
+ * of an error.
+ */
+export async function receiveFile(request, env, party, length, expected, maxBytes) {
+  const file = takePlace(party);
+  if (!file) return "!busy";
+  let body = [];
+  let back = 0;
   try {
+    const counted = length >= 0 ? Math.min(length, maxBytes) : maxBytes;
+    const objects = env.UPLOADS.getByName(await nameOf(party));
+    const error = await objects.receive(party, counted, maxBytes);
+    if (error) return `!${error}`;
+    file.bytes = 0;
+    if (request.body) body = chunksOf(request.body.getReader(), file);
     const type = request.headers.get("Content-Type") ?? "";
     const { name, chunks } = /^multipart\/form-data\b/i.test(type) ? await fileIn(body, boundaryOf(type), maxBytes) : { name: "", chunks: body };
     const key = `uploads/${crypto.randomUUID().replaceAll("-", "")}`;
-    const digest = await store(chunks, bucket, key, maxBytes);
+    const digest = await store(chunks, env.PYRAMIDS, key, maxBytes);
+    // Without a length, the largest file was counted.
+    back = length >= 0 ? 0 : file.bytes - counted;
+    if (back < 0) await objects.receive(party, back, maxBytes);
+    if (expected && digest !== expected) {
+      await env.PYRAMIDS.delete(key);
+      return "!other-file";
+    }
     return `${key}\n${digest}\n${name}`;
   } catch (error) {
     if (error instanceof Refused) return `!${error.message}`;
@@ -43,12 +76,17 @@ export async function receiveFile(request, bucket, maxBytes) {
   }
 }
 
-/** Yields the chunks of a reader, until it stalls. */
-async function* chunksOf(reader, file) {
+/**
+ * Yields the chunks of a reader, until the client stalls, sends too slowly, or takes too long. Only the time that is spent waiting for
+ * the client counts for its rate: the store may be slow, too.
+ */
+export async function* chunksOf(reader, file) {
   let isWaiting = false;
   let isStalled = false;
+  let minute = { waited: 0, bytes: 0 };
   const watch = setInterval(() => {
-    isStalled ||= isWaiting && Date.now() - file.at > STALL;
+    const now = Date.now();
+    isStalled ||= (isWaiting && now - file.at > STALL) || now - file.started > DEADLINE;
     if (isStalled) reader.cancel().catch(() => {}); // ends the pending read
   }, STALL / 4);
   try {
@@ -58,6 +96,12 @@ async function* chunksOf(reader, file) {
       isWaiting = false;
       if (isStalled) throw new Refused("stalled");
       if (done) return;
+      file.bytes += value.length;
+      minute = { waited: minute.waited + Date.now() - file.at, bytes: minute.bytes + value.length };
+      if (minute.waited >= STALL) {
+        if (minute.bytes < LEAST_A_MINUTE) throw new Refused("stalled");
+        minute = { waited: 0, bytes: 0 };
+      }
       yield value;
     }
   } finally {
@@ -211,46 +255,84 @@ const NO_SUCH_UPLOAD = /\(10024\)/;
 /** R2's errors for parts that are too small (10011), were not sent (10025), or differ in size (10048). */
 const WRONG_PARTS = /\((10011|10025|10048)\)/;
 
-/** Begins an upload under a new key. Returns the key's digits, a dot, and R2's id of the upload, percent-encoded. */
-export async function beginUpload(bucket) {
-  const digits = crypto.randomUUID().replaceAll("-", "");
-  const { uploadId } = await bucket.createMultipartUpload(`uploads/${digits}`);
-  return `${digits}.${encodeURIComponent(uploadId)}`;
+/** Returns the name of the object with a client's uploads. It is in the addresses of uploads, so it does not show the client's address. */
+async function nameOf(party) {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(party));
+  return new Uint8Array(digest).toHex().slice(0, 32);
+}
+
+/** Begins an upload of `owner`, the key of a client of `party`. Returns its address, or `!` and the name of an error. */
+export async function beginUpload(env, party, owner, expected) {
+  const name = await nameOf(party);
+  const token = await env.UPLOADS.getByName(name).begin(party, owner, expected);
+  return token.startsWith("!") ? token : `${name}.${token}`;
 }
 
 /** Stores a part. Returns its tag, or `!` and the name of an error. */
-export async function putPart(request, bucket, key, id, number) {
+export async function putPart(request, env, object, token, number, bytes, partBytes, maxBytes) {
+  const { error, key, id } = await env.UPLOADS.getByName(object).part(token, number, bytes, partBytes, maxBytes);
+  if (error) return `!${error}`;
+  let timer;
+  const late = new Promise((resolve) => (timer = setTimeout(resolve, PART_DEADLINE, { etag: "!stalled" })));
   try {
-    const { etag } = await resumed(bucket, key, id).uploadPart(number, request.body ?? new Uint8Array(0));
+    const { etag } = await Promise.race([env.PYRAMIDS.resumeMultipartUpload(key, id).uploadPart(number, request.body), late]);
     return etag;
   } catch (error) {
     return refusal(error);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
-/** Completes an upload of the listed parts. Returns the file's SHA-256 in base64url, or `!` and the name of an error. */
-export async function finishUpload(request, bucket, key, id, maxBytes) {
+/** Returns the key of the client that began an upload, or `!` and the name of an error. */
+export const ownerOf = (env, object, token) => env.UPLOADS.getByName(object).owner(token);
+
+/**
+ * Completes an upload with the tags that the request lists. Returns lines with the file's key and its SHA-256 in base64url, or `!` and
+ * the name of an error. A file is read for its hash once: repeated requests get the same digest.
+ */
+export async function finishUpload(request, env, object, token, maxBytes) {
   const list = await request.text();
+  const uploads = env.UPLOADS.getByName(object);
+  const upload = await uploads.complete(token);
+  if (upload.error) return `!${upload.error}`;
+  if (upload.digest) {
+    // The file is deleted when its conversion has ended.
+    return (await env.PYRAMIDS.head(upload.key)) ? `${upload.key}\n${upload.digest}` : "!not-begun";
+  }
+  let digest = "";
+  try {
+    const answer = await completed(list, env.PYRAMIDS, upload, maxBytes);
+    if (!answer.startsWith("!")) digest = answer;
+    if (DELETED.includes(answer)) digest = null;
+    return digest ? `${upload.key}\n${digest}` : answer;
+  } finally {
+    await uploads.settle(token, digest);
+  }
+}
+
+/** The errors after which the file of an upload is deleted. */
+const DELETED = ["!no-file", "!too-large", "!other-file"];
+
+async function completed(list, bucket, { key, id, expected }, maxBytes) {
   try {
     const { parts } = JSON.parse(list);
     if (!Array.isArray(parts) || parts.length === 0) return "!malformed-parts";
-    await resumed(bucket, key, id).complete(parts.map((etag, at) => ({ partNumber: at + 1, etag: String(etag) })));
+    await bucket.resumeMultipartUpload(key, id).complete(parts.map((etag, at) => ({ partNumber: at + 1, etag: String(etag) })));
   } catch (error) {
-    // The client may repeat a request whose response was lost.
+    // The Worker that completed it may have died before it noted the digest.
     if (!(await bucket.head(key))) return refusal(error);
   }
   const file = await bucket.get(key);
   if (!file) return "!not-begun";
-  if (file.size === 0 || file.size > maxBytes) {
-    await bucket.delete(key);
-    return file.size === 0 ? "!no-file" : "!too-large";
-  }
+  const discarded = async (error) => (await bucket.delete(key), error);
+  if (file.size === 0) return discarded("!no-file");
+  if (file.size > maxBytes) return discarded("!too-large");
   const hash = new crypto.DigestStream("SHA-256");
   await file.body.pipeTo(hash);
-  return base64url(await hash.digest);
+  const digest = base64url(await hash.digest);
+  return expected && digest !== expected ? discarded("!other-file") : digest;
 }
-
-const resumed = (bucket, key, id) => bucket.resumeMultipartUpload(key, decodeURIComponent(id));
 
 function refusal(error) {
   if (NO_SUCH_UPLOAD.test(error.message)) return "!not-begun";

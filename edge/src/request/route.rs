@@ -4,7 +4,8 @@ use edgezoom_content::{ContentId, PreviewKind, SourceUrl};
 
 use super::iiif::IiifRequest;
 use super::object_key::ObjectKey;
-use super::upload::UploadStep;
+use super::upload::{UploadQuery, UploadStep};
+use super::url::url_parameter;
 use crate::response::ApiError;
 use crate::response::negotiation::Variant;
 
@@ -20,7 +21,7 @@ pub enum Route {
     },
     /// `POST /v1/content/`: upload a file.
     Upload {
-        name: Result<Option<String>, ApiError>,
+        query: Result<UploadQuery, ApiError>,
         variant: Variant,
     },
     /// `/v1/uploads/…`: upload a file in parts.
@@ -114,6 +115,21 @@ impl ContentKey {
 }
 
 impl Route {
+    /// Returns the text that a client signs for a request of this route with a query: the URL of a source as the client wrote
+    /// it, the id of a content, or `upload:` and the digest of a file. `None`: nothing that is admitted, or an upload that
+    /// was admitted when it began.
+    pub fn signed_text(&self, query: &str) -> Option<String> {
+        match self {
+            Self::Content { key: Ok(ContentKey::Id(id)), .. }
+            | Self::Dzi { key: Ok(ContentKey::Id(id)), .. } => Some(id.to_string()),
+            Self::Content { .. } | Self::Dzi { .. } | Self::Home(_) => url_parameter(query),
+            Self::Upload { query: Ok(asked), .. } | Self::UploadInParts(UploadStep::Begin(Ok(asked))) => {
+                asked.digest.as_ref().map(|digest| format!("upload:{digest}"))
+            }
+            _ => self.content_id().map(|id| id.to_string()),
+        }
+    }
+
     /// Returns the id under which KV may have the content of this route.
     pub fn content_id(&self) -> Option<ContentId> {
         match self {

@@ -4,8 +4,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use edgezoom_content::UploadKey;
+use edgezoom_content::SourceUrl;
 
+use super::url::parameter;
 use crate::config::{Addresses, Uploads};
 use crate::response::negotiation::Variant;
 use crate::response::{ApiError, UploadError};
@@ -14,8 +15,6 @@ use crate::response::{ApiError, UploadError};
 pub const UPLOADS: &str = "/v1/uploads";
 /// Size in bytes of each part but the last. R2 accepts 10,000 parts of one size from 5 MiB.
 pub const PART_BYTES: u64 = 8 << 20;
-/// Maximum length of R2's id of an upload. Ids have some 200 characters.
-const MAX_ID_BYTES: usize = 1024;
 /// Media type of `curl -d` and plain HTML forms, which have no files.
 const PLAIN_FORM: &str = "application/x-www-form-urlencoded";
 const FORM: &str = "multipart/form-data";
@@ -63,29 +62,29 @@ impl UploadHeaders<'_> {
     }
 }
 
-/// A step of an upload in parts. The Worker keeps no state: these are R2's own multipart uploads.
+/// A step of an upload in parts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum UploadStep {
     /// `POST /v1/uploads/`: start an upload.
-    Begin,
+    Begin(Result<UploadQuery, ApiError>),
     /// `PUT /v1/uploads/<upload>/<number>`: send a part. Numbers begin at 1.
     Part(PartedUpload, u16),
     /// `POST /v1/uploads/<upload>`: complete the upload.
     Finish { upload: PartedUpload, name: Result<Option<String>, ApiError>, variant: Variant },
 }
 
-/// An upload in parts, as its address names it: the digits of the file's key, a dot, R2's id of the upload. The id is a
-/// long random text, so other clients cannot guess the address; the file can only be written there.
+/// An upload in parts, as its address names it: the name of the client's object, a dot, and a random token. Other clients
+/// cannot guess the token, and the file's key is not part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartedUpload {
-    pub key: UploadKey,
-    /// R2's id of the upload, percent-encoded.
-    pub id: String,
+    /// Name of the Durable Object with the client's uploads.
+    pub object: String,
+    pub token: String,
 }
 
 impl fmt::Display for PartedUpload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.key.digits(), self.id)
+        write!(f, "{}.{}", self.object, self.token)
     }
 }
 
@@ -93,11 +92,35 @@ impl FromStr for PartedUpload {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let (digits, id) = text.split_once('.').ok_or(())?;
-        let is_encoded = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!*'()".contains(&byte);
-        let is_id = (1..=MAX_ID_BYTES).contains(&id.len()) && id.bytes().all(is_encoded);
-        let key = UploadKey::from_digits(digits).filter(|_| is_id).ok_or(())?;
-        Ok(Self { key, id: id.to_owned() })
+        let (object, token) = text.split_once('.').ok_or(())?;
+        let is_digits = |text: &str| {
+            text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        };
+        let is_address = is_digits(object) && is_digits(token);
+        is_address.then(|| Self { object: object.to_owned(), token: token.to_owned() }).ok_or(())
+    }
+}
+
+/// What the query of an upload says about the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UploadQuery {
+    pub name: Option<String>,
+    /// SHA-256 that the file must have, in base64url.
+    pub digest: Option<String>,
+}
+
+impl UploadQuery {
+    /// Parses a query.
+    ///
+    /// # Errors
+    /// The digest is not a SHA-256.
+    pub fn parse(query: &str) -> Result<Self, UploadError> {
+        let [name, digest] = ["name", "digest"].map(|of| parameter(query, of));
+        // The URI of a file checks its digest.
+        match &digest {
+            Some(digest) if SourceUrl::of_file(digest, "").is_none() => Err(UploadError::MalformedDigest),
+            _ => Ok(Self { name, digest }),
+        }
     }
 }
 
@@ -113,7 +136,7 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    const UPLOAD: &str = "00112233445566778899aabbccddeeff.AB-c_9%2B";
+    const UPLOAD: &str = "00112233445566778899aabbccddeeff.ffeeddccbbaa99887766554433221100";
 
     #[test]
     fn headers_decide_before_the_body_is_read() {
@@ -135,15 +158,15 @@ mod tests {
     }
 
     #[test]
-    fn an_upload_in_parts_is_named_by_its_key_and_its_id() {
+    fn an_upload_in_parts_is_named_by_its_object_and_its_token() {
         let upload: PartedUpload = UPLOAD.parse().unwrap();
-        assert_eq!(upload.key.to_string(), "uploads/00112233445566778899aabbccddeeff");
-        assert_eq!((upload.id.as_str(), upload.to_string()), ("AB-c_9%2B", UPLOAD.to_owned()));
+        assert_eq!((upload.object.as_str(), upload.token.as_str()), UPLOAD.split_once('.').unwrap());
+        assert_eq!(upload.to_string(), UPLOAD);
         assert_eq!(part(&format!("{UPLOAD}/17")), Some((upload, 17)));
         for number in ["", "0", "-1", "10001", "1/", "x"] {
             assert_eq!(part(&format!("{UPLOAD}/{number}")), None, "{number}");
         }
-        let long = format!("{}.{}", &UPLOAD[..32], "a".repeat(1025));
+        let long = format!("{UPLOAD}0");
         for text in ["", "x", &UPLOAD[..32], &UPLOAD[..33], &UPLOAD[1..], &format!("{UPLOAD} "), &long] {
             assert_eq!(text.parse::<PartedUpload>(), Err(()), "{text}");
         }

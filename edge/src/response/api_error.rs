@@ -39,6 +39,11 @@ pub enum ApiError {
     NotAdmitted(#[from] AdmissionError),
     #[error("You have requested too many contents that do not exist. Try again in a minute.")]
     TooManyUnknown,
+    #[error("You have too many uploads that are not complete. Complete them, or try again in an hour.")]
+    TooManyOpen,
+    /// The client has sent its bytes of the day.
+    #[error("You have reached today's upload limit. Try again tomorrow.")]
+    TooMuchSent,
     #[error("The service is temporarily unavailable. Try again.")]
     Unavailable,
 }
@@ -60,6 +65,15 @@ pub enum UploadError {
     /// There is no such upload in parts: it is complete, or has expired.
     #[error("This upload has expired. Start again.")]
     NotBegun,
+    #[error("The part is empty. Send its bytes as the body.")]
+    EmptyPart,
+    #[error("The parts of this upload were sent too often. Start again.")]
+    TooManyParts,
+    /// The file's SHA-256 differs from the one in the query.
+    #[error("The file's SHA-256 is not the digest in the URL. Send the file that the URL was made for.")]
+    OtherFile,
+    #[error("The digest is not a SHA-256 in base64url without padding.")]
+    MalformedDigest,
     #[error(
         "The parts do not form a file. Send all parts, all but the last with the same size, and then the list of their \
          tags."
@@ -84,9 +98,13 @@ impl ApiError {
                 UploadError::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
                 UploadError::NoLength => StatusCode::LENGTH_REQUIRED,
                 UploadError::NotBegun => StatusCode::NOT_FOUND,
-                UploadError::NoFile | UploadError::MalformedForm | UploadError::MalformedParts => {
-                    StatusCode::BAD_REQUEST
-                }
+                UploadError::NoFile
+                | UploadError::MalformedForm
+                | UploadError::EmptyPart
+                | UploadError::TooManyParts
+                | UploadError::OtherFile
+                | UploadError::MalformedDigest
+                | UploadError::MalformedParts => StatusCode::BAD_REQUEST,
                 UploadError::Stalled => StatusCode::REQUEST_TIMEOUT,
                 UploadError::NotAFile => StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 UploadError::ForeignOrigin => StatusCode::FORBIDDEN,
@@ -94,9 +112,11 @@ impl ApiError {
             Self::NoSuchContent | Self::NotReady | Self::NeverReady => StatusCode::NOT_FOUND,
             Self::TakenDown(_) => StatusCode::GONE,
             Self::NotAdmitted(AdmissionError::NotSigned) => StatusCode::FORBIDDEN,
-            Self::NotAdmitted(_) | Self::TooManyUnknown | Self::Unavailable => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            Self::NotAdmitted(_)
+            | Self::TooManyUnknown
+            | Self::TooManyOpen
+            | Self::TooMuchSent
+            | Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
@@ -106,6 +126,7 @@ impl ApiError {
             Self::NotReady => 2,
             Self::Unavailable => 5,
             Self::TooManyUnknown => 60,
+            Self::TooManyOpen | Self::TooMuchSent => 3600,
             Self::NotAdmitted(error) => match error {
                 AdmissionError::Overloaded | AdmissionError::TooManyNew | AdmissionError::TooManyWaiting => {
                     60

@@ -6,7 +6,7 @@ use http::Method;
 
 use super::iiif::IiifRequest;
 use super::route::{ContentKey, HomeForm, OembedRequest, Route, TilerCall};
-use super::upload::{self, UPLOADS, UploadStep};
+use super::upload::{self, UPLOADS, UploadQuery, UploadStep};
 use super::url::{parameter, url_parameter};
 use crate::config::shared_content;
 use crate::response::ApiError;
@@ -42,8 +42,8 @@ pub fn route(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
         Method::GET | Method::HEAD => read(request, policy),
         Method::OPTIONS => Route::Preflight,
         Method::POST if request.path.trim_end_matches('/') == "/v1/content" => {
-            let (name, variant) = in_variant(request, Ok(parameter(request.query, "name")));
-            Route::Upload { name, variant }
+            let (query, variant) = in_variant(request, upload_query(request.query));
+            Route::Upload { query, variant }
         }
         Method::POST | Method::PUT if request.path.starts_with(UPLOADS) => upload_in_parts(request),
         _ => Route::MethodNotAllowed(READ_METHODS),
@@ -103,10 +103,14 @@ fn content(request: RequestParts<'_>, key: Result<ContentKey, ApiError>) -> Rout
     Route::Content { key, variant, retry }
 }
 
+fn upload_query(query: &str) -> Result<UploadQuery, ApiError> {
+    Ok(UploadQuery::parse(query)?)
+}
+
 fn upload_in_parts(request: RequestParts<'_>) -> Route {
     let path = request.path.strip_prefix(UPLOADS).unwrap_or_default();
     let step = match (request.method, path.strip_prefix('/').unwrap_or(path)) {
-        (&Method::POST, "") => Some(UploadStep::Begin),
+        (&Method::POST, "") => Some(UploadStep::Begin(upload_query(request.query))),
         (&Method::POST, upload) => upload.parse().ok().map(|upload| {
             let (name, variant) = in_variant(request, Ok(parameter(request.query, "name")));
             UploadStep::Finish { upload, name, variant }

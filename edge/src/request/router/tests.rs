@@ -59,9 +59,9 @@ fn only_retry_1_asks_for_a_retry() {
 fn files_are_uploaded_to_the_path_of_contents_by_url() {
     let sent = |target| ask(Method::POST, target);
     let (json, wrapped) = (Variant::Standard(Format::Json), Variant::Wrapped(Format::Json));
-    assert_eq!(sent("/v1/content"), Route::Upload { name: Ok(None), variant: json });
-    let name = Ok(Some("a b.jpg".to_owned()));
-    assert_eq!(sent("/v1/content/?name=a%20b.jpg&format=json"), Route::Upload { name, variant: wrapped });
+    assert_eq!(sent("/v1/content"), Route::Upload { query: Ok(UploadQuery::default()), variant: json });
+    let query = Ok(UploadQuery { name: Some("a b.jpg".to_owned()), digest: None });
+    assert_eq!(sent("/v1/content/?name=a%20b.jpg&format=json"), Route::Upload { query, variant: wrapped });
     for target in [&format!("/v1/content/{ID}"), "/v1/dzi/", "/", "/v1/contents"] {
         assert!(matches!(sent(target), Route::MethodNotAllowed(_)), "{target}");
     }
@@ -69,16 +69,17 @@ fn files_are_uploaded_to_the_path_of_contents_by_url() {
 
 #[test]
 fn an_upload_in_parts_is_begun_sent_and_finished() {
-    let file = "00112233445566778899aabbccddeeff.AB-c_9";
+    let file = "00112233445566778899aabbccddeeff.ffeeddccbbaa99887766554433221100";
     let sent = |method, path: &str| match ask(method, &format!("/v1/uploads{path}")) {
         Route::UploadInParts(step) => Some(step),
         Route::NotFound { page: false } => None,
         other => panic!("{other:?}"),
     };
-    assert_eq!(
-        [sent(Method::POST, ""), sent(Method::POST, "/")],
-        [Some(UploadStep::Begin), Some(UploadStep::Begin)]
-    );
+    for path in ["", "/"] {
+        assert_eq!(sent(Method::POST, path), Some(UploadStep::Begin(Ok(UploadQuery::default()))));
+    }
+    let digest = UploadQuery::parse("digest=short").map_err(ApiError::from);
+    assert_eq!(sent(Method::POST, "/?digest=short"), Some(UploadStep::Begin(digest)));
     let part = UploadStep::Part(file.parse().unwrap(), 2);
     assert_eq!(sent(Method::PUT, &format!("/{file}/2")), Some(part));
     let (name, variant) = (Ok(Some("a.jpg".to_owned())), Variant::Standard(Format::Json));
@@ -280,5 +281,28 @@ fn a_share_link_names_the_content_that_it_shows() {
         format!("https://other.example/{ID}"),
     ] {
         assert!(matches!(key(&format!("/v1/content/?url={link}")), Ok(ContentKey::Source(_))), "{link}");
+    }
+}
+
+#[test]
+fn a_signature_names_what_its_route_does_and_not_what_the_query_adds() {
+    let digest = "f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk";
+    let file = "00112233445566778899aabbccddeeff.ffeeddccbbaa99887766554433221100";
+    let url = "url=http%3A%2F%2Fexample.com%2Fa.jpg";
+    for (method, target, text) in [
+        (Method::GET, format!("/v1/content/?{url}"), Some("http://example.com/a.jpg".to_owned())),
+        (Method::GET, format!("/?{url}"), Some("http://example.com/a.jpg".to_owned())),
+        (Method::GET, format!("/v1/content/{ID}?retry=1&{url}"), Some(ID.to_owned())),
+        (Method::GET, format!("/v1/dzi/{ID}?{url}"), Some(ID.to_owned())),
+        (Method::GET, format!("/{ID}?{url}"), Some(ID.to_owned())),
+        (Method::POST, format!("/v1/content/?{url}"), None),
+        (Method::POST, format!("/v1/content/?{url}&digest={digest}"), Some(format!("upload:{digest}"))),
+        (Method::POST, format!("/v1/uploads/?{url}"), None),
+        (Method::POST, format!("/v1/uploads/?digest={digest}"), Some(format!("upload:{digest}"))),
+        (Method::POST, format!("/v1/uploads/{file}?{url}"), None),
+        (Method::PUT, format!("/v1/uploads/{file}/1?{url}"), None),
+    ] {
+        let query = target.split_once('?').unwrap().1;
+        assert_eq!(ask(method, &target).signed_text(query), text, "{target}");
     }
 }
