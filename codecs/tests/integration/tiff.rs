@@ -170,3 +170,57 @@ fn threads_and_memory_do_not_change_the_pixels() {
     let error = decode_within(&whole, Bounds { memory: 333 * 217 * 3, ..BOUNDS }).unwrap_err();
     assert!(matches!(error, SourceError::TooMuchMemory { .. }), "{error}");
 }
+
+/// A grey TIFF of one strip that is stored in this compression.
+fn strip(width: u32, height: u32, compression: u32, stored: &[u8]) -> Vec<u8> {
+    let entry = |tag: u16, value: u32| {
+        [&tag.to_le_bytes()[..], &4_u16.to_le_bytes(), &1_u32.to_le_bytes(), &value.to_le_bytes()].concat()
+    };
+    let entries = [
+        entry(256, width),
+        entry(257, height),
+        entry(258, 8),
+        entry(259, compression),
+        entry(262, 1),
+        entry(273, 8 + 2 + 9 * 12 + 4),
+        entry(277, 1),
+        entry(278, height),
+        entry(279, stored.len() as u32),
+    ];
+    [&b"II\x2a\0\x08\0\0\0"[..], &9_u16.to_le_bytes(), &entries.concat(), &[0; 4], stored].concat()
+}
+
+#[test]
+fn a_grey_strip_of_jpeg_with_too_many_scans_is_refused() {
+    let picture = Picture::new(64, 48, Layout::Grey, |_, _| [90; 4]);
+    let jpeg = files::jpeg(&picture, files::Jpeg { progressive: true, exif: None });
+    let last = jpeg.windows(2).rposition(|marker| marker == [0xff, 0xda]).unwrap()..jpeg.len() - 2;
+    let with_scans = |more: usize| {
+        let jpeg = [&jpeg[..last.end], &jpeg[last.clone()].repeat(more), &[0xff, 0xd9]].concat();
+        decode(&strip(64, 48, 7, &jpeg))
+    };
+    assert_eq!(with_scans(80).unwrap(), picture);
+    let error = with_scans(100).unwrap_err();
+    assert!(matches!(error, SourceError::TooComplex { .. }), "{error}");
+}
+
+#[test]
+fn a_strip_of_jpeg_2000_with_hundreds_of_components_is_refused() {
+    // A codestream of one tile without data: ITU-T T.800, annex A.
+    let with_components = |count: u8| {
+        let length = 38 + 3 * u16::from(count);
+        let mut stored = [&[0xff, 0x4f, 0xff, 0x51][..], &length.to_be_bytes(), &[0, 0]].concat();
+        for number in [64_u32, 48, 0, 0, 64, 48, 0, 0] {
+            stored.extend(number.to_be_bytes());
+        }
+        stored.extend([0, count]);
+        stored.extend([7, 1, 1].repeat(count.into()));
+        stored.extend([0xff, 0x52, 0, 12, 0, 0, 0, 1, 0, 5, 4, 4, 0, 1]);
+        stored.extend([&[0xff, 0x5c, 0, 19, 0x40][..], &[0x40; 16]].concat());
+        stored.extend([0xff, 0x90, 0, 10, 0, 0, 0, 0, 0, 0, 0, 1, 0xff, 0x93, 0xff, 0xd9]);
+        decode(&strip(64, 48, 34_712, &stored))
+    };
+    assert_eq!((with_components(1).unwrap().width, with_components(5).unwrap().width), (64, 64));
+    let error = with_components(200).unwrap_err();
+    assert!(matches!(error, SourceError::Corrupt { .. }), "{error}");
+}

@@ -251,6 +251,7 @@ fn jpeg_2000(bytes: &[u8], pixel: Pixel, bounds: Bounds) -> Result<Codec, Source
         same_size(decoded.reader.as_ref(), pixel)?;
         return Ok(Codec::Final(Box::new(decoded)));
     }
+    crate::formats::jp2::admit_components_of(bytes)?;
     // All bits are needed for the window.
     bounds.admit_memory(pixel.size.pixels() * 20, "decoding a JPEG 2000")?;
     let broken = |_| FORMAT.corrupt("its JPEG 2000 is invalid");

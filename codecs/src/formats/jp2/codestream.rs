@@ -31,6 +31,8 @@ const EOC: [u8; 2] = [0xff, 0xd9];
 const MAX_HEADER_BYTES: u64 = 8 << 20;
 /// The largest number of tiles (ITU-T T.800, table A.5).
 const MOST_TILES: usize = 65_535;
+/// Maximum number of components: four inks and opacity.
+const MOST_COMPONENTS: u16 = 5;
 /// Bytes of an SOT marker segment, with the marker.
 const SOT_BYTES: u64 = 12;
 
@@ -84,7 +86,7 @@ pub struct Tiles {
     pub count: [u32; 2],
     /// True if a component has a sample at each point of the grid, so that points are pixels.
     has_full_component: bool,
-    components: u16,
+    pub components: u16,
 }
 
 impl Codestream {
@@ -133,6 +135,15 @@ impl Codestream {
         found.is_complete = found.find_parts(source, at, end)?;
         found.parts.sort_by_key(|part| (part.tile, part.offset));
         Ok(found)
+    }
+
+    /// Checks the number of components. The decoder decodes all of them, also those that are not shown, and a component
+    /// may take three bytes of the file.
+    pub fn admit_components(&self) -> Result<(), SourceError> {
+        match self.tiles.components {
+            ..=MOST_COMPONENTS => Ok(()),
+            more => Err(FORMAT.unsupported(format_args!("it has {more} components"))),
+        }
     }
 
     /// Follows the tile-parts from the first one. Returns true if the last one is complete.

@@ -47,6 +47,11 @@ pub fn decode(bytes: &[u8], bounds: Bounds) -> Result<Decoded, SourceError> {
     decode_source(source, bounds, None, DecodeOptions::default(), EMBEDDED_PIXELS)
 }
 
+/// Checks the number of components of a JPEG 2000 in memory, for formats that contain one and decode it themselves.
+pub fn admit_components_of(bytes: &[u8]) -> Result<(), SourceError> {
+    Codestream::find(&Source::Memory(bytes.to_vec()))?.admit_components()
+}
+
 /// Decodes a picture. If it is a single tile of fewer than `single_tile_pixels`, it is decoded as a whole.
 fn decode_source(
     source: Source,
@@ -56,6 +61,7 @@ fn decode_source(
     single_tile_pixels: u64,
 ) -> Result<Decoded, SourceError> {
     let codestream = Codestream::find(&source)?;
+    codestream.admit_components()?;
     let header = codestream.header();
     let image = picture::parse(&header)?;
     let size = bounds.admit(image.width(), image.height())?;

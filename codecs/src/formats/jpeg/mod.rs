@@ -260,6 +260,7 @@ pub fn decode_into(file: &[u8], width: u32, rows: Vec<&mut [u8]>) -> Result<(), 
 /// Fills `out` with the first rows of a JPEG in memory, as the samples that it stores; only YCCK becomes CMYK. Returns the
 /// number of bytes decoded.
 pub fn decode_samples(file: &[u8], width: u32, samples: usize, out: &mut [u8]) -> Result<usize, SourceError> {
+    header::admit_scans_of(file)?;
     let header = open_in_memory(file)?;
     let (space, stored) = match header.color_space() {
         space @ ColorSpace::JCS_GRAYSCALE => (space, 1),

@@ -2,7 +2,7 @@
 //! if its size is as the file states; otherwise, or if it is cut off, byte by byte, as far as it goes.
 //!
 //! Source: TIFF 6.0, section 9 for PackBits; Adobe Photoshop TIFF Technical Notes (2002) for deflate; libtiff's
-//! tif_zstd.c and tif_lzma.c for the others; "The .xz File Format", section 3.1.
+//! tif_zstd.c and tif_lzma.c for the others.
 
 use std::io::Read;
 
@@ -13,8 +13,9 @@ use zstd::bulk::Decompressor as Zstd;
 use super::FORMAT;
 use crate::buffered::catch_panics;
 
-/// Maximum number of bytes that the dictionary of LZMA may have: libtiff's highest preset has 64 MiB.
-const MAX_DICTIONARY: u64 = 64 << 20;
+/// Maximum memory in KiB for decoding a block of LZMA, whose header states the size of its dictionary: libtiff's highest preset
+/// has 64 MiB, and the decoder needs a little more.
+const LZMA_KIB: u32 = 65 << 10;
 /// Largest window of zstd, as a power of two: 128 MiB, as in its own library.
 const MAX_WINDOW_LOG: u32 = 27;
 
@@ -85,11 +86,7 @@ pub fn zstd(whole: &mut Option<Zstd<'static>>, stored: &[u8], out: &mut [u8]) ->
 
 /// Decodes a strip of LZMA, which libtiff writes as an .xz file.
 pub fn lzma(stored: &[u8], out: &mut [u8]) -> usize {
-    // The decoder allocates the dictionary that the file names.
-    if xz_dictionary(stored).is_none_or(|bytes| bytes > MAX_DICTIONARY) {
-        return 0;
-    }
-    let decode = || Ok(read_all(lzma_rust2::XzReader::new(stored, false), out));
+    let decode = || Ok(read_all(lzma_rust2::XzReader::new_mem_limit(stored, false, LZMA_KIB), out));
     catch_panics(&FORMAT, decode).unwrap_or(0)
 }
 
@@ -103,35 +100,6 @@ fn read_all(mut stream: impl Read, out: &mut [u8]) -> usize {
         }
     }
     written
-}
-
-/// Returns the size of the dictionary that the first block of an .xz file needs.
-///
-/// ```text
-/// stream  magic: 6 bytes  flags: 2 bytes  CRC: 4 bytes                                      blocks
-/// block   size: u8  flags: u8 (1, 2: filters - 1; 0x40, 0x80: has a size)  sizes  filters
-/// filter  id  bytes of its properties  properties        LZMA2 is 0x21 and has one byte, the dictionary's size
-/// ```
-/// Numbers have 7 bits a byte, the lowest first; those of known filters have one byte.
-fn xz_dictionary(stored: &[u8]) -> Option<u64> {
-    let [_, flags, rest @ ..] = stored.get(12..)? else { return None };
-    let mut rest = rest;
-    for size in [0x40, 0x80] {
-        if flags & size != 0 {
-            let end = rest.iter().take(9).position(|byte| byte & 0x80 == 0)?;
-            rest = rest.get(end + 1..)?;
-        }
-    }
-    for _ in 0..=flags & 3 {
-        let [id, length, properties @ ..] = rest else { return None };
-        let length = usize::from(*length);
-        if *id == 0x21 {
-            let bits = u64::from(*properties.first()?) & 0x3f;
-            return Some(if bits == 40 { u64::from(u32::MAX) } else { (2 | bits & 1) << (bits / 2 + 11) });
-        }
-        rest = properties.get(length..)?;
-    }
-    None
 }
 
 #[cfg(test)]
@@ -151,5 +119,32 @@ mod tests {
         // Cut off, and with less to fill.
         assert_eq!(unpack_bits(&stored[..4], &mut out), 4);
         assert_eq!(unpack_bits(&stored, &mut out[..5]), 5);
+    }
+
+    /// Returns an .xz file of stored bytes, with one block for each size of a dictionary (The .xz File Format, 2.1 and 3.1).
+    fn xz(dictionaries: &[u8], block: &[u8]) -> Vec<u8> {
+        let summed = |bytes: &[u8]| {
+            let mut sum = flate2::Crc::new();
+            sum.update(bytes);
+            [bytes, &sum.sum().to_le_bytes()].concat()
+        };
+        let mut file = [&b"\xfd7zXZ\0"[..], &summed(&[0, 0])].concat();
+        for &dictionary in dictionaries {
+            file.extend(summed(&[2, 0, 0x21, 1, dictionary, 0, 0, 0]));
+            file.extend([&[1, 0, block.len() as u8 - 1], block, &[0]].concat());
+            file.resize(file.len().next_multiple_of(4), 0);
+        }
+        file
+    }
+
+    #[test]
+    fn every_block_of_lzma_is_checked_for_a_dictionary_that_is_too_large() {
+        const MIB_64: u8 = 28;
+        const GIB_4: u8 = 40;
+        let block = [7; 40];
+        for (dictionaries, blocks) in [([MIB_64, MIB_64], 2), ([MIB_64, GIB_4], 1), ([GIB_4, MIB_64], 0)] {
+            let mut out = [0; 80];
+            assert_eq!(lzma(&xz(&dictionaries, &block), &mut out), blocks * block.len(), "{dictionaries:?}");
+        }
     }
 }

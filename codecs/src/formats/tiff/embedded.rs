@@ -36,6 +36,7 @@ pub fn jp2(stored: &[u8], shape: Shape, is_ycbcr: bool, out: &mut [u8]) -> Resul
     catch_panics(&FORMAT, || {
         let image = Image::new(stored, &DecodeSettings::default()).map_err(|_| undecodable())?;
         check(image.width(), image.height(), shape, out)?;
+        crate::formats::jp2::admit_components_of(stored).map_err(|_| undecodable())?;
         let mut context = DecoderContext::default();
         let decoded = image.decode(&mut context).map_err(|_| undecodable())?;
         let components = decoded.components();
