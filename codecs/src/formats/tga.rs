@@ -10,6 +10,10 @@
 //! ```
 //! Numbers are little-endian. The header is followed by a comment, the palette and the pixels.
 //!
+//! Many programs leave the alpha bits zero without meaning transparency. If they are so in all pixels, the picture is opaque,
+//! as in DirectXTex (`TGA_FLAGS_ALLOW_ALL_ZERO_ALPHA` is off by default) and Aseprite. Otherwise a set bit is opaque in pixels
+//! of 16 bits, too; Pillow reads that bit the other way round, and stb_image ignores it.
+//!
 //! Source: Truevision TGA File Format Specification, version 2.0 (1991), "TGA File Header", fields 1 to 8.
 
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -144,9 +148,15 @@ fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceErro
     let start = file.stream_position()?;
     let is_backwards = !header.from_top && !header.compressed;
     let row = vec![0; size.width as usize * header.pixel_bytes()];
-    let (layout, run) = (header.layout(), ([0; 4], 0));
     let backwards_from = is_backwards.then_some(start);
-    let mut rows = Rows { header, file, palette, backwards_from, left: size.height, row, run, literal: 0 };
+    let (left, run) = (size.height, ([0; 4], 0));
+    let mut rows = Rows { header, file, palette, backwards_from, left, row, run, literal: 0 };
+    let layout = match (header.layout(), header.kind) {
+        (Layout::Rgba, _) if !rows.have_empty_alpha(start)? => Layout::Rgba,
+        (Layout::Rgba, Kind::Grey) => Layout::Grey,
+        (Layout::Rgba, _) => Layout::Rgb,
+        (layout, _) => layout,
+    };
     let orientation = Orientation::from_exif(match (header.from_right, header.from_top || is_backwards) {
         (false, true) => 1,
         (true, true) => 2,
@@ -190,6 +200,18 @@ fn colour(stored: &[u8], has_alpha: bool) -> [u8; 4] {
 }
 
 impl Rows {
+    /// Returns true if alpha is zero in all pixels that the file has. Returns to the first row, whose offset is `start`.
+    fn have_empty_alpha(&mut self, start: u64) -> Result<bool, SourceError> {
+        let mut is_empty = true;
+        while is_empty && self.left > 0 && self.read_row().is_ok() {
+            let mut pixels = self.row.chunks_exact(self.header.pixel_bytes());
+            is_empty = pixels.all(|stored| self.pixel(stored)[3] == 0);
+        }
+        self.file.seek(SeekFrom::Start(start))?;
+        (self.left, self.run, self.literal) = (self.header.height.into(), ([0; 4], 0), 0);
+        Ok(is_empty)
+    }
+
     /// Reads the next row into `row`, decompressed.
     fn read_row(&mut self) -> Result<(), SourceError> {
         self.left = self.left.saturating_sub(1);
@@ -259,5 +281,36 @@ mod tests {
         }
         assert!(!is_header(&good[..17]));
         assert!(!is_header(&[0; 18]));
+    }
+
+    /// Reads a picture of 2×2 pixels.
+    fn read(kind: u8, bits: u8, flags: u8, pixels: &[u8]) -> (Layout, Vec<u8>) {
+        let header = [0, 0, kind, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2, 0, bits, flags];
+        let mut file = tempfile::tempfile().unwrap();
+        std::io::Write::write_all(&mut file, &[&header[..], pixels].concat()).unwrap();
+        let mut rows = crate::open(file, crate::Bounds::default()).unwrap();
+        let mut pixels = vec![0; rows.layout().row_bytes(2) * 2];
+        rows.read_rows(&mut pixels).unwrap();
+        (rows.layout(), pixels)
+    }
+
+    #[test]
+    fn alpha_that_would_hide_the_whole_picture_is_ignored() {
+        const RED: [u8; 2] = [0x00, 0x7c];
+        const OPAQUE_RED: [u8; 2] = [0x00, 0xfc];
+        let is_opaque = |kind, bits, flags, pixels: &[u8], shown: &[u8]| {
+            let layout = if shown.len() == 1 { Layout::Grey } else { Layout::Rgb };
+            assert_eq!(read(kind, bits, flags, pixels), (layout, shown.repeat(4)), "{kind}, {bits} bits");
+        };
+        is_opaque(2, 16, 1, &RED.repeat(4), &[255, 0, 0]); // from the bottom up
+        is_opaque(2, 16, 0x21, &RED.repeat(4), &[255, 0, 0]);
+        is_opaque(10, 16, 0x21, &[&[0x83], &RED[..]].concat(), &[255, 0, 0]);
+        is_opaque(2, 32, 0x28, &[1, 2, 3, 0].repeat(4), &[3, 2, 1]);
+        is_opaque(3, 16, 0x28, &[9, 0].repeat(4), &[9]);
+        // One visible pixel, the last in the file, makes the others transparent.
+        let (layout, pixels) = read(2, 16, 0x21, &[&RED.repeat(3), &OPAQUE_RED[..]].concat());
+        assert_eq!((layout, &pixels[8..]), (Layout::Rgba, &[255, 0, 0, 0, 255, 0, 0, 255][..]));
+        let (layout, pixels) = read(10, 32, 0x28, &[0x82, 1, 2, 3, 0, 0x80, 1, 2, 3, 200]);
+        assert_eq!((layout, &pixels[8..]), (Layout::Rgba, &[3, 2, 1, 0, 3, 2, 1, 200][..]));
     }
 }
