@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::mapped::Mapping;
 use crate::{Bounds, SourceError};
@@ -16,18 +16,43 @@ const MEMORY_SHARE: u64 = 4;
 /// Number of bytes read or written at once.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// A file that decoders may use in place of memory. It serves one picture at a time.
+/// A file that decoders may use in place of memory. It serves one picture at a time. A [`Scratch`] has its beginning, the
+/// program's allocator its end; neither gets bytes that the other has.
 #[derive(Clone, Debug)]
 pub struct TemporaryFile {
     file: Arc<File>,
     bytes: u64,
+    taken: Arc<Mutex<Taken>>,
+}
+
+/// The parts of a temporary file that are in use.
+#[derive(Debug, Default)]
+struct Taken {
+    /// Number of scratches in the file, and the end of the longest.
+    scratches: (usize, u64),
+    /// Offset from which the allocator has the file, for ever.
+    allocator: Option<u64>,
 }
 
 impl TemporaryFile {
     /// Returns a temporary file of up to `bytes` bytes. `file` is readable and writable, with any content.
     #[must_use]
     pub fn new(file: File, bytes: u64) -> Self {
-        Self { file: Arc::new(file), bytes }
+        Self { file: Arc::new(file), bytes, taken: Arc::default() }
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the allocator all bytes from an offset on. Returns false if a scratch has some of them.
+    pub(crate) fn give_to_allocator(&self, offset: u64) -> bool {
+        let mut taken = self.taken();
+        let is_free = taken.scratches.1 <= offset;
+        if is_free {
+            taken.allocator = Some(taken.allocator.map_or(offset, |before| before.min(offset)));
+        }
+        is_free
     }
 
     /// Returns its largest size in bytes.
@@ -43,7 +68,29 @@ impl TemporaryFile {
 /// Bytes in memory or in a file. Unwritten bytes have any value.
 pub(crate) enum Scratch {
     Memory(Vec<u8>),
-    File(Arc<File>),
+    File(InFile),
+}
+
+/// The first bytes of a temporary file.
+pub(crate) struct InFile {
+    whole: TemporaryFile,
+    bytes: u64,
+}
+
+impl InFile {
+    /// Returns the file, if the scratch has these bytes.
+    fn file_at(&self, offset: u64, bytes: usize) -> io::Result<&File> {
+        let end = offset.checked_add(bytes as u64).filter(|end| *end <= self.bytes);
+        end.map(|_| &*self.whole.file).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
+impl Drop for InFile {
+    fn drop(&mut self) {
+        let mut taken = self.whole.taken();
+        let scratches = taken.scratches.0.saturating_sub(1);
+        taken.scratches = (scratches, if scratches == 0 { 0 } else { taken.scratches.1 });
+    }
 }
 
 impl Scratch {
@@ -73,10 +120,14 @@ impl Scratch {
         reason: &'static str,
         file: &TemporaryFile,
     ) -> Result<Self, SourceError> {
-        if bytes > file.bytes {
-            return Err(SourceError::TooMuchMemory { reason, bytes, memory: file.bytes });
+        let mut taken = file.taken();
+        let room = taken.allocator.unwrap_or(u64::MAX).min(file.bytes);
+        if bytes > room {
+            return Err(SourceError::TooMuchMemory { reason, bytes, memory: room });
         }
-        Ok(Self::File(Arc::clone(&file.file)))
+        taken.scratches = (taken.scratches.0 + 1, taken.scratches.1.max(bytes));
+        drop(taken);
+        Ok(Self::File(InFile { whole: file.clone(), bytes }))
     }
 
     /// Maps the first bytes, so that they can be written in any order. Sets them to `value`.
@@ -87,7 +138,7 @@ impl Scratch {
                 memory.fill(value);
                 Mapped::Memory(memory)
             }
-            Self::File(file) => Mapped::File(Mapping::new(file, bytes, value)?),
+            Self::File(file) => Mapped::File(Mapping::new(file.file_at(0, bytes)?, bytes, value)?),
         })
     }
 
@@ -99,7 +150,7 @@ impl Scratch {
                 into.copy_from_slice(part.ok_or(io::ErrorKind::UnexpectedEof)?);
                 Ok(())
             }
-            Self::File(file) => file.read_exact_at(into, offset),
+            Self::File(file) => file.file_at(offset, into.len())?.read_exact_at(into, offset),
         }
     }
 
@@ -111,7 +162,7 @@ impl Scratch {
                 part.ok_or(io::ErrorKind::WriteZero)?.copy_from_slice(bytes);
                 Ok(())
             }
-            Self::File(file) => file.write_all_at(bytes, offset),
+            Self::File(file) => file.file_at(offset, bytes.len())?.write_all_at(bytes, offset),
         }
     }
 }
@@ -227,6 +278,26 @@ mod tests {
             assert_eq!(readers[1].read(&scratch, 7).unwrap(), &rest[300_000..300_007]);
             assert!(readers[0].read(&scratch, 1).is_err());
         }
+    }
+
+    #[test]
+    fn a_scratch_and_the_allocator_never_have_the_same_bytes() {
+        let file = TemporaryFile::new(tempfile::tempfile().unwrap(), 10_000_000);
+        let scratch = |bytes| Scratch::in_file(bytes, "a test", &file);
+        let mut first = scratch(3_000_000).unwrap();
+        let other = scratch(1000).unwrap();
+        assert!(
+            !file.give_to_allocator(0) && !file.give_to_allocator(2_999_999),
+            "the scratch has these bytes"
+        );
+        assert!(first.write_at(&[1], 2_999_999).is_ok());
+        assert!(first.write_at(&[1, 2], 2_999_999).is_err() && first.read_at(&mut [0], 3_000_000).is_err());
+        assert!(first.map(3_000_001, 0).is_err() && first.write_at(&[1], u64::MAX).is_err());
+        drop(first);
+        assert!(!file.give_to_allocator(2_999_999), "another scratch is left");
+        drop(other);
+        assert!(file.give_to_allocator(2_000_000));
+        assert!(scratch(2_000_000).is_ok() && scratch(2_000_001).is_err(), "the allocator has these bytes");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! File descriptors that pass from one process to another: on purpose over a socket, or by accident when a program starts
 //! the tiler with files and sockets of its own still open.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
+use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
     SendFlags, recvmsg, sendmsg,
@@ -33,6 +34,16 @@ pub(crate) fn receive(socket: impl AsFd) -> io::Result<OwnedFd> {
         _ => None,
     });
     received.next().ok_or_else(|| io::Error::other("the other process sent no file descriptor"))
+}
+
+/// Returns a descriptor of the same file that can only be read, at the file's start. One that cannot be written is returned
+/// as it is.
+pub(crate) fn read_only(file: impl AsFd) -> io::Result<OwnedFd> {
+    let file = file.as_fd();
+    if fcntl_getfl(file)? & OFlags::RWMODE == OFlags::RDONLY {
+        return file.try_clone_to_owned();
+    }
+    Ok(File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?.into())
 }
 
 /// Closes all descriptors except standard input, output and error, and those in `keep`: a renderer must not have another

@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::{Parser, Subcommand};
 use edgezoom_codecs::SwappingAllocator;
 use edgezoom_tiler::browser::supervisor::{self, SupervisorOptions};
-use edgezoom_tiler::{renderer, sandbox};
+use edgezoom_tiler::{renderer, sandbox, secret};
 
 /// Lets a renderer decode pictures that exceed its memory in its temporary file.
 #[global_allocator]
@@ -44,17 +44,22 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
-        Command::Admin(args) => commands::admin::run(&args),
-        Command::Convert(args) => commands::convert::run(&args),
-        Command::Cost(args) => commands::cost::run(&args),
-        Command::Doctor(args) => commands::doctor::run(&args),
-        Command::EdgeMetrics(args) => commands::edge_metrics::run(&args),
-        Command::Serve(args) => commands::serve::run(&args),
-        Command::BrowserSupervisor(options) => supervisor::run(&options).map_err(anyhow::Error::from),
-        Command::Render { request } => render(&request),
-        Command::SandboxProbe => probe_sandbox(),
-    };
+    let command = Cli::parse().command;
+    // These commands have tokens in their environment.
+    let has_secrets = matches!(command, Command::Admin(_) | Command::EdgeMetrics(_) | Command::Serve(_));
+    let hidden = if has_secrets { secret::hide_process() } else { Ok(()) };
+    let result =
+        hidden.context("cannot hide the secrets from other processes").and_then(|()| match command {
+            Command::Admin(args) => commands::admin::run(&args),
+            Command::Convert(args) => commands::convert::run(&args),
+            Command::Cost(args) => commands::cost::run(&args),
+            Command::Doctor(args) => commands::doctor::run(&args),
+            Command::EdgeMetrics(args) => commands::edge_metrics::run(&args),
+            Command::Serve(args) => commands::serve::run(&args),
+            Command::BrowserSupervisor(options) => supervisor::run(&options).map_err(anyhow::Error::from),
+            Command::Render { request } => render(&request),
+            Command::SandboxProbe => probe_sandbox(),
+        });
     result.unwrap_or_else(|error| {
         eprintln!("tiler: {error:#}");
         ExitCode::FAILURE

@@ -61,7 +61,8 @@ impl Region {
         }
     }
 
-    /// Opens the region in a file, from an offset on, unless it is open at or behind that offset. Returns its length.
+    /// Opens the region in a file, from an offset on, unless it is open at or behind that offset or a scratch has some of its
+    /// bytes. Returns its length.
     pub fn open(&self, temporary: &TemporaryFile, offset: u64) -> Option<u64> {
         if let Some(opened) = self.opened.get() {
             let is_free = Arc::ptr_eq(&opened.file, temporary.file()) && opened.offset >= offset;
@@ -70,6 +71,9 @@ impl Region {
         let offset = offset.checked_next_multiple_of(PAGE_BYTES as u64)?;
         let bytes = temporary.bytes().checked_sub(offset)? / PAGE_BYTES as u64 * PAGE_BYTES as u64;
         let length = usize::try_from(bytes).ok().filter(|length| *length > 0)?;
+        if !temporary.give_to_allocator(offset) {
+            return None;
+        }
         let mapping = Mapping::of(temporary.file(), offset, length).ok()?;
         let start = mapping.start() as usize;
         self.opened.set(Opened { file: Arc::clone(temporary.file()), offset, mapping }).ok()?;
@@ -196,6 +200,17 @@ mod tests {
         assert!(region.open(&file, 1 << 20).is_some() && region.open(&file, 3 << 20).is_none());
         assert!(region.open(&TemporaryFile::new(tempfile::tempfile().unwrap(), 10 << 20), 0).is_none());
         assert!(!region.contains(ptr::null_mut()) && !region.contains(first.wrapping_sub(1)));
+    }
+
+    #[test]
+    fn the_region_has_no_bytes_of_a_scratch() {
+        let file = TemporaryFile::new(tempfile::tempfile().unwrap(), 10 << 20);
+        let scratch = crate::scratch::Scratch::in_file(2 << 20, "a test", &file).unwrap();
+        assert!(Region::new().open(&file, 1 << 20).is_none());
+        let region = Region::new();
+        assert_eq!(region.open(&file, 2 << 20), Some(8 << 20));
+        drop(scratch);
+        assert!(crate::scratch::Scratch::in_file(3 << 20, "a test", &file).is_err());
     }
 
     #[test]

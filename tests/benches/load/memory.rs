@@ -94,13 +94,14 @@ fn growth(samples: &[Sample]) -> (f64, bool) {
 
 /// Returns the resident memory in MiB, and its anonymous part.
 fn memory(id: u32) -> Option<(f64, f64)> {
-    let text = fs::read_to_string(format!("/proc/{id}/smaps_rollup")).ok()?;
+    // Only root can read more of a service that hides its secrets.
+    let text = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
     let field = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
         let kilobytes: f64 = line.split_whitespace().next()?.parse().ok()?;
         Some(kilobytes / 1024.0)
     };
-    Some((field("Rss:")?, field("Anonymous:")?))
+    Some((field("VmRSS:")?, field("RssAnon:")?))
 }
 
 /// Returns the program's name and its subcommand or script.

@@ -2,9 +2,8 @@
 //! input. The parent first sends the file as a descriptor, before the process enters its sandbox, and then how far the file
 //! has grown, each time as an [`announcement`]. The process sends nothing back.
 
-use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
 use edgezoom_codecs::announcement;
@@ -25,9 +24,8 @@ impl Feed {
         let (ours, theirs) = UnixStream::pair()?;
         // The process does not need to write to the channel.
         shutdown(&theirs, Shutdown::Write)?;
-        // Nor to the file. Without /proc it gets the same descriptor as the download.
-        let read_only = File::open(format!("/proc/self/fd/{}", source.file.as_raw_fd())).ok();
-        descriptors::send(&ours, read_only.as_ref().unwrap_or(&source.file).as_fd())?;
+        // Nor to the file.
+        descriptors::send(&ours, descriptors::read_only(&source.file)?)?;
         ours.set_nonblocking(true)?;
         let socket = tokio::net::UnixStream::from_std(ours)?;
         Ok((Self(tokio::spawn(announce(socket, source.beginning, arrivals))), theirs.into()))

@@ -28,6 +28,7 @@ pub use edgezoom_pyramid::Tile;
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStdout;
 
+use crate::descriptors;
 use crate::fetch::{Arrival, Arrivals};
 use crate::limits::Limits;
 use channel::Feed;
@@ -98,7 +99,9 @@ impl Renderer {
     ) -> Result<Self, RenderError> {
         let bytes = watchdog::length(&source);
         let request = RenderRequest::new(options, limits, bytes).map_err(RenderError::NotStarted)?;
-        Self::run(program, source.into(), request, Watchdog::new(limits, bytes), None)
+        // The process must not be able to change the source: another reader may have it, or it may be tried again.
+        let input = descriptors::read_only(&source).map_err(RenderError::NotStarted)?;
+        Self::run(program, input, request, Watchdog::new(limits, bytes), None)
     }
 
     /// Starts a process that renders a source while it is being downloaded. The process waits for bytes that have not

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::fs::{self, File};
-use std::io::{Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::num::NonZeroUsize;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -60,6 +60,23 @@ pub fn finished(outputs: &[Output]) -> Dzi {
         [Output::Started(started), .., Output::Finished { dzi, .. }] if started == dzi => *dzi,
         other => panic!("{:?} … {:?}", other.first(), other.last()),
     }
+}
+
+#[tokio::test]
+async fn a_renderer_that_an_attacker_controls_cannot_change_its_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("impostor");
+    fs::write(&program, "#!/bin/sh\n(echo changed >&0) 2>/dev/null || echo refused >&2\nexit 1\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let source = file(b"source");
+    let copy = source.try_clone().unwrap();
+    let mut renderer =
+        Renderer::start(&program, source, &RenderOptions::default(), &Limits::default()).unwrap();
+    assert!(matches!(renderer.next().await.unwrap_err(), RenderError::Died));
+    let mut read = String::new();
+    (&copy).seek(SeekFrom::Start(0)).unwrap();
+    (&copy).read_to_string(&mut read).unwrap();
+    assert_eq!(read, "source");
 }
 
 #[tokio::test]
