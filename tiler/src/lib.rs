@@ -12,6 +12,7 @@
 //! | [`edge_metrics`] | `tiler edge-metrics`: exports the Worker's counters to Prometheus |
 //! | [`failure`] | the failure code of each error, and whether it is retried |
 //! | [`limits`] | the limits of a conversion |
+//! | [`local_networks`] | the networks that this machine is in |
 //!
 //! `edgezoom-codecs` decodes pictures, and `edgezoom-pyramid` cuts them into tiles. The binary contains the subcommands.
 
@@ -23,6 +24,7 @@ pub mod failure;
 pub mod fetch;
 pub mod http_client;
 pub mod limits;
+pub mod local_networks;
 pub mod pipeline;
 mod proc;
 pub mod renderer;

@@ -1,5 +1,6 @@
 //! The operator's lists: networks in CIDR notation (RFC 4632), and hosts.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
@@ -22,8 +23,20 @@ impl Network {
         Self { base: IpAddr::V4(Ipv4Addr::new(a, b, c, d)), prefix }
     }
 
-    pub(super) const fn v6(a: u16, b: u16, prefix: u8) -> Self {
-        Self { base: IpAddr::V6(Ipv6Addr::new(a, b, 0, 0, 0, 0, 0, 0)), prefix }
+    pub(super) const fn v6([a, b, c, d]: [u16; 4], prefix: u8) -> Self {
+        Self { base: IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0)), prefix }
+    }
+
+    /// Returns the network of the addresses that begin with the same `prefix` bits as `base`; `None` if an address has fewer.
+    #[must_use]
+    pub fn new(base: IpAddr, prefix: u8) -> Option<Self> {
+        (prefix <= if base.is_ipv4() { 32 } else { 128 }).then_some(Self { base, prefix })
+    }
+
+    /// Returns the address that the network was made of.
+    #[must_use]
+    pub fn base(&self) -> IpAddr {
+        self.base
     }
 
     /// Parses a comma-separated list.
@@ -51,15 +64,19 @@ impl Network {
     }
 }
 
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.base, self.prefix)
+    }
+}
+
 impl FromStr for Network {
     type Err = NetworkError;
 
     fn from_str(text: &str) -> Result<Self, NetworkError> {
         let parse = || {
             let (base, prefix) = text.split_once('/')?;
-            let base: IpAddr = base.parse().ok()?;
-            let prefix: u8 = prefix.parse().ok()?;
-            (prefix <= if base.is_ipv4() { 32 } else { 128 }).then_some(Self { base, prefix })
+            Self::new(base.parse().ok()?, prefix.parse().ok()?)
         };
         parse().ok_or_else(|| NetworkError(text.to_owned()))
     }

@@ -7,20 +7,39 @@ mod lists;
 pub use lists::{HostError, HostPattern, Network, NetworkError};
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use url::{Host, Url};
 
 use crate::SourceUrl;
 
-/// The policy: every globally reachable unicast address and every network that the operator allows, except for those
-/// that the operator denies.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The policy: every globally reachable unicast address outside of the machine's own networks, and every network that the
+/// operator allows, except for those that the operator denies.
+#[derive(Clone, Debug, Default)]
 pub struct AddressPolicy {
     allowed: Vec<Network>,
+    local: LocalNetworks,
     denied: Vec<Network>,
     /// If not empty, no other hosts are permitted.
     allowed_hosts: Vec<HostPattern>,
     denied_hosts: Vec<HostPattern>,
+}
+
+/// The networks that the machine itself is in: its addresses and those of its links. They may be global, as IPv6 addresses
+/// usually are, but what listens there trusts the machine. All clones share one list, because addresses change while a
+/// program runs.
+#[derive(Clone, Debug, Default)]
+pub struct LocalNetworks(Arc<RwLock<Vec<Network>>>);
+
+impl LocalNetworks {
+    /// Replaces the list.
+    pub fn replace(&self, networks: Vec<Network>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = networks;
+    }
+
+    fn contain(&self, address: IpAddr) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).iter().any(|network| network.contains(address))
+    }
 }
 
 /// Why the policy refuses a source. Clients see the messages.
@@ -54,8 +73,14 @@ impl AddressPolicy {
         Ok(Self { denied: Network::list(networks)?, ..self })
     }
 
-    /// Permits only these hosts, if the comma-separated list is not empty: names, with all names below them, and
-    /// literal addresses.
+    /// Refuses the addresses in `local` unless they are in an allowed network.
+    #[must_use]
+    pub fn refusing_local(self, local: LocalNetworks) -> Self {
+        Self { local, ..self }
+    }
+
+    /// Permits only these hosts, if the comma-separated list is not empty: names, with all names below them, and literal
+    /// addresses.
     ///
     /// # Errors
     /// Returns the first part that is not a host.
@@ -88,7 +113,7 @@ impl AddressPolicy {
             IpAddr::V4(v4) => is_public_v4(v4),
             IpAddr::V6(v6) => is_public_v6(v6),
         };
-        !in_any(&self.denied) && (is_public || in_any(&self.allowed))
+        !in_any(&self.denied) && (is_public && !self.local.contain(address) || in_any(&self.allowed))
     }
 
     /// Checks host and port before a connection. Of a name, only the name is checked; the resolver checks its addresses
@@ -149,17 +174,17 @@ const SPECIAL_V4: [Network; 15] = [
     Network::v4(240, 0, 0, 0, 4),
 ];
 
-/// Global unicast. All other addresses are local, translated or unassigned; NAT64 (64:ff9b::/96) leads to IPv4
-/// addresses that were not checked.
-const GLOBAL_V6: Network = Network::v6(0x2000, 0, 3);
+/// Global unicast. All other addresses are local, translated or unassigned; NAT64 (64:ff9b::/96) leads to IPv4 addresses that
+/// were not checked.
+const GLOBAL_V6: Network = Network::v6([0x2000, 0, 0, 0], 3);
 
 /// The exceptions that the IANA IPv6 Special-Purpose Address Registry makes from global unicast: IETF protocol
 /// assignments, which include Teredo, documentation, 6to4.
 const SPECIAL_V6: [Network; 4] = [
-    Network::v6(0x2001, 0, 23),
-    Network::v6(0x2001, 0xdb8, 32),
-    Network::v6(0x2002, 0, 16),
-    Network::v6(0x3fff, 0, 20),
+    Network::v6([0x2001, 0, 0, 0], 23),
+    Network::v6([0x2001, 0xdb8, 0, 0], 32),
+    Network::v6([0x2002, 0, 0, 0], 16),
+    Network::v6([0x3fff, 0, 0, 0], 20),
 ];
 
 /// Addresses that look public but answer only inside a cloud: metadata services, and services that trust the machine.
@@ -167,7 +192,7 @@ const SPECIAL_V6: [Network; 4] = [
 /// OpenStack (169.254.169.254, fd00:ec2::254), Alibaba (100.100.100.200).
 ///
 /// Sources: <https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16>,
-/// <https://cloud.google.com/vpc/docs/configure-private-google-access>,
+/// <https://cloud.google.com/vpc/docs/configure-private-google-access#config-options>,
 /// <https://cloud.ibm.com/docs/vpc?topic=vpc-service-endpoints-for-vpc>.
 const CLOUD_V4: [Network; 5] = [
     Network::v4(168, 63, 129, 16, 32), // Azure: the wire server, DNS, health probes
@@ -177,12 +202,22 @@ const CLOUD_V4: [Network; 5] = [
     Network::v4(166, 8, 0, 0, 14),     // IBM: endpoints of cloud services
 ];
 
+/// As [`CLOUD_V4`]. Google does not announce these networks to the internet.
+///
+/// Sources: <https://cloud.google.com/vpc-service-controls/docs/private-connectivity#ip-ranges> for the first,
+/// <https://cloud.google.com/vpc/docs/configure-private-google-access#config-options> for both.
+const CLOUD_V6: [Network; 2] = [
+    Network::v6([0x2600, 0x2d00, 2, 0x1000], 64), // Google: restricted.googleapis.com
+    Network::v6([0x2600, 0x2d00, 2, 0x2000], 64), // Google: private.googleapis.com
+];
+
 fn is_public_v4(address: Ipv4Addr) -> bool {
     !SPECIAL_V4.iter().chain(&CLOUD_V4).any(|network| network.contains(address.into()))
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
-    GLOBAL_V6.contains(address.into()) && !SPECIAL_V6.iter().any(|network| network.contains(address.into()))
+    GLOBAL_V6.contains(address.into())
+        && !SPECIAL_V6.iter().chain(&CLOUD_V6).any(|network| network.contains(address.into()))
 }
 
 #[cfg(test)]

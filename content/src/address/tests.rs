@@ -98,13 +98,34 @@ fn addresses_inside_a_cloud_are_refused() {
         "fd00:ec2::254",
         "fd20:ce::254",
         "fe80::a9fe:a9fe",
+        "2600:2d00:2:1000::1",
+        "2600:2d00:2:2000:ffff::",
     ] {
         assert!(!permits(&policy, inside), "{inside}");
     }
-    for outside in ["168.63.129.17", "199.36.153.12", "161.27.0.1", "166.12.0.0"] {
+    for outside in
+        ["168.63.129.17", "199.36.153.12", "161.27.0.1", "166.12.0.0", "2600:2d00:2:3000::1", "2600:2d00:3::"]
+    {
         assert!(permits(&policy, outside), "{outside}");
     }
     assert!(permits(&AddressPolicy::allowing("168.63.129.16/32").unwrap(), "168.63.129.16"));
+}
+
+#[test]
+fn the_machines_own_networks_are_refused_unless_they_are_allowed() {
+    let local = LocalNetworks::default();
+    let policy = AddressPolicy::allowing("2606:4700:0:1::/64").unwrap().refusing_local(local.clone());
+    let own = ["93.184.216.34", "::ffff:93.184.216.34", "2606:4700::22"];
+    let neighbour = ["93.184.217.255", "2606:4700::1:0:0:1"];
+    let others = ["93.184.218.0", "2606:4700:0:2::1", "2606:4700:0:1::1"];
+    let all = own.into_iter().chain(neighbour).chain(others);
+    assert!(all.clone().all(|address| permits(&policy, address)), "the list is still empty");
+    local.replace(Network::list("93.184.216.0/23, 2606:4700::/64, 2606:4700:0:1::/64").unwrap());
+    let refused: Vec<_> = all.filter(|address| !permits(&policy, address)).collect();
+    assert_eq!(refused, [&own[..], &neighbour].concat());
+    assert_eq!(admit(&policy, "http://[2606:4700::22]/metrics"), Err(RefusedAddress::Network));
+    local.replace(Vec::new());
+    assert!(permits(&policy, own[0]));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //!
 //! The sandbox is tested, not looked up: a process enters it and tries operations that it must deny.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -10,11 +11,12 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use clap::ValueEnum;
+use edgezoom_content::AddressPolicy;
 use edgezoom_content::FailureCode;
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderError, RenderOptions, Renderer};
 use edgezoom_tiler::sandbox::{Landlock, probe::Findings};
-use edgezoom_tiler::{OWN_PROGRAM, browser, http_client};
+use edgezoom_tiler::{OWN_PROGRAM, browser, http_client, local_networks};
 use reqwest::StatusCode;
 use rustix::io::{FdFlags, fcntl_setfd};
 use url::Url;
@@ -80,6 +82,7 @@ async fn examine(args: &Args) -> bool {
         ("renderer: sandbox", true, sandbox),
         ("renderer: Landlock", is_required(Requirement::Landlock), landlock),
         ("user", is_required(Requirement::User), user()),
+        ("addresses", true, addresses()),
         ("web pages: browser", is_required(Requirement::Pages), browser),
         ("web pages: namespaces", needs_namespaces, namespaces()),
         ("PDF: library", is_required(Requirement::Pdf), pdf().await),
@@ -152,6 +155,26 @@ fn user() -> Found {
         return missing("the tiler runs as root", remedy);
     }
     Ok(format!("not root (user id {})", rustix::process::geteuid().as_raw()))
+}
+
+/// Lists the public ones of this machine's networks.
+fn addresses() -> Found {
+    const REMEDY: &str = "allow netlink sockets (systemd: RestrictAddressFamilies=AF_NETLINK); without them the tiler does not \
+        start, because sources could be at this machine's own addresses";
+    let networks = match local_networks::read() {
+        Ok(networks) => networks,
+        Err(error) => return missing(format!("cannot read this machine's addresses: {error}"), REMEDY),
+    };
+    let policy = AddressPolicy::default();
+    let public = networks.iter().filter(|network| policy.permits(network.base()));
+    let public: BTreeSet<String> = public.map(ToString::to_string).collect();
+    if public.is_empty() {
+        return Ok("no interface has a public one".to_owned());
+    }
+    let public = Vec::from_iter(public).join(", ");
+    Ok(format!(
+        "sources in this machine's networks {public} are refused unless EDGEZOOM_ALLOW_NETWORKS names them"
+    ))
 }
 
 fn find_browser(chosen: Option<&Path>) -> Found {

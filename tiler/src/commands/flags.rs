@@ -12,6 +12,7 @@ use edgezoom_content::AddressPolicy;
 use edgezoom_tiler::bot::{BadContact, BotSettings, Contact, OptOuts, UserAgent};
 use edgezoom_tiler::browser::PageLimits;
 use edgezoom_tiler::limits::Limits;
+use edgezoom_tiler::local_networks;
 use edgezoom_tiler::pipeline::PipelineSettings;
 use url::Url;
 
@@ -61,7 +62,8 @@ impl ConversionArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Allowed sources")]
 struct PolicyArgs {
-    /// Networks to allow besides the public internet, such as 127.0.0.0/8,fd00::/8
+    /// Networks to allow besides the public internet, such as 127.0.0.0/8,fd00::/8; this machine's own networks are not part
+    /// of it, even if they are public
     #[arg(long, env = "EDGEZOOM_ALLOW_NETWORKS", default_value = "")]
     allow_networks: String,
     /// Networks to refuse, even if they are also allowed
@@ -77,6 +79,10 @@ struct PolicyArgs {
 
 impl PolicyArgs {
     fn policy(&self) -> anyhow::Result<AddressPolicy> {
+        let local = local_networks::follow().context(
+            "cannot read this machine's addresses, which sources must not be at; allow netlink sockets (systemd: \
+             RestrictAddressFamilies=AF_NETLINK)",
+        )?;
         AddressPolicy::allowing(&self.allow_networks)
             .context("EDGEZOOM_ALLOW_NETWORKS")?
             .denying(&self.deny_networks)
@@ -85,6 +91,7 @@ impl PolicyArgs {
             .context("EDGEZOOM_ALLOW_HOSTS")?
             .denying_hosts(&self.deny_hosts)
             .context("EDGEZOOM_DENY_HOSTS")
+            .map(|policy| policy.refusing_local(local))
     }
 }
 

@@ -115,6 +115,7 @@ mod tests {
     use std::io;
     use std::num::NonZeroUsize;
 
+    use edgezoom_content::address::{LocalNetworks, Network};
     use futures::future::BoxFuture;
 
     use super::*;
@@ -153,6 +154,20 @@ mod tests {
         assert_eq!(connector("", &[]).addresses("a.example", 80).await, Err(ConnectError::Unresolved));
         let mixed = connector("", &["127.0.0.1", "8.8.8.8"]).addresses("a.example", 80).await;
         assert_eq!(mixed, Ok(vec!["8.8.8.8".parse().unwrap()]));
+    }
+
+    #[tokio::test]
+    async fn a_frame_cannot_reach_this_machine_or_its_neighbours_at_global_addresses() {
+        let names = &["93.184.216.34", "2606:4700::22", "93.184.216.99", "8.8.8.8"];
+        let mut connector = connector("", names);
+        let local = LocalNetworks::default();
+        connector.policy = connector.policy.refusing_local(local.clone());
+        assert_eq!(connector.addresses("a.example", 80).await.map(|permitted| permitted.len()), Ok(4));
+        local.replace(Network::list("93.184.216.0/24,2606:4700::22/128").unwrap());
+        assert_eq!(connector.addresses("a.example", 80).await, Ok(vec!["8.8.8.8".parse().unwrap()]));
+        for host in ["93.184.216.34", "1572395042", "[2606:4700::22]", "[::ffff:93.184.216.99]"] {
+            assert_eq!(connector.connect(host, 9600).await.err(), Some(ConnectError::Refused), "{host}");
+        }
     }
 
     #[tokio::test]
