@@ -29,7 +29,9 @@ test("the Dockerfile passes a linter, and neither build nor tiler run as root", 
   const last = dockerfile.slice(dockerfile.lastIndexOf("\nFROM "));
   assert.match(last, /^USER \d{2,}$/m, "a number, which orchestrators compare with 0");
   assert.ok(last.indexOf("\nUSER ") > last.lastIndexOf("\nRUN "), "packages are installed as root");
-  for (const image of dockerfile.matchAll(/^FROM (\S+)/gm)) assert.match(image[1], /:(?!latest)/, "images have versions");
+  const [, base] = /^ARG BASE=(\S+)$/m.exec(dockerfile);
+  assert.match(base, /:(?!latest)/, "images have versions");
+  for (const image of dockerfile.matchAll(/^FROM (\S+)/gm)) assert.equal(image[1], "${BASE}", "an operator can name a digest once for all");
   const build = dockerfile.slice(0, dockerfile.lastIndexOf("\nFROM "));
   assert.ok(build.indexOf("cargo xtask release") > build.indexOf("\nUSER build"), "the build is not root");
 });
@@ -39,6 +41,9 @@ test("the tiler's container is read-only and unprivileged, and all containers sh
   assert.equal(tiler.read_only, true);
   assert.deepEqual(tiler.cap_drop, ["ALL"]);
   assert.ok(tiler.security_opt.includes("no-new-privileges:true"));
+  const filter = tiler.security_opt.find((option) => option.startsWith("seccomp="));
+  const profile = JSON.parse(await read(join("deploy/docker", filter.slice("seccomp=".length)))); // the tiler's tests run a browser under it
+  assert.deepEqual([profile.defaultAction, profile.defaultErrnoRet], ["SCMP_ACT_ERRNO", 1]);
   assert.equal(store.image, bucket.image);
   assert.match(store.ports[0], /^127\.0\.0\.1:/);
   const { identities } = JSON.parse(await read("deploy/docker/s3.example.json"));

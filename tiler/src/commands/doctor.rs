@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::ValueEnum;
 use edgezoom_content::AddressPolicy;
@@ -58,9 +58,15 @@ type Found = Result<String, Missing>;
 
 /// A problem and its remedy.
 struct Missing {
+    /// Word for it if it is not required, in seven letters.
+    mark: &'static str,
     what: String,
     remedy: &'static str,
 }
+
+/// Age from which a browser counts as old. Chromium has a new version every four weeks, and security updates between them
+/// (<https://chromium.googlesource.com/chromium/src/+/HEAD/docs/process/release_cycle.md>).
+const BROWSER_AGE: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 
 /// Time for the Worker to respond.
 const EDGE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -89,14 +95,17 @@ async fn examine(args: &Args) -> bool {
         ("fonts", is_required(Requirement::Fonts), fonts()),
         ("temporary files", true, temporary(&folder)),
     ];
+    if let Some(browser) = browser::find_browser(args.chromium.as_deref()) {
+        checks.push(("web pages: browser's age", false, browser_age(&browser, SystemTime::now())));
+    }
     if let Some(address) = &args.edge_url {
         checks.push(("edge", true, edge(address).await));
     }
     for (name, is_required, found) in &checks {
         match found {
             Ok(found) => println!("ok       {name}: {found}"),
-            Err(Missing { what, remedy }) => {
-                let mark = if *is_required { "MISSING" } else { "missing" };
+            Err(Missing { mark, what, remedy }) => {
+                let mark = if *is_required { "MISSING" } else { mark };
                 println!("{mark}  {name}: {what}\n         → {remedy}");
             }
         }
@@ -105,7 +114,7 @@ async fn examine(args: &Args) -> bool {
 }
 
 fn missing<T>(what: impl ToString, remedy: &'static str) -> Result<T, Missing> {
-    Err(Missing { what: what.to_string(), remedy })
+    Err(Missing { mark: "missing", what: what.to_string(), remedy })
 }
 
 fn sandbox() -> (Found, Found) {
@@ -187,6 +196,28 @@ fn find_browser(chosen: Option<&Path>) -> Found {
     }
 }
 
+/// Warns of a browser without the latest security updates. Packages keep the time at which a file was built.
+fn browser_age(browser: &Path, now: SystemTime) -> Found {
+    let built = match browser.metadata().and_then(|metadata| metadata.modified()) {
+        Ok(built) => built,
+        Err(error) => {
+            return missing(format!("cannot read {}: {error}", browser.display()), "repair its permissions");
+        }
+    };
+    let age = now.duration_since(built).unwrap_or_default();
+    let days = age.as_secs() / (24 * 60 * 60);
+    if age <= BROWSER_AGE {
+        return Ok(format!("built {days} days ago"));
+    }
+    Err(Missing {
+        mark: "old    ",
+        what: format!(
+            "built {days} days ago; attacks on known faults of Chromium get as far as its namespaces"
+        ),
+        remedy: "update it (Debian: apt-get update && apt-get upgrade); rebuild a container's image without its cache",
+    })
+}
+
 fn namespaces() -> Found {
     let Err(reason) = browser::try_namespaces(Path::new(OWN_PROGRAM)) else {
         let user = if is_root() { "the user nobody" } else { "this user" };
@@ -205,7 +236,8 @@ fn namespaces() -> Found {
         "allow them: sysctl -w kernel.unprivileged_userns_clone=1 (Debian), \
          sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), sysctl -w user.max_user_namespaces=10000, or a \
          container whose profile allows unshare and mount and whose /proc is not covered (Docker: --security-opt \
-         seccomp=…, --security-opt systempaths=unconfined)",
+         seccomp=deploy/docker/seccomp.json, --security-opt systempaths=unconfined, with AppArmor also --security-opt \
+         apparmor=unconfined)",
     )
 }
 

@@ -3,6 +3,7 @@
 
 use std::io::{Read, Write};
 use std::process::{Command, Output};
+use std::time::{Duration, SystemTime};
 
 const TILER: &str = env!("CARGO_BIN_EXE_tiler");
 
@@ -169,5 +170,20 @@ fn root_opens_web_pages_without_namespaces_only_with_a_flag() {
             assert!(!output.status.success(), "the tiler is no browser");
             assert_eq!(error.contains(refused), is_root && is_refused, "{error}");
         }
+    }
+}
+
+#[test]
+fn a_browser_without_updates_for_sixty_days_is_reported_and_nothing_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let browser = folder.path().join("chromium");
+    std::fs::write(&browser, "#!/bin/sh\n").unwrap();
+    for (days, is_old) in [(59, false), (61, true)] {
+        let built = SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60);
+        std::fs::File::options().write(true).open(&browser).unwrap().set_modified(built).unwrap();
+        let (text, _) = doctor(Command::new(TILER), &["--chromium", browser.to_str().unwrap()]);
+        let mark = if is_old { "old    " } else { "ok     " };
+        assert!(text.contains(&format!("{mark}  web pages: browser's age: built {days} days ago")), "{text}");
+        assert_eq!(text.contains("→ update it"), is_old, "{text}");
     }
 }

@@ -8,6 +8,7 @@ pub mod screenshot;
 pub mod site;
 
 mod behaviour;
+mod container;
 mod convert;
 mod courtesy;
 mod failures;
