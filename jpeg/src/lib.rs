@@ -1,14 +1,15 @@
 //! Baseline JPEG in safe Rust: an encoder for many small files at once, the tiles of a picture that arrives row by row, and
 //! a decoder that uses all cores for one file.
 //!
-//! - [`encoder`] encodes rows of pixels, byte for byte as libjpeg-turbo does with the standard's tables, in less time.
+//! - [`encoder`] encodes rows of pixels with Huffman tables for each file, and the steps of [`quantisation`].
 //! - [`decoder`] decodes regular files on several threads, sample by sample as libjpeg-turbo does.
 //! - [`ycbcr420`] is the layout of rows whose chroma is subsampled already, as JPEG decoders and video codecs give them.
 //!
 //! ```
 //! use edgezoom_jpeg::encoder::{Encoder, Input};
+//! use edgezoom_jpeg::quantisation::Quantisation;
 //!
-//! let mut encoder = Encoder::new(Input::Rgb, 82, true);
+//! let mut encoder = Encoder::new(Input::Rgb, &Quantisation::of_quality(82, true), true);
 //! encoder.begin(256, 100);
 //! for row in 0..100 {
 //!     encoder.row(&[row; 3 * 256]);
@@ -21,6 +22,7 @@
 
 pub mod decoder;
 pub mod encoder;
+pub mod quantisation;
 mod tables;
 mod vectors;
 pub mod ycbcr420;

@@ -1,4 +1,4 @@
-//! Encodes tiles row by row, as PNG or JPEG. JPEG files equal those of libjpeg-turbo, and so of libvips, at the same quality.
+//! Encodes tiles row by row, as PNG or JPEG.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -8,6 +8,7 @@ use std::rc::Rc;
 use edgezoom_codecs::{Layout, Orientation};
 use edgezoom_geometry::TileFormat;
 use edgezoom_jpeg::encoder::{Encoder, Input};
+use edgezoom_jpeg::quantisation::Quantisation;
 use edgezoom_jpeg::ycbcr420::Pair;
 
 /// Lowest quality at which chroma keeps its full resolution (4:4:4), as in libvips.
@@ -48,7 +49,9 @@ pub fn halves_chroma(quality: u8) -> bool {
 
 impl TileEncoder {
     pub fn new(encoding: Encoding) -> Self {
-        let jpeg = |input| Encoder::new(input, encoding.quality, halves_chroma(encoding.quality));
+        let halves_chroma = halves_chroma(encoding.quality);
+        let quantisation = Quantisation::of_quality(encoding.quality, halves_chroma);
+        let jpeg = |input| Encoder::new(input, &quantisation, halves_chroma);
         match (encoding.format, encoding.layout) {
             (TileFormat::Jpg, Layout::Grey) => Self::Jpeg(jpeg(Input::Grey)),
             (TileFormat::Jpg, Layout::Rgb) => Self::Jpeg(jpeg(Input::Rgb)),
@@ -71,7 +74,9 @@ impl TileEncoder {
     pub fn of_pixels(encoding: Encoding) -> Self {
         match encoding {
             Encoding { format: TileFormat::Jpg, layout: Layout::YCbCr420, quality, .. } => {
-                Self::Jpeg(Encoder::new(Input::YCbCr, quality, halves_chroma(quality)))
+                let halves_chroma = halves_chroma(quality);
+                let quantisation = Quantisation::of_quality(quality, halves_chroma);
+                Self::Jpeg(Encoder::new(Input::YCbCr, &quantisation, halves_chroma))
             }
             other => Self::new(other),
         }
@@ -111,7 +116,7 @@ impl TileEncoder {
     /// Passes the finished tile to `take`. All its rows must have been added.
     pub fn finish(&mut self, take: impl FnOnce(&[u8]) -> io::Result<()>) -> io::Result<()> {
         match self {
-            Self::Jpeg(jpeg) | Self::JpegYCbCr420(jpeg) => take(jpeg.finish()),
+            Self::Jpeg(jpeg) | Self::JpegYCbCr420(jpeg) => take(&jpeg.finish()),
             Self::Png(_, writer, file) => {
                 if let Some(writer) = writer.take() {
                     writer.finish().map_err(io::Error::other)?;

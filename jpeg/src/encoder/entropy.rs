@@ -1,144 +1,98 @@
-//! Writes blocks as Huffman codes.
+//! Writes tokens as Huffman codes.
 //!
-//! The codes of two coefficients are joined before they are written, and each write stores eight bytes, which overwrite the
+//! The codes of two tokens are joined before they are written, and each write stores eight bytes, which overwrite the
 //! incomplete byte at the end. Both avoid branches, which the processor could not predict. The zero that must follow each byte
 //! 0xff is inserted afterwards.
 //!
 //! Source: ITU-T T.81, sections F.1.2 and B.1.1.5.
 
 use memchr::memchr_iter;
-use std::mem;
 
-use super::transform::{BLOCKS, Coefficients};
-use crate::tables::Huffman;
+use super::huffman::Table;
+use super::tokens::{FIRST, REST, SYMBOLS, VALUE_BITS};
 
-/// Upper bound of a block's bytes: 63 coefficients of at most 26 bits and a first one of at most 22 take 208, and each write
-/// stores 8.
-const BLOCK_BYTES: usize = 256;
+/// Upper bound of a token's bytes, and the size of a write.
+const TOKEN_BYTES: usize = 3;
+const WRITE_BYTES: usize = 8;
 
-/// A Huffman code and the coefficient's own bits after it, which are zero in a table.
-#[derive(Clone, Copy, Default)]
-struct Code {
-    bits: u32,
-    /// Number of bits of both.
-    length: u8,
-}
+/// Frequencies of the symbols in a file.
+pub struct Frequencies([u32; SYMBOLS]);
 
-/// Consecutive codes of at most 56 bits.
-#[derive(Clone, Copy, Default)]
-struct Pair {
-    bits: u64,
-    length: u32,
-}
-
-impl From<Code> for Pair {
-    #[inline(always)]
-    fn from(Code { bits, length }: Code) -> Self {
-        Self { bits: bits.into(), length: length.into() }
-    }
-}
-
-impl Pair {
-    #[inline(always)]
-    fn then(self, Code { bits, length }: Code) -> Self {
-        Self { bits: self.bits << (length & 63) | u64::from(bits), length: self.length + u32::from(length) }
-    }
-}
-
-/// Iterates over the nonzero coefficients: 16 times the distance to the previous one, and the coefficient's number.
-struct Nonzero {
-    mask: u64,
-    /// 16 times the previous number.
-    previous: usize,
-}
-
-impl Iterator for Nonzero {
-    type Item = (usize, usize);
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.mask == 0 {
-            return None;
+impl Frequencies {
+    /// Counts the symbols of tokens.
+    pub fn count<'a>(parts: impl Iterator<Item = &'a [u16]>) -> Self {
+        // Two counters each: the processor need not wait for the last count of a symbol that comes twice.
+        let mut counts = [[0_u32; SYMBOLS]; 2];
+        for tokens in parts {
+            let (pairs, rest) = tokens.as_chunks();
+            for &[one, other] in pairs {
+                counts[0][usize::from(one >> VALUE_BITS) % SYMBOLS] += 1;
+                counts[1][usize::from(other >> VALUE_BITS) % SYMBOLS] += 1;
+            }
+            rest.iter().for_each(|&token| counts[0][usize::from(token >> VALUE_BITS) % SYMBOLS] += 1);
         }
-        let number = self.mask.trailing_zeros() as usize % 64;
-        self.mask &= self.mask - 1;
-        let distance = 16 * number - self.previous;
-        self.previous = 16 * number;
-        Some((distance, number))
+        let [counts, others] = &mut counts;
+        counts.iter_mut().zip(others).for_each(|(count, other)| *count += *other);
+        Self(*counts)
+    }
+
+    /// Counts every symbol that a file may have once more.
+    pub fn with_all(mut self) -> Self {
+        for (symbol, count) in (0..256).cycle().zip(&mut self.0) {
+            let (zeros, size) = (symbol >> 4, symbol & 15);
+            let is_used = match size {
+                0 => zeros == 0 || zeros == 15,
+                1..=10 => true,
+                _ => size == FIRST && zeros <= 11,
+            };
+            *count += u32::from(is_used);
+        }
+        self
+    }
+
+    /// Returns the tables of first and other coefficients, of luma and chroma.
+    pub fn tables(&self) -> [[Table; 2]; 2] {
+        let (luma, chroma) = self.0.split_at(SYMBOLS / 2);
+        [luma, chroma].map(|counts| {
+            let symbols = || (0_u16..).zip(counts.iter().copied());
+            let first = symbols().filter(|(symbol, _)| symbol & 15 == FIRST);
+            let others = symbols().filter(|(symbol, _)| symbol & 15 < FIRST);
+            [
+                Table::optimal(first.map(|(symbol, count)| ((symbol >> 4) as u8, count))),
+                Table::optimal(others.map(|(symbol, count)| (symbol as u8, count))),
+            ]
+        })
     }
 }
 
-/// Returns true if more than 15 zeros precede a nonzero coefficient.
-#[inline(always)]
-fn has_long_run(nonzero: u64) -> bool {
-    let mut near = nonzero | 1;
-    for distance in [1, 2, 4, 8] {
-        near |= near << distance;
-    }
-    nonzero & !(near << 1) != 0
-}
-
-/// Huffman codes of luma or chroma.
-pub struct Codes {
-    /// Codes of a block's first coefficient by its size in bits.
-    dc: [Code; 16],
-    /// Codes of the other coefficients, by 16 times the distance to the previous nonzero one plus the size in bits.
-    bits: [u32; AC_CODES],
-    lengths: [u8; AC_CODES],
-    sixteen_zeros: Code,
-    end_of_block: Code,
-}
-
-/// Entries of the lookup table, a power of two.
-const AC_CODES: usize = 512;
-/// 16 times the largest distance that has a code.
-const LONGEST: usize = 16 * 16;
+/// The code of each token: its length with the value in the lower byte, and its bits followed by as many zeros as the value has
+/// bits.
+pub struct Codes([u32; SYMBOLS]);
 
 impl Codes {
-    /// Makes lookup tables from Huffman tables.
-    pub fn new(dc: &Huffman, ac: &Huffman) -> Self {
-        let mut codes = Self {
-            dc: [Code::default(); 16],
-            bits: [0; AC_CODES],
-            lengths: [0; AC_CODES],
-            sixteen_zeros: Code::default(),
-            end_of_block: Code::default(),
-        };
-        for (symbol, code) in codes_of(dc) {
-            codes.dc[usize::from(symbol & 15)] = code;
-        }
-        for (symbol, code) in codes_of(ac) {
-            match symbol {
-                0x00 => codes.end_of_block = code,
-                0xf0 => codes.sixteen_zeros = code,
-                symbol => {
-                    let place = 16 + usize::from(symbol);
-                    (codes.bits[place], codes.lengths[place]) = (code.bits, code.length);
-                }
+    /// Makes the lookup table of Huffman tables.
+    pub fn new(tables: &[[Table; 2]; 2]) -> Self {
+        let mut codes = [0; SYMBOLS];
+        for ([first, others], codes) in tables.iter().zip(codes.chunks_exact_mut(SYMBOLS / 2)) {
+            let firsts =
+                first.codes().map(|(size, code, length)| (size << 4 | FIRST as u8, size, code, length));
+            let others = others.codes().map(|(symbol, code, length)| (symbol, symbol & 15, code, length));
+            for (symbol, size, code, length) in firsts.chain(others) {
+                let size = u32::from(size);
+                let size = if size > VALUE_BITS { size - VALUE_BITS } else { size };
+                codes[usize::from(symbol)] = code << (size + 8) | (length + size);
             }
+            codes[usize::from(REST)] = VALUE_BITS;
         }
-        codes
+        Self(codes)
     }
 
-    /// Returns the code of a coefficient at most 16 places after the previous nonzero one.
+    /// Returns a token's bits and their number.
     #[inline(always)]
-    fn ac(&self, coefficients: &Coefficients, index: usize, distance: usize, number: usize) -> Code {
-        let place = (distance + usize::from(coefficients.sizes.0[number][index])) % AC_CODES;
-        let bits = self.bits[place] + u32::from(coefficients.bits.0[number][index]);
-        Code { bits, length: self.lengths[place] }
+    fn of(&self, token: u16) -> (u64, u32) {
+        let code = self.0[usize::from(token >> VALUE_BITS) % SYMBOLS];
+        (u64::from((code >> 8) + u32::from(token & 0x7f)), code & 0xff)
     }
-}
-
-/// Returns all symbols and their codes: consecutive numbers, which get another zero bit at each greater length.
-fn codes_of(table: &Huffman) -> impl Iterator<Item = (u8, Code)> {
-    let lengths = (1..).zip(table.counts).flat_map(|(length, count)| (0..count).map(move |_| length));
-    let (mut next, mut previous) = (0_u32, 0_u8);
-    table.symbols.iter().zip(lengths).map(move |(&symbol, length)| {
-        next <<= length - previous;
-        (previous, next) = (length, next + 1);
-        let size = symbol & 15;
-        (symbol, Code { bits: (next - 1) << size, length: length + size })
-    })
 }
 
 /// Bits that do not fill a byte yet.
@@ -149,7 +103,7 @@ pub struct PendingBits {
     count: u32,
 }
 
-/// Bytes of a row of MCUs, before a zero is inserted after each 0xff.
+/// Coded bytes, before a zero is inserted after each 0xff.
 #[derive(Default)]
 pub struct Scan {
     bytes: Vec<u8>,
@@ -157,84 +111,32 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Reserves room for this number of blocks.
-    pub fn reserve(&mut self, blocks: usize) {
-        let wanted = self.written + (blocks + 1) * BLOCK_BYTES;
+    /// Writes tokens.
+    #[inline(always)]
+    pub fn write(&mut self, tokens: &[u16], codes: &Codes, pending: &mut PendingBits) {
+        let wanted = self.written + tokens.len() * TOKEN_BYTES + WRITE_BYTES;
         if self.bytes.len() < wanted {
             self.bytes.resize(wanted, 0);
         }
-    }
-
-    /// Writes a block, for which room must be reserved. `previous_dc` is the first coefficient of the previous block.
-    #[inline(always)]
-    pub fn block(
-        &mut self,
-        pending: &mut PendingBits,
-        codes: &Codes,
-        coefficients: &Coefficients,
-        index: usize,
-        previous_dc: &mut i16,
-    ) {
-        let index = index % BLOCKS;
-        let Some(mut out) = self.writer(*pending) else { return };
-        let dc = coefficients.dc[index];
-        let difference = i32::from(dc) - i32::from(*previous_dc);
-        *previous_dc = dc;
-        let size = u32::BITS - difference.unsigned_abs().leading_zeros();
-        let bits = if difference < 0 { difference + (1 << size) - 1 } else { difference };
-        let code = codes.dc[size as usize % 16];
-        let mut one = Code { bits: code.bits + bits as u32, ..code };
-        let [first, second, third, last] = coefficients.nonzero.map(|blocks| u64::from(blocks[index]));
-        let nonzero = first | second << 16 | third << 32 | last << 48;
-        let end = if last >> 15 == 0 { codes.end_of_block } else { Code::default() };
-        let mut numbers = Nonzero { mask: nonzero, previous: 0 };
-        if has_long_run(nonzero) {
-            out.put(one.into());
-            for (mut distance, number) in numbers {
-                while distance > LONGEST {
-                    out.put(codes.sixteen_zeros.into());
-                    distance -= LONGEST;
-                }
-                out.put(codes.ac(coefficients, index, distance, number).into());
-            }
-            out.put(end.into());
-        } else {
-            // A pair is written after the next one has been looked up, so the lookup need not wait for the write position.
-            let mut waiting = Pair::default();
-            while let Some((distance, number)) = numbers.next() {
-                let two = codes.ac(coefficients, index, distance, number);
-                let pair = Pair::from(one).then(two);
-                one = Code::default();
-                out.put(mem::replace(&mut waiting, pair));
-                let Some((distance, number)) = numbers.next() else { break };
-                one = codes.ac(coefficients, index, distance, number);
-            }
-            out.put(waiting);
-            out.put(Pair::from(one).then(end));
+        let mut out = Writer { bytes: &mut self.bytes, written: self.written, pending: *pending };
+        let (pairs, rest) = tokens.as_chunks();
+        for &[one, other] in pairs {
+            let ((one, length), (other, more)) = (codes.of(one), codes.of(other));
+            out.put(one << more | other, length + more);
         }
-        *pending = out.pending;
-        self.written += out.written;
-    }
-
-    /// Writes a block that pads an MCU: its first coefficient equals that of the previous block, and the others are zero.
-    pub fn empty_block(&mut self, pending: &mut PendingBits, codes: &Codes) {
-        let Some(mut out) = self.writer(*pending) else { return };
-        out.put(Pair::from(codes.dc[0]).then(codes.end_of_block));
-        *pending = out.pending;
-        self.written += out.written;
-    }
-
-    #[inline(always)]
-    fn writer(&mut self, pending: PendingBits) -> Option<Writer<'_>> {
-        let bytes = self.bytes.get_mut(self.written..)?.first_chunk_mut()?;
-        Some(Writer { bytes, written: 0, pending })
+        for &token in rest {
+            let (bits, length) = codes.of(token);
+            out.put(bits, length);
+        }
+        (self.written, *pending) = (out.written, out.pending);
     }
 
     /// Writes the pending bits as a byte, filled up with ones.
     pub fn finish(&mut self, pending: PendingBits) {
         if pending.count > 0 {
-            self.reserve(0);
-            self.bytes[self.written] = ((pending.bits | u64::MAX >> pending.count) >> 56) as u8;
+            let last = ((pending.bits | u64::MAX >> pending.count) >> 56) as u8;
+            self.bytes.truncate(self.written);
+            self.bytes.push(last);
             self.written += 1;
         }
     }
@@ -253,9 +155,8 @@ impl Scan {
     }
 }
 
-/// Writes one block.
 struct Writer<'a> {
-    bytes: &'a mut [u8; BLOCK_BYTES],
+    bytes: &'a mut [u8],
     written: usize,
     pending: PendingBits,
 }
@@ -263,7 +164,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     /// Writes at most 56 bits.
     #[inline(always)]
-    fn put(&mut self, Pair { bits, length }: Pair) {
+    fn put(&mut self, bits: u64, length: u32) {
         let Self { bytes, written, pending: PendingBits { bits: all, count } } = self;
         *count += length;
         *all |= bits.wrapping_shl(0_u32.wrapping_sub(*count));

@@ -1,4 +1,5 @@
-//! Encodes baseline JPEG row by row: byte for byte what libjpeg-turbo writes with the standard's tables, in less time.
+//! Encodes baseline JPEG row by row, each file with the shortest Huffman codes for it. With the same steps and rounding it shows
+//! what libjpeg-turbo's file shows, sample by sample.
 //!
 //! [`Encoder::begin`] starts a file, [`Encoder::row`] adds a row of pixels, and [`Encoder::finish`] returns the file. An encoder
 //! encodes one file after the other and reuses its memory. To have several files open at the same time, make further encoders
@@ -6,35 +7,41 @@
 //!
 //! # How it works
 //! libjpeg transforms one block after the other. This encoder transforms a row of MCUs at once, 32 blocks side by side, with the
-//! widest vectors that the processor has, and writes two Huffman codes at a time.
+//! widest vectors that the processor has. Blocks become tokens, which wait in memory; at the file's end they are counted, and two
+//! at a time are written as Huffman codes.
 //!
 //! ```text
-//! rows of pixels ─▶ mcu_row (colours) ─▶ transform ─▶ entropy ─▶ the file, after its header
+//! rows of pixels ─▶ mcu_row (colours) ─▶ transform ─▶ tokens ─▶ huffman, entropy ─▶ the file
 //! ```
 
 mod colours;
 mod entropy;
 mod header;
+mod huffman;
 mod mcu_row;
 #[cfg(test)]
 mod tests;
+mod tokens;
 mod transform;
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::tables;
+use crate::quantisation::Quantisation;
 use crate::vectors::with_vectors;
 use crate::ycbcr420::Pair;
 
-use entropy::{Codes, PendingBits, Scan};
+use entropy::{Codes, Frequencies, PendingBits, Scan};
 use header::{END_OF_IMAGE, Header};
 use mcu_row::McuRow;
+use tokens::Kind::{Chroma, Luma};
+use tokens::{RowTokens, Spare, StoredTokens};
 use transform::{BLOCKS, Coefficients, Quantiser, transform};
 
-/// Initial capacity of a file in bytes. A larger one is kept for the next file.
-const INITIAL_BYTES: usize = 16 << 10;
+/// Memory for the tokens of unfinished files, unless [`Encoder::with_token_bytes`] sets it.
+const DEFAULT_TOKEN_BYTES: usize = 16 << 20;
+const TOKEN_BLOCK_BYTES: usize = size_of::<u16>() * StoredTokens::BLOCK;
 
 /// Layout of the rows that an encoder takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,77 +88,101 @@ impl Sampling {
 /// A JPEG encoder.
 pub struct Encoder {
     input: Input,
-    shared: Rc<Shared>,
+    tables: Rc<Tables>,
+    working: Rc<RefCell<Working>>,
+    size: (u32, u32),
     mcu_row: McuRow,
     /// First coefficients of the last block of luma, Cb and Cr.
     previous_dc: [i16; 3],
+    tokens: StoredTokens,
+    /// The file so far, if its tokens are not stored.
+    coded: Option<Coded>,
+}
+
+/// A file that is coded as its rows arrive.
+struct Coded {
+    codes: Codes,
     pending: PendingBits,
     file: Vec<u8>,
 }
 
 /// The part that encoders of one kind share.
-struct Shared {
+struct Tables {
     sampling: Sampling,
     header: Header,
     /// For luma and chroma.
     quantisers: [Quantiser; 2],
-    codes: [Codes; 2],
-    /// Used by one encoder at a time, which keeps it in the cache.
-    scratch: RefCell<Scratch>,
 }
 
-#[derive(Default)]
-struct Scratch {
+/// Memory that encoders share. One at a time uses it, which keeps it in the cache.
+struct Working {
     /// Groups of blocks of a row of MCUs: one of each plane, or two of luma and one of both chroma planes.
     coefficients: [Coefficients; 3],
+    row: RowTokens,
+    spare: Spare,
     scan: Scan,
+    /// The last finished file.
+    file: Vec<u8>,
 }
 
 impl Encoder {
-    /// Makes an encoder for a quality of 1 to 100. `halves_chroma` stores chroma at half the resolution both ways (4:2:0).
-    /// [`Input::YCbCr420`] always does.
-    pub fn new(input: Input, quality: u8, halves_chroma: bool) -> Self {
+    /// Makes an encoder. `halves_chroma` stores chroma at half the resolution both ways (4:2:0). [`Input::YCbCr420`] always does.
+    pub fn new(input: Input, quantisation: &Quantisation, halves_chroma: bool) -> Self {
         let sampling = match input {
             Input::Grey => Sampling::Grey,
             Input::Rgb | Input::Rgba | Input::YCbCr if !halves_chroma => Sampling::Full,
             Input::Rgb | Input::Rgba | Input::YCbCr | Input::YCbCr420 => Sampling::Halved,
         };
-        let steps = tables::quantisation(quality);
-        let shared = Shared {
-            sampling,
-            header: Header::new(sampling, &steps),
-            quantisers: steps.each_ref().map(Quantiser::new),
-            codes: [0, 1].map(|kind| Codes::new(&tables::DC[kind], &tables::AC[kind])),
-            scratch: RefCell::default(),
+        let working = Working {
+            coefficients: Default::default(),
+            row: RowTokens::default(),
+            spare: Spare { blocks: vec![], left: DEFAULT_TOKEN_BYTES / TOKEN_BLOCK_BYTES },
+            scan: Scan::default(),
+            file: vec![],
         };
-        Self::with_shared(input, Rc::new(shared))
+        Self::with(input, Rc::new(Tables::new(sampling, quantisation)), Rc::new(RefCell::new(working)))
+    }
+
+    /// Sets the memory in bytes for the tokens of all unfinished files of this encoder and of those made from it, 16 MiB by
+    /// default. A file that finds none left is coded with tables for its first rows.
+    #[must_use]
+    pub fn with_token_bytes(self, bytes: usize) -> Self {
+        self.working.borrow_mut().spare.left = bytes / TOKEN_BLOCK_BYTES;
+        self
     }
 
     /// Makes another encoder of the same kind. Both share their tables and working memory.
     pub fn another(&self) -> Self {
-        Self::with_shared(self.input, Rc::clone(&self.shared))
+        Self::with(self.input, Rc::clone(&self.tables), Rc::clone(&self.working))
     }
 
-    fn with_shared(input: Input, shared: Rc<Shared>) -> Self {
-        let mcu_row = McuRow::new(input, shared.sampling);
+    /// Makes another encoder that quantises differently. Both share their working memory.
+    pub fn with_quantisation(&self, quantisation: &Quantisation) -> Self {
+        let tables = Rc::new(Tables::new(self.tables.sampling, quantisation));
+        Self::with(self.input, tables, Rc::clone(&self.working))
+    }
+
+    fn with(input: Input, tables: Rc<Tables>, working: Rc<RefCell<Working>>) -> Self {
+        let mcu_row = McuRow::new(input, tables.sampling);
         Self {
             input,
-            shared,
+            tables,
+            working,
+            size: (0, 0),
             mcu_row,
             previous_dc: [0; 3],
-            pending: PendingBits::default(),
-            file: Vec::new(),
+            tokens: StoredTokens::default(),
+            coded: None,
         }
     }
 
     /// Begins a file of at most 65,535 pixels a side. Discards an unfinished one.
     pub fn begin(&mut self, width: u32, height: u32) {
+        self.size = (width, height);
         self.mcu_row.begin(width);
         self.previous_dc = [0; 3];
-        self.pending = PendingBits::default();
-        self.file.clear();
-        self.file.reserve(INITIAL_BYTES);
-        self.shared.header.write(width, height, &mut self.file);
+        self.tokens.clear(&mut self.working.borrow_mut().spare);
+        self.coded = None;
     }
 
     /// Adds the next row of pixels.
@@ -174,17 +205,29 @@ impl Encoder {
         self.encode_if_full();
     }
 
-    /// Returns the finished file. All its rows must have been added.
-    pub fn finish(&mut self) -> &[u8] {
+    /// Returns the finished file. All its rows must have been added. No other encoder that shares memory with this one can be
+    /// used before the result is dropped.
+    pub fn finish(&mut self) -> Ref<'_, [u8]> {
         if self.mcu_row.rows() > 0 {
             self.mcu_row.pad();
             self.encode();
         }
-        let scan = &mut self.shared.scratch.borrow_mut().scan;
-        scan.finish(self.pending);
-        scan.move_to(&mut self.file);
-        self.file.extend_from_slice(&END_OF_IMAGE);
-        &self.file
+        {
+            let Working { scan, file, spare, .. } = &mut *self.working.borrow_mut();
+            file.clear();
+            let pending = match self.coded.take() {
+                Some(coded) => {
+                    file.extend_from_slice(&coded.file);
+                    coded.pending
+                }
+                None => self.code(Frequencies::count(self.tokens.parts()), scan, file).1,
+            };
+            self.tokens.clear(spare);
+            scan.finish(pending);
+            scan.move_to(file);
+            file.extend_from_slice(&END_OF_IMAGE);
+        }
+        Ref::map(self.working.borrow(), |working| working.file.as_slice())
     }
 
     fn encode_if_full(&mut self) {
@@ -195,19 +238,43 @@ impl Encoder {
 
     /// Encodes the row of MCUs.
     fn encode(&mut self) {
-        let shared = Rc::clone(&self.shared);
-        let Scratch { coefficients, scan } = &mut *shared.scratch.borrow_mut();
+        let working = Rc::clone(&self.working);
+        let Working { coefficients, row, spare, scan, .. } = &mut *working.borrow_mut();
+        row.clear();
         for group in 0..self.mcu_row.groups() {
             self.transform(group, coefficients);
-            self.write(group, coefficients, scan);
+            self.tokenise(group, coefficients, row);
         }
-        scan.move_to(&mut self.file);
         self.mcu_row.clear();
+        if self.coded.is_none() && !self.tokens.add(row.tokens(), spare) {
+            // Later rows may have symbols that these have not.
+            let frequencies = Frequencies::count(self.tokens.parts().chain([row.tokens()])).with_all();
+            let mut file = vec![];
+            let (codes, pending) = self.code(frequencies, scan, &mut file);
+            self.coded = Some(Coded { codes, pending, file });
+            self.tokens.clear(spare);
+        }
+        if let Some(Coded { codes, pending, file }) = &mut self.coded {
+            with_vectors!(_simd => scan.write(row.tokens(), codes, pending));
+            scan.move_to(file);
+        }
+    }
+
+    /// Writes the header and the stored tokens with the tables for these frequencies.
+    fn code(&self, frequencies: Frequencies, scan: &mut Scan, file: &mut Vec<u8>) -> (Codes, PendingBits) {
+        let tables = frequencies.tables();
+        self.tables.header.write(self.size, &tables, file);
+        let (codes, mut pending) = (Codes::new(&tables), PendingBits::default());
+        for tokens in self.tokens.parts() {
+            with_vectors!(_simd => scan.write(tokens, &codes, &mut pending));
+        }
+        scan.move_to(file);
+        (codes, pending)
     }
 
     /// Transforms a group of blocks of each plane.
     fn transform(&self, group: usize, coefficients: &mut [Coefficients; 3]) {
-        let Shared { sampling, quantisers: [luma, chroma], .. } = &*self.shared;
+        let Tables { sampling, quantisers: [luma, chroma], .. } = &*self.tables;
         let row = &self.mcu_row;
         let run = |rows, quantiser, out: &mut Coefficients| {
             with_vectors!(simd => transform(simd, rows, quantiser, out));
@@ -227,40 +294,46 @@ impl Encoder {
         }
     }
 
-    /// Writes the MCUs of a group.
-    fn write(&mut self, group: usize, [first, second, third]: &[Coefficients; 3], scan: &mut Scan) {
-        let Self { shared, mcu_row, previous_dc: [luma, cb, cr], pending, .. } = self;
-        let [luma_codes, chroma_codes] = &shared.codes;
+    /// Makes tokens of the MCUs of a group.
+    fn tokenise(&mut self, group: usize, [first, second, third]: &[Coefficients; 3], row: &mut RowTokens) {
+        let Self { tables, mcu_row, previous_dc: [luma, cb, cr], .. } = self;
         let blocks = (mcu_row.blocks_across() - group * BLOCKS).min(BLOCKS);
-        scan.reserve(blocks.next_multiple_of(2) * 3);
-        match shared.sampling {
+        row.reserve(blocks.next_multiple_of(2) * 3);
+        match tables.sampling {
             Sampling::Grey => with_vectors!(_simd => {
                 for block in 0..blocks {
-                    scan.block(pending, luma_codes, first, block, luma);
+                    row.block(Luma, first, block, luma);
                 }
             }),
             Sampling::Full => with_vectors!(_simd => {
                 for block in 0..blocks {
-                    scan.block(pending, luma_codes, first, block, luma);
-                    scan.block(pending, chroma_codes, second, block, cb);
-                    scan.block(pending, chroma_codes, third, block, cr);
+                    row.block(Luma, first, block, luma);
+                    row.block(Chroma, second, block, cb);
+                    row.block(Chroma, third, block, cr);
                 }
             }),
             Sampling::Halved => {
                 let has_lower = mcu_row.rows() > 8;
                 with_vectors!(_simd => for mcu in 0..blocks.div_ceil(2) {
-                    for (row, exists) in [(first, true), (second, has_lower)] {
+                    for (coefficients, exists) in [(first, true), (second, has_lower)] {
                         for block in [2 * mcu, 2 * mcu + 1] {
                             match exists && block < blocks {
-                                true => scan.block(pending, luma_codes, row, block, luma),
-                                false => scan.empty_block(pending, luma_codes),
+                                true => row.block(Luma, coefficients, block, luma),
+                                false => row.empty_block(Luma),
                             }
                         }
                     }
-                    scan.block(pending, chroma_codes, third, mcu, cb);
-                    scan.block(pending, chroma_codes, third, BLOCKS / 2 + mcu, cr);
+                    row.block(Chroma, third, mcu, cb);
+                    row.block(Chroma, third, BLOCKS / 2 + mcu, cr);
                 });
             }
         }
+    }
+}
+
+impl Tables {
+    fn new(sampling: Sampling, quantisation: &Quantisation) -> Self {
+        let header = Header::new(sampling, &quantisation.steps);
+        Self { sampling, header, quantisers: [0, 1].map(|kind| Quantiser::new(quantisation, kind)) }
     }
 }

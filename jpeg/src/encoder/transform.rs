@@ -9,6 +9,7 @@
 use fearless_simd::prelude::*;
 use fearless_simd::{Simd, i16x32, u8x64};
 
+use crate::quantisation::Quantisation;
 use crate::tables::ZIGZAG;
 use crate::vectors::weights::*;
 use crate::vectors::{Wide, added, shifted, weighted, widened, zip};
@@ -45,12 +46,12 @@ impl<T: Copy + Default> Default for Each<T> {
     }
 }
 
-/// Divides coefficients by their steps and rounds to the nearest, by multiplying with reciprocals.
+/// Divides coefficients by their steps and rounds, by multiplying with reciprocals.
 pub struct Quantiser {
     steps: [Step; 64],
 }
 
-/// A quotient is the upper half of (8 · coefficient + `added`) · `reciprocal`, shifted right by `shift`.
+/// A quotient is the upper half of (8 · magnitude + `added`) · `reciprocal`, shifted right by `shift`.
 #[derive(Clone, Copy)]
 struct Step {
     added: u16,
@@ -59,22 +60,35 @@ struct Step {
 }
 
 impl Quantiser {
-    /// Makes a quantiser of steps in row order.
-    pub fn new(steps: &[u16; 64]) -> Self {
-        Self {
-            steps: steps.map(|step| {
-                // The transform's coefficients are eight times as large.
-                let divisor = 8 * u32::from(step);
-                let bits = 16 + divisor.ilog2();
-                let (quotient, rest) = ((1 << bits) / u64::from(divisor), (1 << bits) % u64::from(divisor));
-                let (reciprocal, added, bits) = match rest {
-                    0 => (quotient / 2, divisor / 2, bits - 1),
-                    1.. if rest <= u64::from(divisor / 2) => (quotient, divisor / 2 + 1, bits),
-                    _ => (quotient + 1, divisor / 2, bits),
-                };
-                Step { added: added as u16, reciprocal: reciprocal as u16, shift: bits - 16 }
-            }),
-        }
+    /// Makes the quantiser of luma (0) or chroma (1).
+    pub fn new(quantisation: &Quantisation, kind: usize) -> Self {
+        let step = |place| {
+            let step = quantisation.steps[kind][place];
+            Step::new(step, quantisation.rounding(step, place == 0))
+        };
+        Self { steps: std::array::from_fn(step) }
+    }
+}
+
+impl Step {
+    /// `rounding` is added to 8 times a magnitude, at most 8 times the step.
+    fn new(step: u16, rounding: u16) -> Self {
+        // The transform's coefficients are eight times as large.
+        let divisor = 8 * u32::from(step);
+        let bits = 16 + divisor.ilog2();
+        let (quotient, rest) = ((1 << bits) / u64::from(divisor), (1 << bits) % u64::from(divisor));
+        let (reciprocal, added, bits) = match rest {
+            0 => (quotient / 2, rounding, bits - 1),
+            1.. if rest <= u64::from(divisor / 2) => (quotient, rounding + 1, bits),
+            _ => (quotient + 1, rounding, bits),
+        };
+        Self { added, reciprocal: reciprocal as u16, shift: bits - 16 }
+    }
+
+    #[inline(always)]
+    fn quotient(self, magnitude: u16) -> u16 {
+        let product = u32::from(magnitude.wrapping_add(self.added)) * u32::from(self.reciprocal);
+        (product >> 16) as u16 >> self.shift
     }
 }
 
@@ -164,12 +178,11 @@ fn scaled<S: Simd>(simd: S, sums: Wide<S>, bits: u32) -> i16x32<S> {
 fn quantise(coefficients: &Each<i16>, quantiser: &Quantiser, out: &mut Coefficients) {
     out.nonzero = [[0; BLOCKS]; 4];
     for (number, &place) in ZIGZAG.iter().enumerate() {
-        let Step { added, reciprocal, shift } = quantiser.steps[place];
+        let step = quantiser.steps[place];
         let values = &coefficients.0[place];
         let mut magnitudes = [0_u16; BLOCKS];
         for block in 0..BLOCKS {
-            let product = u32::from(values[block].unsigned_abs().wrapping_add(added)) * u32::from(reciprocal);
-            magnitudes[block] = (product >> 16) as u16 >> shift;
+            magnitudes[block] = step.quotient(values[block].unsigned_abs());
         }
         if number == 0 {
             for block in 0..BLOCKS {
@@ -189,6 +202,28 @@ fn quantise(coefficients: &Each<i16>, quantiser: &Quantiser, out: &mut Coefficie
             to_bits[block] = magnitudes[block] ^ (sign & !u16::MAX.wrapping_shl(sizes[block].into()));
             to_sizes[block] = sizes[block] as u8;
             nonzero[block] |= if magnitudes[block] != 0 { 1 << (number % 16) } else { 0 };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Step;
+
+    #[test]
+    fn a_quotient_is_exact_for_every_step_and_rounding() {
+        for step in 1..=255_u16 {
+            for rounding in [0, 2 * step, step * 27 / 8, 4 * step, 8 * step - 1] {
+                let divider = Step::new(step, rounding);
+                for magnitude in 0..=16_384_u16 {
+                    let expected = (magnitude + rounding) / (8 * step);
+                    assert_eq!(
+                        divider.quotient(magnitude),
+                        expected,
+                        "({magnitude} + {rounding}) / 8 / {step}"
+                    );
+                }
+            }
         }
     }
 }

@@ -1,11 +1,14 @@
 //! JPEGs that pass through the pyramid as YCbCr 4:2:0, compared with a straightforward reference: planes that are halved,
-//! cropped, and encoded with the safe libjpeg binding.
+//! cropped, and encoded one by one.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use edgezoom_codecs::{Damage, DecodeOptions, Layout, SourceError};
 use edgezoom_geometry::{Dzi, Size, TileFormat};
+use edgezoom_jpeg::encoder::{Encoder, Input};
+use edgezoom_jpeg::quantisation::Quantisation;
+use edgezoom_jpeg::ycbcr420::Pair;
 use edgezoom_pyramid::TileCoord;
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, BOUNDS, Jpeg};
@@ -113,14 +116,16 @@ fn tile(level: &[Plane; 3], dzi: &Dzi, column: u32, row: u32) -> Vec<u8> {
     let (padded_width, padded_height) = (width.next_multiple_of(8), height.next_multiple_of(16));
     let luma = level[0].part(left, top, (width, height), (padded_width, padded_height));
 
-    let mut encoder = Compress::new(ColorSpace::JCS_YCbCr);
-    encoder.set_size(width, height);
-    encoder.set_fastest_defaults();
-    encoder.set_quality(QUALITY.into());
-    encoder.set_raw_data_in(true);
-    let mut encoder = encoder.start_compress(Vec::new()).unwrap();
-    assert!(encoder.write_raw_data(&[&luma, &chroma(&level[1]), &chroma(&level[2])]));
-    encoder.finish().unwrap()
+    let chroma = [chroma(&level[1]), chroma(&level[2])];
+    let chroma_stride = chroma_width.next_multiple_of(8);
+    let mut encoder = Encoder::new(Input::YCbCr420, &Quantisation::of_quality(QUALITY, true), true);
+    encoder.begin(width as u32, height as u32);
+    for y in 0..height {
+        let luma = [y / 2 * 2, y / 2 * 2 + 1].map(|y| &luma[y * padded_width..][..padded_width]);
+        let chroma = chroma.each_ref().map(|plane| &plane[y / 2 * chroma_stride..][..chroma_stride]);
+        encoder.ycbcr420_row(&Pair { luma, chroma }, y % 2 == 1, &(0..width as u32));
+    }
+    encoder.finish().to_vec()
 }
 
 pub fn expected(planes: [Plane; 3], dzi: &Dzi) -> BTreeMap<TileCoord, Vec<u8>> {

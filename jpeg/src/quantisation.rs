@@ -1,0 +1,154 @@
+//! Steps and rounding of coefficients: what decides about a file's size and its likeness.
+//!
+//! The steps are those of jpegli, which were optimised for what people see: finer ones for low frequencies, which show as blocks
+//! and bands. They grow with jpegli's distance: 1 looks the same, 2 is good. A dead zone rounds towards zero what is not worth its
+//! bits.
+//!
+//! | quality | 30 | 50 | 75 | 82 | 90 | 95 | 100 |
+//! |---|---|---|---|---|---|---|---|
+//! | distance | 6.8 | 4.9 | 2.5 | 1.8 | 1.1 | 0.6 | 0.1 |
+//!
+//! Source: jpegli in libjxl, `lib/jpegli/quant.cc`, Copyright (c) the JPEG XL Project Authors; its licence is in `LICENSE`.
+
+/// Distance relative to the one that jpegli takes for a quality. With it Q82 looks as libjpeg's Q82 does.
+const DISTANCE_SCALE: f32 = 1.06;
+/// Scale of the steps of chroma. Cb has those of Cr, which are finer than it needs.
+const CHROMA_SCALE: f32 = 1.15;
+/// Distance up to which steps grow in proportion to it.
+const LINEAR_UP_TO: f32 = 1.5;
+/// Scale of all steps if chroma is halved.
+const HALVED_SCALE: f32 = 1.22;
+/// Largest step that baseline decoders must accept.
+const LARGEST: f32 = 255.0;
+/// Remainders below this many 256ths of a step are rounded down.
+const DEAD_ZONE: u16 = 148;
+
+/// Steps and rounding of an encoder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quantisation {
+    /// Steps of luma and of chroma in row order, 1 to 255.
+    pub steps: [[u16; 64]; 2],
+    /// The smallest remainder that is rounded up, in 256ths of a step. The first coefficient is rounded to the nearest.
+    pub dead_zone: u16,
+}
+
+impl Quantisation {
+    /// Returns the quantisation of a quality from 1 to 100, which looks about as libjpeg's of that quality.
+    #[must_use]
+    pub fn of_quality(quality: u8, halves_chroma: bool) -> Self {
+        let distance = distance(quality);
+        let steps = |base: &[f32; 64], relative: &[f32; 64], scale: f32| {
+            std::array::from_fn(|place| {
+                let scale = if halves_chroma { scale * HALVED_SCALE * relative[place] } else { scale };
+                (base[place] * scale * grown(distance, POWERS[place])).round().clamp(1.0, LARGEST) as u16
+            })
+        };
+        Self {
+            steps: [steps(&LUMA, &[1.0; 64], 1.0), steps(&CHROMA, &HALVED, CHROMA_SCALE)],
+            dead_zone: DEAD_ZONE,
+        }
+    }
+
+    /// Returns what is added to 8 times a coefficient's magnitude before it is divided by 8 times its step and rounded down.
+    #[must_use]
+    pub fn rounding(&self, step: u16, is_first: bool) -> u16 {
+        let step = 8 * u32::from(step);
+        let dead_zone = u32::from(self.dead_zone.min(256));
+        (if is_first { step / 2 } else { step * (256 - dead_zone) / 256 }) as u16
+    }
+}
+
+/// Returns the distance of a quality.
+fn distance(quality: u8) -> f32 {
+    let quality = f32::from(quality.clamp(1, 100));
+    let jpeglis = match quality {
+        30.0.. => 0.1 + (100.0 - quality) * 0.09,
+        _ => 53.0 / 3000.0 * quality * quality - 23.0 / 20.0 * quality + 25.0,
+    };
+    DISTANCE_SCALE * jpeglis
+}
+
+/// Returns the factor by which a step grows from distance 1.
+fn grown(distance: f32, power: f32) -> f32 {
+    if distance < LINEAR_UP_TO {
+        return distance;
+    }
+    (LINEAR_UP_TO * (distance / LINEAR_UP_TO).powf(power)).max(distance / 2.0)
+}
+
+/// Steps of luma at distance 1, in row order.
+#[rustfmt::skip]
+const LUMA: [f32; 64] = [
+    2.157, 2.997, 5.082, 4.893, 5.810, 6.025, 6.682, 6.732,
+    2.997, 3.641, 4.951, 4.705, 5.986, 5.508, 7.002, 7.020,
+    5.082, 4.951, 5.147, 5.891, 6.297, 6.793, 6.537, 7.372,
+    4.893, 4.705, 5.891, 5.880, 7.251, 8.360, 8.323, 8.013,
+    5.810, 5.986, 6.297, 7.251, 7.967, 8.565, 9.697, 9.543,
+    6.025, 5.508, 6.793, 8.360, 8.565, 9.463, 8.862, 10.590,
+    6.682, 7.002, 6.537, 8.323, 9.697, 8.862, 9.461, 9.401,
+    6.732, 7.020, 7.372, 8.013, 9.543, 10.590, 9.401, 7.616,
+];
+
+/// Steps of chroma at full resolution, at distance 1, in row order.
+#[rustfmt::skip]
+const CHROMA: [f32; 64] = [
+    5.083, 7.824, 12.798, 11.454, 14.849, 15.308, 15.985, 16.497,
+    7.824, 10.976, 12.220, 12.450, 14.003, 12.199, 11.676, 14.579,
+    12.798, 12.220, 11.990, 11.974, 15.278, 11.964, 13.719, 15.099,
+    11.454, 12.450, 11.974, 12.183, 13.434, 13.840, 13.001, 14.549,
+    14.849, 14.003, 15.278, 13.434, 11.791, 16.501, 15.733, 14.010,
+    15.308, 12.199, 11.964, 13.840, 16.501, 14.974, 17.262, 111.776,
+    15.985, 11.676, 13.719, 13.001, 15.733, 17.262, 109.920, 145.006,
+    16.497, 14.579, 15.099, 14.549, 14.010, 111.776, 145.006, 199.873,
+];
+
+/// Steps of chroma at half the resolution relative to those at full resolution. Its frequencies are half as high for the eye.
+#[rustfmt::skip]
+const HALVED: [f32; 64] = [
+    0.4093, 0.3209, 0.3477, 0.3333, 0.3144, 0.2823, 0.3214, 0.3354,
+    0.3209, 0.3111, 0.3489, 0.2801, 0.3059, 0.3119, 0.4135, 0.3445,
+    0.3477, 0.3489, 0.3586, 0.3257, 0.2727, 0.3754, 0.3369, 0.3484,
+    0.3333, 0.2801, 0.3257, 0.3020, 0.3515, 0.3410, 0.3971, 0.3839,
+    0.3144, 0.3059, 0.2727, 0.3515, 0.3105, 0.3397, 0.2716, 0.3836,
+    0.2823, 0.3119, 0.3754, 0.3410, 0.3397, 0.3212, 0.3203, 0.0726,
+    0.3214, 0.4135, 0.3369, 0.3971, 0.2716, 0.3203, 0.0798, 0.0553,
+    0.3354, 0.3445, 0.3484, 0.3839, 0.3836, 0.0726, 0.0553, 0.3368,
+];
+
+/// Above [`LINEAR_UP_TO`] a step grows with this power of the distance: low frequencies, which show as blocks, grow less.
+#[rustfmt::skip]
+const POWERS: [f32; 64] = [
+    1.00, 0.51, 0.67, 0.74, 1.00, 1.00, 1.00, 1.00,
+    0.51, 0.66, 0.69, 0.87, 1.00, 1.00, 1.00, 1.00,
+    0.67, 0.69, 0.84, 0.83, 0.96, 1.00, 1.00, 1.00,
+    0.74, 0.87, 0.83, 1.00, 1.00, 0.91, 0.91, 1.00,
+    1.00, 1.00, 0.96, 1.00, 1.00, 1.00, 1.00, 1.00,
+    1.00, 1.00, 1.00, 0.91, 1.00, 1.00, 1.00, 1.00,
+    1.00, 1.00, 1.00, 0.91, 1.00, 1.00, 1.00, 1.00,
+    1.00, 1.00, 1.00, 1.00, 1.00, 1.00, 1.00, 1.00,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_shrink_with_the_quality_and_stay_baseline() {
+        for halves_chroma in [false, true] {
+            let all: Vec<_> =
+                (1..=100).map(|quality| Quantisation::of_quality(quality, halves_chroma)).collect();
+            for pair in all.windows(2) {
+                let mut steps = pair[0].steps.iter().flatten().zip(pair[1].steps.iter().flatten());
+                assert!(steps.all(|(low, high)| high <= low && (1..=255).contains(low)));
+            }
+            assert_eq!(all[99].steps[0], [1; 64]);
+        }
+    }
+
+    #[test]
+    fn the_default_quality_has_jpeglis_steps_at_distance_1_8() {
+        let Quantisation { steps: [luma, chroma], .. } = Quantisation::of_quality(82, true);
+        assert_eq!(luma[..8], [5, 6, 11, 10, 13, 13, 15, 15]);
+        assert_eq!(chroma[..8], [5, 6, 11, 9, 12, 11, 13, 14]);
+    }
+}
