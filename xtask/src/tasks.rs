@@ -21,6 +21,8 @@ pub enum Subject {
     Load,
     /// `tiler convert` compared with libvips
     Pyramid,
+    /// Bytes and likeness of tiles compared with other JPEG encoders
+    Quality,
     /// PDF, SVG and web pages compared with other renderers
     Sources,
     /// The Worker's answers for finished contents, compared with a minimal Worker in JavaScript
@@ -38,6 +40,10 @@ pub fn bench(project: &Project, subject: Subject, options: &[String]) -> Result<
         Subject::Service => (Purpose::BenchService, "service"),
         Subject::Load => (Purpose::BenchService, "load"),
         Subject::Pyramid => (Purpose::BenchPyramid, "pyramid"),
+        Subject::Quality => {
+            setup::prepare(project, Purpose::BenchPyramid)?;
+            return run("quality", options);
+        }
         Subject::Sources => (Purpose::BenchSources, "sources"),
         Subject::Worker => {
             build::worker_alone(project, Purpose::BenchService)?;

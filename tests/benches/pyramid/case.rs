@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::texture::{Content, Texture};
+use edgezoom_tests::picture::texture::{Content, Texture};
 
 /// A picture file.
 #[derive(Clone, Copy)]

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 
 use crate::case::Case;
 use crate::measure;
-use crate::texture::Content;
+use edgezoom_tests::picture::texture::Content;
 
 /// Pixels of all levels relative to the picture's.
 const PIXELS_OF_ALL_LEVELS: f64 = 4.0 / 3.0;

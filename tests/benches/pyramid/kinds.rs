@@ -1,8 +1,8 @@
 //! The cases of `--kinds`: every format of large pictures, each with noise, text and a photograph.
 
 use crate::case::{Case, Encoder, JPEG_50, Likeness, Picture};
-use crate::texture::Content;
 use Encoder::{Shell, Vips};
+use edgezoom_tests::picture::texture::Content;
 
 /// Number of runs without `--quick`.
 const RUNS: usize = 3;

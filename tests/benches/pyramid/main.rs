@@ -11,7 +11,6 @@ mod kinds;
 mod measure;
 mod quality;
 mod table;
-mod texture;
 
 use std::fs;
 use std::path::Path;

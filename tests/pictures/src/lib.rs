@@ -2,6 +2,7 @@
 //! at every scale but mostly coarse, less detail in colour, and hard edges.
 
 pub mod compared;
+pub mod texture;
 
 use std::io::Cursor;
 

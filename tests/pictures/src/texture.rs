@@ -1,15 +1,16 @@
-//! The pixels of the pictures. Larger pictures repeat them, mirrored at the edges, which does not affect encoders.
+//! The pixels of the benchmarks' pictures. Larger pictures repeat them, mirrored at the edges, which does not affect encoders.
 
 use std::io::{self, Write};
 
 use anyhow::{Context, Result};
-use edgezoom_tests::picture;
 use image::{Rgb, RgbImage};
+
+use crate::photograph;
 
 /// The content of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Content {
-    /// A photograph from [`picture`] with fine detail and grain, whose amount varies as between sky and leaves. Decoders and encoders spend
+    /// A photograph from [`photograph`] with fine detail and grain, whose amount varies as between sky and leaves. Decoders and encoders spend
     /// their time on detail, so it matches photographs: about 1.5 bits a pixel as a JPEG of quality 88.
     Texture,
     /// Noise of every scale, independent in each channel: the worst case of a picture.
@@ -35,6 +36,7 @@ const SCALES: [u32; 6] = [1, 2, 4, 8, 16, 64];
 /// Width and height of a character cell.
 const CHARACTER: (u32, u32) = (11, 22);
 
+/// Rows of a content, as they are repeated.
 pub struct Texture {
     rows: Vec<Vec<u8>>,
     mirrored: Vec<Vec<u8>>,
@@ -42,6 +44,7 @@ pub struct Texture {
 
 impl Content {
     /// Returns its name in the names of cases, empty for the usual one.
+    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Texture => "",
@@ -51,7 +54,11 @@ impl Content {
         }
     }
 
-    fn pixels(self) -> Result<RgbImage> {
+    /// Returns the pixels that a picture repeats.
+    ///
+    /// # Errors
+    /// The photograph cannot be read.
+    pub fn pixels(self) -> Result<RgbImage> {
         Ok(match self {
             Self::Texture => detailed(),
             Self::Noise => RgbImage::from_fn(SIDE, SIDE, |x, y| Rgb([1, 2, 3].map(|seed| noise(x, y, seed)))),
@@ -62,7 +69,7 @@ impl Content {
 }
 
 fn detailed() -> RgbImage {
-    let mut photograph = picture::photograph(SIDE, SIDE, 50);
+    let mut photograph = photograph(SIDE, SIDE, 50);
     for (x, y, pixel) in photograph.enumerate_pixels_mut() {
         let richness = 16 + i32::from(random(x / 300, y / 300, 7) % 64);
         let detail: i32 = DETAIL
@@ -107,6 +114,10 @@ fn is_ink(x: u32, y: u32) -> bool {
 }
 
 impl Texture {
+    /// Computes the rows of a content.
+    ///
+    /// # Errors
+    /// The photograph cannot be read.
     pub fn new(content: Content) -> Result<Self> {
         let pixels = content.pixels()?;
         let rows: Vec<Vec<u8>> = pixels.rows().map(|row| row.flat_map(|pixel| pixel.0).collect()).collect();
@@ -116,6 +127,9 @@ impl Texture {
     }
 
     /// Writes a picture row by row.
+    ///
+    /// # Errors
+    /// The writer's.
     pub fn write(&self, width: u32, height: u32, to: &mut impl Write) -> io::Result<()> {
         let side = self.rows.len();
         for y in 0..height as usize {
@@ -137,7 +151,8 @@ impl Texture {
 }
 
 /// Returns a pseudo-random value of a place.
-fn random(x: u32, y: u32, seed: u32) -> u8 {
+#[must_use]
+pub fn random(x: u32, y: u32, seed: u32) -> u8 {
     let mut value =
         x.wrapping_mul(0x9e37_79b1) ^ y.wrapping_mul(0x85eb_ca77) ^ seed.wrapping_mul(0xc2b2_ae3d);
     value = (value ^ (value >> 16)).wrapping_mul(0x85eb_ca6b);
