@@ -80,9 +80,16 @@ pub struct Unstuffed {
 }
 
 impl Unstuffed {
-    /// Removes the zeros behind each `ff`. `None`: there is something else behind one.
+    /// Replaces the bytes by others, of which it removes the zeros behind each `ff`. `None`: there is something else
+    /// behind one.
     pub fn replace(&mut self, raw: &[u8]) -> Option<()> {
-        self.bytes.clear();
+        self.length = 0;
+        self.append(raw)
+    }
+
+    /// Adds bytes, of which it removes the zeros behind each `ff`. `None`: there is something else behind one.
+    fn append(&mut self, raw: &[u8]) -> Option<()> {
+        self.bytes.truncate(self.length);
         let mut from = 0;
         for at in memchr::memchr_iter(0xff, raw) {
             if raw.get(at + 1) != Some(&0) {
@@ -95,6 +102,12 @@ impl Unstuffed {
         self.length = self.bytes.len();
         self.bytes.resize(self.length + PADDING, 0);
         Some(())
+    }
+
+    /// Removes the first bytes.
+    fn remove(&mut self, count: usize) {
+        self.bytes.drain(..count);
+        self.length -= count;
     }
 
     fn bits(&self) -> usize {
@@ -141,6 +154,15 @@ impl Tail {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Irregular;
 
+/// What follows the bytes of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scan {
+    /// More bytes of the scan.
+    GoesOn,
+    /// Nothing.
+    Ends,
+}
+
 /// The tables and the place of one block of each MCU.
 struct Step<'a> {
     dc: &'a Table,
@@ -173,6 +195,40 @@ impl Chunk {
     /// Decodes the first chunk of a scan.
     pub fn decode(&mut self, frame: &Frame, plan: &Plan) -> Result<(), Irregular> {
         self.decode_from(frame, plan, 0, Predictions::default())
+    }
+
+    /// Forgets everything, before the first byte of a scan.
+    pub fn begin_scan(&mut self) {
+        self.source.remove(self.source.length);
+        self.begin(0, Predictions::default());
+    }
+
+    /// Forgets the MCUs that were decoded, but not the state behind them.
+    pub fn forget_mcus(&mut self) {
+        self.begin(self.end, self.predictions);
+    }
+
+    /// Adds bytes of the scan, and removes those that were decoded.
+    pub fn append(&mut self, raw: &[u8]) -> Result<(), Irregular> {
+        self.source.remove(self.end / 8);
+        self.end %= 8;
+        self.source.append(raw).ok_or(Irregular)
+    }
+
+    /// Decodes up to `most` MCUs, fewer if they may need bytes that follow.
+    pub fn decode_on(
+        &mut self,
+        frame: &Frame,
+        plan: &Plan,
+        most: usize,
+        scan: Scan,
+    ) -> Result<(), Irregular> {
+        let limit = match scan {
+            Scan::GoesOn => self.source.bits().saturating_sub(TAIL_BITS),
+            Scan::Ends => usize::MAX,
+        };
+        self.run(frame, plan, limit, most, false)?;
+        if self.end <= self.source.bits() { Ok(()) } else { Err(Irregular) }
     }
 
     /// Decodes from a guessed state on.

@@ -18,7 +18,7 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use super::huffman::{Class, Definition, Table};
+use super::huffman::{Class, Definition, Table, Tables};
 use super::idct::Steps;
 
 /// The colours of a file's components.
@@ -97,12 +97,20 @@ impl Frame {
 /// # Errors
 /// The reader's, but for the end of the file, which makes it irregular.
 pub fn read(file: &mut impl Read) -> io::Result<Option<Frame>> {
-    let mut headers = Headers::new(file);
+    read_with(file, &mut Tables::default())
+}
+
+/// Reads headers as [`read`] does, and builds only those Huffman tables that `tables` does not have yet.
+pub fn read_with(file: &mut impl Read, tables: &mut Tables) -> io::Result<Option<Frame>> {
+    let mut headers = Headers::new(file, tables);
     match headers.read() {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
         result => result,
     }
 }
+
+/// Longest side of a picture that libjpeg decodes: `JPEG_MAX_DIMENSION` in `jmorecfg.h`.
+const LONGEST_SIDE: u32 = 65_500;
 
 /// A component as the frame describes it.
 struct Described {
@@ -115,6 +123,7 @@ struct Described {
 /// The headers read so far.
 struct Headers<'a, R> {
     file: &'a mut R,
+    tables: &'a mut Tables,
     bytes: u64,
     steps: [Option<Arc<Steps>>; 4],
     dc: [Option<Arc<Table>>; 4],
@@ -128,9 +137,10 @@ struct Headers<'a, R> {
 }
 
 impl<'a, R: Read> Headers<'a, R> {
-    fn new(file: &'a mut R) -> Self {
+    fn new(file: &'a mut R, tables: &'a mut Tables) -> Self {
         Self {
             file,
+            tables,
             bytes: 0,
             steps: [const { None }; 4],
             dc: [const { None }; 4],
@@ -207,6 +217,7 @@ impl<'a, R: Read> Headers<'a, R> {
         let (components, rest) = rest.as_chunks::<3>();
         self.size = (u16::from_be_bytes([w1, w2]).into(), u16::from_be_bytes([h1, h2]).into());
         let is_first = self.components.is_empty();
+        let is_unique = |at: usize| components[..at].iter().all(|[id, ..]| *id != components[at][0]);
         let describe = |&[id, sampling, steps]: &[u8; 3]| Described {
             id,
             across: sampling >> 4,
@@ -220,8 +231,9 @@ impl<'a, R: Read> Headers<'a, R> {
             && rest.is_empty()
             && components.len() == usize::from(count)
             && matches!(count, 1 | 3 | 4)
-            && self.size.0 > 0
-            && self.size.1 > 0
+            && (0..components.len()).all(is_unique)
+            && (1..=LONGEST_SIDE).contains(&self.size.0)
+            && (1..=LONGEST_SIDE).contains(&self.size.1)
             && self
                 .components
                 .iter()
@@ -240,12 +252,8 @@ impl<'a, R: Read> Headers<'a, R> {
             let definition = Definition { counts: *counts, symbols: symbols.to_vec() };
             let (tables, class) =
                 if kind >> 4 == 0 { (&mut self.dc, Class::Dc) } else { (&mut self.ac, Class::Ac) };
-            let table = Table::new(&definition, class);
-            let is_regular = table.is_some();
-            tables[usize::from(kind & 3)] = table.map(Arc::new);
-            if !is_regular {
-                return false;
-            }
+            let Some(table) = self.tables.get(definition, class) else { return false };
+            tables[usize::from(kind & 3)] = Some(table);
             segment = rest;
         }
         true

@@ -13,6 +13,9 @@
 //! ```
 //! Source: ITU-T T.81, annex F.2.2; libjpeg's `jdhuff.c` for what it makes of irregular files.
 
+use std::collections::VecDeque;
+use std::sync::Arc;
+
 use super::coefficients::Group;
 
 /// Bits of a look-up. Two codes of noise at quality 90 have 9 on average.
@@ -43,6 +46,26 @@ pub struct Table {
     /// Difference between a code of each length and the place of its symbol.
     offsets: [i32; 17],
     symbols: [u8; 256],
+}
+
+/// The tables of the files that were read last, for files that have the same ones.
+#[derive(Default)]
+pub struct Tables(VecDeque<(Class, Definition, Arc<Table>)>);
+
+impl Tables {
+    /// Tables of a file with two of each class, and as many of another file.
+    const MOST: usize = 8;
+
+    /// Returns the table, which is built if there is none. `None`: libjpeg refuses the definition.
+    pub fn get(&mut self, definition: Definition, class: Class) -> Option<Arc<Table>> {
+        if let Some((.., table)) = self.0.iter().find(|known| (known.0, &known.1) == (class, &definition)) {
+            return Some(Arc::clone(table));
+        }
+        let table = Arc::new(Table::new(&definition, class)?);
+        self.0.truncate(Self::MOST - 1);
+        self.0.push_front((class, definition, Arc::clone(&table)));
+        Some(table)
+    }
 }
 
 /// A symbol that could not be decoded: no code is a prefix of the bits.
@@ -76,8 +99,9 @@ impl Table {
             let codes = u32::from(definition.counts[length as usize - 1]);
             table.offsets[length as usize] = place as i32 - code as i32;
             for _ in 0..codes {
-                if code >> length != 0 {
-                    return None; // more codes than bits
+                // More codes than bits. No code consists of ones only (T.81, C.2), and libjpeg asks for that.
+                if (code + 1) >> length != 0 {
+                    return None;
                 }
                 if length <= LOOKUP_BITS {
                     let first = (code << (LOOKUP_BITS - length)) as usize;

@@ -3,10 +3,11 @@
 use std::io::{self, ErrorKind, Read};
 
 use super::chunk::Irregular;
+use super::frame::Frame;
 
 /// The bytes of a scan, as they come.
-pub struct Input {
-    file: Box<dyn Read + Send>,
+pub struct Input<R> {
+    file: R,
     /// Bytes that were read and belong to the next chunk.
     rest: Vec<u8>,
     has_restarts: bool,
@@ -23,10 +24,10 @@ pub struct Raw {
 /// Bytes that are read at once.
 const READ_BYTES: usize = 64 << 10;
 
-impl Input {
+impl<R: Read> Input<R> {
     /// Begins at the first byte of a scan.
-    pub fn new(file: impl Read + Send + 'static, has_restarts: bool) -> Self {
-        Self { file: Box::new(file), rest: Vec::new(), has_restarts }
+    pub fn new(file: R, has_restarts: bool) -> Self {
+        Self { file, rest: Vec::new(), has_restarts }
     }
 
     /// Returns the next chunk of about this many bytes. With restart markers it ends at one.
@@ -80,8 +81,10 @@ impl Input {
     }
 }
 
-/// Splits the bytes of a chunk at its restart markers, whose numbers must follow each other from `first` on.
-pub fn intervals(bytes: &[u8], first: u64) -> Result<Vec<&[u8]>, Irregular> {
+/// Splits a chunk at its restart markers, and gives the number of MCUs of each part. The part `first` of the scan is the
+/// chunk's first one. The numbers of the markers must follow each other.
+pub fn intervals<'a>(frame: &Frame, raw: &'a Raw, first: u64) -> Result<Vec<(&'a [u8], usize)>, Irregular> {
+    let bytes = &raw.bytes;
     let (mut parts, mut from, mut number) = (Vec::new(), 0, first);
     for at in memchr::memchr_iter(0xff, bytes) {
         match bytes.get(at + 1) {
@@ -97,5 +100,13 @@ pub fn intervals(bytes: &[u8], first: u64) -> Result<Vec<&[u8]>, Irregular> {
     if from < bytes.len() {
         parts.push(&bytes[from..]);
     }
-    Ok(parts)
+    let (across, down) = frame.mcus();
+    let interval = u64::from(frame.restart_interval);
+    let left = (u64::from(across) * u64::from(down)).saturating_sub(first * interval);
+    let in_all = if raw.is_last { left } else { parts.len() as u64 * interval };
+    if in_all > left || in_all.div_ceil(interval.max(1)) != parts.len() as u64 {
+        return Err(Irregular);
+    }
+    let counts = (0..).map(|part| (in_all - part * interval).min(interval) as usize);
+    Ok(parts.into_iter().zip(counts).collect())
 }

@@ -1,13 +1,14 @@
-//! Decodes regular baseline JPEGs on several threads, sample by sample as libjpeg-turbo does.
+//! Decodes regular baseline JPEGs, sample by sample as libjpeg-turbo does.
 //!
-//! [`frame`] reads the headers, and says if a file is one for this decoder. A [`pipeline`] cuts the scan into chunks and
-//! gives samples in order; [`rows`] makes pixels of them. Whatever is not regular, in the headers or in the middle of the
+//! [`frame`] reads the headers, and says if a file is one for this decoder. A [`pipeline`] cuts the scan into chunks, which
+//! several threads decode, and gives samples in order; [`sequential`] does so on the calling thread. [`mcu_rows`] collects
+//! them, and [`rows`] makes pixels of them. Whatever is not regular, in the headers or in the middle of the
 //! scan, is reported as such, and the caller goes on with libjpeg: of damaged files there is only one right picture, the one
 //! that everyone else shows.
 //!
 //! ```text
-//! input (bytes) ─▶ chunk (huffman ─▶ coefficients) ─▶ planes (idct) ─▶ rows
-//! └──────────────────── pipeline: several threads ──────────────┘
+//! input (bytes) ─▶ chunk (huffman ─▶ coefficients) ─▶ planes (idct) ─▶ mcu_rows ─▶ rows
+//! └───────────────────── pipeline, sequential ──────────────────┘
 //! ```
 
 mod chunk;
@@ -16,6 +17,8 @@ pub mod frame;
 mod huffman;
 mod idct;
 mod input;
+pub mod mcu_rows;
 pub mod pipeline;
 pub mod planes;
 pub mod rows;
+pub mod sequential;

@@ -14,6 +14,7 @@ use std::thread::{self, JoinHandle};
 use super::chunk::{Chunk, Irregular, Plan, Tail};
 use super::frame::Frame;
 use super::input::{Input, intervals};
+use super::mcu_rows::Source;
 use super::planes::{Segment, transform};
 
 /// MCUs of a chunk: a quarter of a megapixel where chroma is halved both ways. What is decoded of a larger one does not
@@ -23,6 +24,9 @@ const CHUNK_MCUS: usize = 1024;
 const FIRST_BYTES: usize = 16 << 10;
 /// Bounds of the bytes of a chunk. The lower one bounds the memory of flat pictures, whose MCUs may take two bytes.
 const CHUNK_BYTES: RangeInclusive<usize> = 8 << 10..=512 << 10;
+
+/// The rest of a file.
+type File = Box<dyn Read + Send>;
 
 /// Why decoding stopped.
 #[derive(Debug)]
@@ -56,7 +60,7 @@ struct Shared {
 
 struct State {
     /// The rest of the file. `None`: a thread is reading it, or the scan has been read.
-    input: Option<Input>,
+    input: Option<Input<File>>,
     /// The bytes that a chunk should have.
     chunk_bytes: usize,
     /// Chunks from the first one that the caller has not had.
@@ -106,7 +110,7 @@ struct Edge {
 enum Task {
     Join { slot: usize, chunk: Box<Chunk>, is_last: bool, edge: Edge },
     Transform { slot: usize, parts: Vec<Placed> },
-    Decode { slot: usize, input: Input, chunk: Box<Chunk>, bytes: usize, restarts: u64 },
+    Decode { slot: usize, input: Input<File>, chunk: Box<Chunk>, bytes: usize, restarts: u64 },
 }
 
 impl Pipeline {
@@ -117,7 +121,7 @@ impl Pipeline {
     pub fn start(frame: Frame, file: impl Read + Send + 'static, threads: usize) -> io::Result<Self> {
         let threads = threads.max(1);
         let state = State {
-            input: Some(Input::new(file, frame.restart_interval > 0)),
+            input: Some(Input::new(Box::new(file) as File, frame.restart_interval > 0)),
             chunk_bytes: FIRST_BYTES,
             slots: VecDeque::new(),
             first: 0,
@@ -141,24 +145,18 @@ impl Pipeline {
         }
         Ok(pipeline)
     }
+}
 
-    /// Returns the picture's headers.
-    #[must_use]
-    pub fn frame(&self) -> &Frame {
+impl Source for Pipeline {
+    fn frame(&self) -> &Frame {
         &self.shared.frame
     }
 
-    /// Returns the plan of the picture's MCUs.
-    #[must_use]
-    pub fn plan(&self) -> &Plan {
+    fn plan(&self) -> &Plan {
         &self.shared.plan
     }
 
-    /// Returns the next samples, in order. `None`: there are no more.
-    ///
-    /// # Errors
-    /// If the scan cannot be decoded any further.
-    pub fn next_segments(&self) -> Result<Option<Vec<Segment>>, Stop> {
+    fn next_segments(&mut self) -> Result<Option<Vec<Segment>>, Stop> {
         let mut state = self.shared.lock();
         loop {
             match state.slots.pop_front() {
@@ -252,14 +250,14 @@ impl Shared {
     fn decode(
         &self,
         number: usize,
-        mut input: Input,
+        mut input: Input<File>,
         mut chunk: Box<Chunk>,
         bytes: usize,
         restarts: u64,
     ) -> Result<(), Stop> {
         let raw = input.next(bytes).map_err(Stop::Io)??;
         let interval = self.frame.restart_interval;
-        let parts = if interval > 0 { intervals(&raw.bytes, restarts)? } else { Vec::new() };
+        let parts = if interval > 0 { intervals(&self.frame, &raw, restarts)? } else { Vec::new() };
         {
             let mut state = self.lock();
             state.is_read = raw.is_last;
@@ -268,20 +266,8 @@ impl Shared {
         }
         self.changed.notify_all();
         if interval > 0 {
+            chunk.decode_intervals(&self.frame, &self.plan, parts.into_iter())?;
             let mcu = restarts * u64::from(interval);
-            let left = self.mcus().saturating_sub(mcu);
-            let in_all = if raw.is_last { left } else { parts.len() as u64 * u64::from(interval) };
-            let is_regular = in_all <= left && in_all.div_ceil(interval.into()) == parts.len() as u64;
-            if !is_regular {
-                return Err(Stop::Irregular);
-            }
-            let counts = (0..parts.len() as u64)
-                .map(|part| (in_all - part * u64::from(interval)).min(interval.into()));
-            chunk.decode_intervals(
-                &self.frame,
-                &self.plan,
-                parts.into_iter().zip(counts.map(|count| count as usize)),
-            )?;
             self.put(number, Slot::Joined(vec![Placed { chunk, mcu: mcu as u32 }]));
             return Ok(());
         }

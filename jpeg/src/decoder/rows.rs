@@ -5,23 +5,18 @@
 //!
 //! Source: libjpeg-turbo's `jdsample.c` and `jdcolor.c`; ITU-T T.871 for the colours.
 
-use std::collections::VecDeque;
-
 use super::frame::{Colours, Frame};
-use super::pipeline::{Pipeline, Stop};
-use super::planes::Segment;
+use super::mcu_rows::{McuRows, Source};
+use super::pipeline::Stop;
 use crate::vectors::with_vectors;
 
 /// A picture that is decoded into rows of its colours: grey, RGB or CMYK.
-pub struct Rows {
-    pipeline: Pipeline,
-    segments: VecDeque<Segment>,
+pub struct Rows<S> {
+    mcu_rows: McuRows<S>,
     /// The planes of rows of MCUs: the one before the current row, the current one, and the next.
     bands: [Band; 3],
     /// The row of MCUs of the current band.
     band: u32,
-    /// Rows of MCUs that were decoded.
-    decoded: u32,
     /// The next row of pixels.
     row: u32,
     /// A row of each component at full width.
@@ -72,17 +67,17 @@ impl Scale {
     }
 }
 
-impl Rows {
-    /// Returns true if a picture's rows can be made here.
-    #[must_use]
-    pub fn can_read(frame: &Frame) -> bool {
-        (0..frame.components.len()).all(|component| Scale::of(frame, component).is_some())
-    }
+/// Returns true if [`Rows`] can be made of a picture.
+#[must_use]
+pub fn can_read(frame: &Frame) -> bool {
+    (0..frame.components.len()).all(|component| Scale::of(frame, component).is_some())
+}
 
-    /// Reads the rows that a pipeline decodes.
+impl<S: Source> Rows<S> {
+    /// Makes rows of the samples that a source decodes.
     #[must_use]
-    pub fn new(pipeline: Pipeline) -> Self {
-        let frame = pipeline.frame();
+    pub fn new(source: S) -> Self {
+        let frame = source.frame();
         let count = frame.components.len();
         let band = || {
             let plane = |component| {
@@ -92,13 +87,7 @@ impl Rows {
             (0..count).map(plane).collect::<Band>()
         };
         let (full, bands) = (vec![Vec::new(); count], [band(), band(), band()]);
-        Self { pipeline, segments: VecDeque::new(), bands, band: 0, decoded: 0, row: 0, full }
-    }
-
-    /// Returns the number of rows that were given.
-    #[must_use]
-    pub fn row(&self) -> u32 {
-        self.row
+        Self { mcu_rows: McuRows::new(source), bands, band: 0, row: 0, full }
     }
 
     /// Reads the next row of pixels: grey, RGB or CMYK.
@@ -106,7 +95,7 @@ impl Rows {
     /// # Errors
     /// If the scan cannot be decoded any further.
     pub fn read_row(&mut self, into: &mut [u8]) -> Result<(), Stop> {
-        let frame = self.pipeline.frame();
+        let frame = self.mcu_rows.frame();
         let (_, most_down) = frame.most_blocks();
         let (_, down) = frame.mcus();
         let band = self.row / (8 * most_down);
@@ -120,46 +109,32 @@ impl Rows {
         } else {
             band + 1
         };
-        while self.decoded < needed {
+        while self.mcu_rows.row() < needed {
             self.read_band()?;
         }
         for component in 0..self.full.len() {
             self.enlarge(component);
         }
-        convert(self.pipeline.frame().colours, &self.full, into);
+        convert(self.mcu_rows.frame().colours, &self.full, into);
         self.row += 1;
         Ok(())
     }
 
     fn scale(&self, component: usize) -> Scale {
         let none = Scale { across: 1, down: 1, width: 0, height: 1, rows: 8, stride: 0 };
-        Scale::of(self.pipeline.frame(), component).unwrap_or(none)
+        Scale::of(self.mcu_rows.frame(), component).unwrap_or(none)
     }
 
     /// Reads the planes of the next row of MCUs.
     fn read_band(&mut self) -> Result<(), Stop> {
-        let across = self.pipeline.frame().mcus().0;
-        let place = (self.decoded + 1 - self.band) as usize;
-        let mut end = 0;
-        while end < across {
-            let Some(segment) = self.segments.pop_front() else {
-                self.segments.extend(self.pipeline.next_segments()?.ok_or(Stop::Irregular)?);
-                continue;
-            };
-            if segment.row != self.decoded || segment.mcus.start != end {
-                return Err(Stop::Irregular);
+        let place = (self.mcu_rows.row() + 1 - self.band) as usize;
+        let strides: Vec<_> = (0..self.full.len()).map(|component| self.scale(component).stride).collect();
+        let Some(band) = self.bands.get_mut(place) else { return Err(Stop::Irregular) };
+        self.mcu_rows.read(|plan, segment| {
+            for (component, (plane, &stride)) in band.iter_mut().zip(&strides).enumerate() {
+                segment.copy_to(plan, component, plane.chunks_exact_mut(stride.max(1)));
             }
-            end = segment.mcus.end;
-            for component in 0..self.full.len() {
-                let stride = self.scale(component).stride.max(1);
-                let Some(plane) = self.bands.get_mut(place).and_then(|band| band.get_mut(component)) else {
-                    continue;
-                };
-                segment.copy_to(self.pipeline.plan(), component, plane.chunks_exact_mut(stride));
-            }
-        }
-        self.decoded += 1;
-        Ok(())
+        })
     }
 
     /// Enlarges the current row of a component.

@@ -82,6 +82,29 @@ struct Cmyk {
     rows: Vec<u8>,
 }
 
+impl Cmyk {
+    /// Returns the conversion of a picture with this header and profile.
+    fn new<R>(header: &Decompress<R>, profile: Option<&Profile>) -> Self {
+        let is_inverted = header::has_adobe_marker(header);
+        Self { is_inverted, converter: CmykConverter::new(profile), rows: Vec::new() }
+    }
+
+    /// Fills rows in RGB with those in CMYK that `read` decodes.
+    fn convert<E>(
+        &mut self,
+        into: &mut [u8],
+        read: impl FnOnce(&mut [u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.rows.resize(into.len() / 3 * 4, 0);
+        read(&mut self.rows)?;
+        if self.is_inverted {
+            self.rows.iter_mut().for_each(|sample| *sample = 255 - *sample);
+        }
+        self.converter.convert(&self.rows, into);
+        Ok(())
+    }
+}
+
 /// Opens a JPEG that is a file of its own.
 fn open(Input { mut file, bounds, options, temporary }: Input<'_>) -> Result<Decoded, SourceError> {
     if options.ycbcr420 {
@@ -110,7 +133,7 @@ fn open(Input { mut file, bounds, options, temporary }: Input<'_>) -> Result<Dec
                 return Ok(Decoded { orientation, ..Decoded::plain(reader) });
             };
             let fallback = Box::new(move || Ok(Box::new(by_libjpeg(None)?) as Box<dyn RowReader>));
-            let reader = RegularReader::open(file.get_ref(), frame, layout, options, fallback)?;
+            let reader = RegularReader::open(file.get_ref(), frame, layout, None, options, fallback)?;
             return Ok(Decoded { orientation, ..Decoded::plain(reader) });
         }
     }
@@ -128,12 +151,15 @@ fn open_file(
     if markers.is_some_and(|markers| !markers.is_buffered) {
         let header = read_header(&mut file)?;
         let size = bounds.admit(side(header.width()), side(header.height()))?;
-        let layout = match header.color_space() {
-            ColorSpace::JCS_GRAYSCALE => Some(Layout::Grey),
-            ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB => Some(Layout::Rgb),
-            _ => None,
-        };
         let (orientation, profile) = (orientation(&header), profile(&header));
+        let (layout, cmyk) = match header.color_space() {
+            ColorSpace::JCS_GRAYSCALE => (Some(Layout::Grey), None),
+            ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB => (Some(Layout::Rgb), None),
+            ColorSpace::JCS_CMYK | ColorSpace::JCS_YCCK => {
+                (Some(Layout::Rgb), Some(Cmyk::new(&header, profile.as_ref())))
+            }
+            _ => (None, None),
+        };
         drop(header);
         file.seek(SeekFrom::Start(0))?;
         let frame = match layout {
@@ -148,7 +174,8 @@ fn open_file(
                 open_with(BufReader::with_capacity(READ_BYTES, again), bounds, None)
                     .map(|decoded| decoded.reader)
             });
-            let reader = Box::new(RegularReader::open(file.get_ref(), frame, layout, options, fallback)?);
+            let reader =
+                Box::new(RegularReader::open(file.get_ref(), frame, layout, cmyk, options, fallback)?);
             return Ok(Decoded { reader, orientation, profile });
         }
     }
@@ -176,8 +203,7 @@ where
     let size = bounds.admit(side(header.width()), side(header.height()))?;
     let coefficients = coefficients_of(&header, markers, size, bounds, temporary)?;
     let (orientation, profile) = (orientation(&header), profile(&header));
-    let is_inverted = header::has_adobe_marker(&header);
-    let (mut losses, mut is_cmyk) = (Losses::default(), false);
+    let (mut losses, mut cmyk) = (Losses::default(), None);
     let kept = coefficients.as_ref();
     let (layout, decoder) = match header.color_space() {
         ColorSpace::JCS_GRAYSCALE => (Layout::Grey, start(&mut losses, kept, || header.grayscale())?),
@@ -185,13 +211,11 @@ where
             (Layout::Rgb, start(&mut losses, kept, || header.rgb())?)
         }
         ColorSpace::JCS_CMYK | ColorSpace::JCS_YCCK => {
-            is_cmyk = true;
+            cmyk = Some(Cmyk::new(&header, profile.as_ref()));
             (Layout::Rgb, start(&mut losses, kept, || header.to_colorspace(ColorSpace::JCS_CMYK))?)
         }
         _ => return Err(FORMAT.unsupported("its colour space is unknown")),
     };
-    let converter = is_cmyk.then(|| CmykConverter::new(profile.as_ref()));
-    let cmyk = converter.map(|converter| Cmyk { is_inverted, converter, rows: Vec::new() });
     let reader = Box::new(Rows { size, layout, decoder, _coefficients: coefficients, losses, cmyk });
     Ok(Decoded { reader, orientation, profile })
 }
@@ -207,16 +231,12 @@ impl<R: BufRead> RowReader for Rows<R> {
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         let Self { decoder, losses, cmyk, .. } = self;
-        let Some(Cmyk { is_inverted, converter, rows }) = cmyk else {
-            return catch_damage(losses, || decoder.read_scanlines_into(into).map(|_| ()));
-        };
-        rows.resize(into.len() / 3 * 4, 0);
-        catch_damage(losses, || decoder.read_scanlines_into(rows).map(|_| ()))?;
-        if *is_inverted {
-            rows.iter_mut().for_each(|sample| *sample = 255 - *sample);
+        let mut read =
+            |rows: &mut [u8]| catch_damage(losses, || decoder.read_scanlines_into(rows).map(|_| ()));
+        match cmyk {
+            Some(cmyk) => cmyk.convert(into, read),
+            None => read(into),
         }
-        converter.convert(rows, into);
-        Ok(())
     }
 
     fn damage(&self) -> Option<Damage> {

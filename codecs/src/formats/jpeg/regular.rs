@@ -1,17 +1,16 @@
 //! Regular baseline JPEGs, decoded on several threads by `edgezoom_jpeg`. Where such a file turns out to be irregular,
 //! libjpeg begins again and goes on where this reader stopped, so that damaged files look as libjpeg shows them.
 
-use std::collections::VecDeque;
 use std::io::{BufReader, Seek, SeekFrom};
 
 use edgezoom_geometry::Size;
 use edgezoom_jpeg::decoder::frame::{self, Colours, Frame};
+use edgezoom_jpeg::decoder::mcu_rows::{McuRows, Source};
 use edgezoom_jpeg::decoder::pipeline::{Pipeline, Stop};
-use edgezoom_jpeg::decoder::planes::Segment;
-use edgezoom_jpeg::decoder::rows::Rows;
+use edgezoom_jpeg::decoder::rows::{self, Rows};
 use edgezoom_jpeg::ycbcr420;
 
-use super::FORMAT;
+use super::{Cmyk, FORMAT};
 use crate::{Damage, DecodeOptions, Layout, RowReader, SourceError, SourceFile};
 
 /// Opens the same picture with libjpeg.
@@ -21,15 +20,17 @@ pub type Fallback = Box<dyn FnOnce() -> Result<Box<dyn RowReader>, SourceError>>
 pub struct RegularReader {
     size: Size,
     layout: Layout,
-    source: Source,
+    decoder: Decoder,
+    /// The conversion of a picture in CMYK.
+    cmyk: Option<Cmyk>,
     /// Rows of pixels that were given.
     row: u32,
     fallback: Option<Fallback>,
 }
 
-enum Source {
-    Planes { pipeline: Pipeline, segments: VecDeque<Segment> },
-    Rows(Rows),
+enum Decoder {
+    Planes(McuRows<Pipeline>),
+    Rows(Rows<Pipeline>),
     Libjpeg(Box<dyn RowReader>),
 }
 
@@ -40,7 +41,7 @@ pub fn frame_of(file: &SourceFile, layout: Layout, size: Size) -> Result<Option<
         let is_readable = match layout {
             Layout::YCbCr420 => frame.is_ycbcr420(),
             Layout::Grey => frame.colours == Colours::Grey,
-            Layout::Rgb => matches!(frame.colours, Colours::YCbCr | Colours::Rgb) && Rows::can_read(frame),
+            Layout::Rgb => frame.colours != Colours::Grey && rows::can_read(frame),
             Layout::Rgba => false,
         };
         is_readable && (frame.width, frame.height) == (size.width, size.height)
@@ -53,6 +54,7 @@ impl RegularReader {
         file: &SourceFile,
         frame: Frame,
         layout: Layout,
+        cmyk: Option<Cmyk>,
         options: &DecodeOptions,
         fallback: Fallback,
     ) -> Result<Self, SourceError> {
@@ -60,11 +62,11 @@ impl RegularReader {
         let mut scan = file.apart();
         scan.seek(SeekFrom::Start(frame.header_bytes))?;
         let pipeline = Pipeline::start(frame, scan, options.threads.get())?;
-        let source = match layout {
-            Layout::YCbCr420 => Source::Planes { pipeline, segments: VecDeque::new() },
-            _ => Source::Rows(Rows::new(pipeline)),
+        let decoder = match layout {
+            Layout::YCbCr420 => Decoder::Planes(McuRows::new(pipeline)),
+            _ => Decoder::Rows(Rows::new(pipeline)),
         };
-        Ok(Self { size, layout, source, row: 0, fallback: Some(fallback) })
+        Ok(Self { size, layout, decoder, cmyk, row: 0, fallback: Some(fallback) })
     }
 
     /// Goes on with libjpeg, at the next row.
@@ -81,36 +83,20 @@ impl RegularReader {
         for _ in 0..self.row / rows {
             reader.read_rows(&mut skipped)?;
         }
-        self.source = Source::Libjpeg(reader);
+        self.decoder = Decoder::Libjpeg(reader);
         Ok(())
     }
 }
 
-/// Reads a row of MCUs into the pairs of 16 rows.
-fn read_band(
-    pipeline: &Pipeline,
-    segments: &mut VecDeque<Segment>,
-    (row, width): (u32, u32),
-    into: &mut [u8],
-) -> Result<(), Stop> {
-    let across = pipeline.frame().mcus().0;
-    let mut end = 0;
-    while end < across {
-        let Some(segment) = segments.pop_front() else {
-            segments.extend(pipeline.next_segments()?.ok_or(Stop::Irregular)?);
-            continue;
-        };
-        if segment.row != row || segment.mcus.start != end {
-            return Err(Stop::Irregular);
-        }
-        end = segment.mcus.end;
-        segment.copy_to(pipeline.plan(), 0, ycbcr420::pairs_mut(into, width).flat_map(|pair| pair.luma));
+/// Reads a row of MCUs of this width in pixels into the pairs of 16 rows.
+fn read_pairs<S: Source>(planes: &mut McuRows<S>, width: u32, into: &mut [u8]) -> Result<(), Stop> {
+    planes.read(|plan, segment| {
+        segment.copy_to(plan, 0, ycbcr420::pairs_mut(into, width).flat_map(|pair| pair.luma));
         for plane in 0..2 {
             let rows = ycbcr420::pairs_mut(into, width).filter_map(|pair| pair.chroma.into_iter().nth(plane));
-            segment.copy_to(pipeline.plan(), 1 + plane, rows);
+            segment.copy_to(plan, 1 + plane, rows);
         }
-    }
-    Ok(())
+    })
 }
 
 impl RowReader for RegularReader {
@@ -123,9 +109,9 @@ impl RowReader for RegularReader {
     }
 
     fn damage(&self) -> Option<Damage> {
-        match &self.source {
-            Source::Planes { .. } | Source::Rows(_) => None,
-            Source::Libjpeg(reader) => reader.damage(),
+        match &self.decoder {
+            Decoder::Planes(_) | Decoder::Rows(_) => None,
+            Decoder::Libjpeg(reader) => reader.damage(),
         }
     }
 
@@ -137,12 +123,11 @@ impl RowReader for RegularReader {
         let rows = self.layout.rows_read(1);
         let bytes = self.layout.row_bytes(self.size.width) * rows as usize;
         for to in into.chunks_exact_mut(bytes) {
-            while let Err(stop) = match &mut self.source {
-                Source::Planes { pipeline, segments } => {
-                    read_band(pipeline, segments, (self.row / rows, self.size.width), to)
-                }
-                Source::Rows(reader) => reader.read_row(to),
-                Source::Libjpeg(reader) => return_rows(reader, to)?,
+            while let Err(stop) = match (&mut self.decoder, &mut self.cmyk) {
+                (Decoder::Planes(planes), _) => read_pairs(planes, self.size.width, to),
+                (Decoder::Rows(reader), None) => reader.read_row(to),
+                (Decoder::Rows(reader), Some(cmyk)) => cmyk.convert(to, |row| reader.read_row(row)),
+                (Decoder::Libjpeg(reader), _) => return_rows(reader, to)?,
             } {
                 self.fall_back(stop)?;
             }
@@ -161,7 +146,7 @@ fn return_rows(reader: &mut Box<dyn RowReader>, to: &mut [u8]) -> Result<Result<
 mod tests {
     use std::io::Write;
 
-    use mozjpeg::{ColorSpace, Compress};
+    use mozjpeg::{ColorSpace, ColorSpaceExt, Compress};
     use proptest::prelude::*;
     use proptest::test_runner::{Config, TestRunner};
 
@@ -233,7 +218,7 @@ mod tests {
         let again = bytes.to_vec();
         let fallback = Box::new(move || by_libjpeg(&again));
         let options = DecodeOptions { threads: 2.try_into().unwrap(), ..DecodeOptions::default() };
-        let ours = RegularReader::open(&file, frame, Layout::YCbCr420, &options, fallback);
+        let ours = RegularReader::open(&file, frame, Layout::YCbCr420, None, &options, fallback);
         Some([read(ours.map(|reader| Box::new(reader) as Box<dyn RowReader>)), read(by_libjpeg(bytes))])
     }
 
@@ -246,32 +231,69 @@ mod tests {
             state ^= state << 17;
             state
         };
-        let kind = random();
-        let space = match kind % 4 {
-            0 => ColorSpace::JCS_GRAYSCALE,
-            1 => ColorSpace::JCS_CMYK,
-            _ => ColorSpace::JCS_RGB,
-        };
-        let channels = match space {
-            ColorSpace::JCS_GRAYSCALE => 1,
-            ColorSpace::JCS_CMYK => 4,
-            _ => 3,
-        };
-        let mut encoder = Compress::new(space);
-        encoder.set_fastest_defaults();
-        encoder.set_size(width, height);
-        encoder.set_quality((random() % 100 + 1) as f32);
-        if channels == 3 {
-            let (h, v) = [(2, 2), (1, 1), (2, 1), (1, 2), (4, 1), (2, 2)][random() as usize % 6];
-            encoder.set_chroma_sampling_pixel_sizes((h, v), (h, v));
-        }
+        let (from, stored) = [
+            (ColorSpace::JCS_GRAYSCALE, ColorSpace::JCS_GRAYSCALE),
+            (ColorSpace::JCS_CMYK, ColorSpace::JCS_CMYK),
+            (ColorSpace::JCS_CMYK, ColorSpace::JCS_YCCK),
+            (ColorSpace::JCS_RGB, ColorSpace::JCS_RGB),
+            (ColorSpace::JCS_RGB, ColorSpace::JCS_YCbCr),
+            (ColorSpace::JCS_RGB, ColorSpace::JCS_YCbCr),
+        ][random() as usize % 6];
+        let channels = from.num_components();
+        let (h, v) = [(2, 2), (1, 1), (2, 1), (1, 2), (4, 1), (2, 2)][random() as usize % 6];
+        let is_subsampled = matches!(stored, ColorSpace::JCS_YCbCr | ColorSpace::JCS_YCCK);
+        let (h, v) = if is_subsampled { (h, v) } else { (1, 1) };
+        let quality = (random() % 76 + 25) as f32; // below 25, steps have 16 bits
         let (noise, step) = ([0, 4, 60, 255][random() as usize % 4], random() as usize % 40 + 1);
+        let has_restarts = random().is_multiple_of(3);
         let pixels: Vec<u8> = (0..width * height * channels)
             .map(|at| ((at / step * 37) as u64 % 200 + random() % (noise + 1)) as u8)
             .collect();
-        let mut started = encoder.start_compress(Vec::new()).unwrap();
-        started.write_scanlines(&pixels).unwrap();
-        started.finish().unwrap()
+        let encode = |pixels: &[u8]| {
+            let mut encoder = Compress::new(from);
+            encoder.set_fastest_defaults();
+            encoder.set_color_space(stored);
+            encoder.set_size(width, pixels.len() / (width * channels));
+            encoder.set_quality(quality);
+            if is_subsampled {
+                encoder.set_chroma_sampling_pixel_sizes((h, v), (h, v));
+                for (number, component) in encoder.components_mut().iter_mut().enumerate() {
+                    let is_chroma = matches!(number, 1 | 2);
+                    component.h_samp_factor = if is_chroma { 1 } else { h.into() };
+                    component.v_samp_factor = if is_chroma { 1 } else { v.into() };
+                }
+            }
+            let mut started = encoder.start_compress(Vec::new()).unwrap();
+            started.write_scanlines(pixels).unwrap();
+            started.finish().unwrap()
+        };
+        if !has_restarts {
+            return encode(&pixels);
+        }
+        let bands = pixels.chunks(width * channels * 8 * usize::from(v)).map(encode).collect();
+        joined_by_restarts(bands, height, width.div_ceil(8 * usize::from(h)))
+    }
+
+    /// Makes files of a row of MCUs each, with the same tables, the restart intervals of one file.
+    fn joined_by_restarts(bands: Vec<Vec<u8>>, height: usize, mcus_across: usize) -> Vec<u8> {
+        let mut joined = Vec::new();
+        for (number, mut band) in bands.into_iter().enumerate() {
+            let marker = |code| band.windows(2).position(|pair| pair == [0xff, code]).unwrap();
+            let (frame, scan) = (marker(0xc0), marker(0xda));
+            let first_byte = scan + 2 + usize::from(band[scan + 3]);
+            band.truncate(band.len() - 2);
+            if number == 0 {
+                band[frame + 5..frame + 7].copy_from_slice(&(height as u16).to_be_bytes());
+                let [high, low] = (mcus_across as u16).to_be_bytes();
+                band.splice(scan..scan, [0xff, 0xdd, 0, 4, high, low]);
+                joined = band;
+            } else {
+                joined.extend([0xff, 0xd0 + (number as u8 - 1) % 8]);
+                joined.extend_from_slice(&band[first_byte..]);
+            }
+        }
+        joined.extend([0xff, 0xd9]);
+        joined
     }
 
     fn check(bytes: &[u8]) {
@@ -284,13 +306,28 @@ mod tests {
         }
     }
 
+    /// Returns true if our decoder reads the file up to its last row.
+    fn is_read_by_ours(bytes: &[u8]) -> bool {
+        let file = source(bytes);
+        let frame = frame::read(&mut BufReader::new(file.apart())).unwrap().unwrap();
+        let mut row = vec![0; 4 * frame.width as usize];
+        let row = &mut row[..frame.components.len() * frame.width as usize];
+        let mut scan = file.apart();
+        scan.seek(SeekFrom::Start(frame.header_bytes)).unwrap();
+        let height = frame.height;
+        let mut rows = Rows::new(Pipeline::start(frame, scan, 2).unwrap());
+        (0..height).all(|_| rows.read_row(row).is_ok())
+    }
+
     #[test]
     fn regular_files_have_libjpegs_samples() {
-        let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::with_cases(60) });
+        let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::with_cases(120) });
         let sizes = (1_usize..300, 1_usize..200);
         runner
             .run(&(any::<u64>(), sizes), |(seed, size)| {
-                check(&jpeg(seed, size));
+                let file = jpeg(seed, size);
+                check(&file);
+                assert!(is_read_by_ours(&file));
                 Ok(())
             })
             .unwrap();
