@@ -5,9 +5,11 @@
 
 import { DurableObject } from "cloudflare:workers";
 import { answer } from "./measurements.js";
+import { makeStale } from "./stale_kv.js";
 import { begin, noteTiler, serve } from "./status.js";
 
 export { Measurements, Metrics } from "./measurements.js";
+export { StaleKv } from "./stale_kv.js";
 
 const OPERATION = /^\/accounts\/[^/]+\/queues\/([^/]+)\/(messages\/pull|messages\/ack|metrics)$/;
 const QUEUE = "edgezoom-jobs";
@@ -25,9 +27,13 @@ export default {
 
   async fetch(request, env) {
     begin();
-    const { pathname } = new URL(request.url);
+    const { pathname, searchParams } = new URL(request.url);
     if (pathname === "/internal/status") return serve(request, env, await messages(env, QUEUE).metrics());
     const isAuthorized = request.headers.get("Authorization") === `Bearer ${env.TILER_TOKEN}`;
+    if (pathname === "/internal/kv/stale" && isAuthorized) {
+      makeStale(Number(searchParams.get("milliseconds")));
+      return new Response(null, { status: 204 });
+    }
     const isQuery = /^\/accounts\/[^/]+\/analytics_engine\/sql$/.test(pathname);
     const [, queue, operation] = pathname.match(OPERATION) ?? [];
     if (!operation && !isQuery) {

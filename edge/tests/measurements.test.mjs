@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { PLAIN, TOKEN, start } from "./system.mjs";
 
-const NAMES = ["worker.js", "measurements.js", "status.js"];
+const NAMES = ["worker.js", "measurements.js", "stale_kv.js", "status.js"];
 const local = {
   name: "edgezoom-local",
   modules: await Promise.all(

@@ -43,6 +43,10 @@ pub struct Options {
     pub maintenance: bool,
     /// Log format of the tilers: `text` or `json`.
     pub log: &'static str,
+    /// Size in MiB of a file system of its own for the tilers' temporary files; `None`: they are in the state directory.
+    pub disk: Option<u32>,
+    /// True to give tilers and the Workers runtime wrong clocks.
+    pub wrong_clocks: bool,
     /// Port of the edge; 0 for any.
     pub port: u16,
     /// Port of a proxy through which the tilers call the edge. The edge is restarted then when it is killed.
@@ -87,6 +91,8 @@ impl Default for Options {
             backlog_limit: 10_000,
             maintenance: false,
             log: "text",
+            disk: None,
+            wrong_clocks: false,
             port: 0,
             faults_at: None,
         }
@@ -99,7 +105,15 @@ impl Options {
     /// # Errors
     /// xtask is not built.
     pub fn command(self, state: &Path, port: u16) -> Result<Command> {
-        let mut command = Command::new(xtask()?);
+        let temporary = System::temporary(state);
+        std::fs::create_dir_all(&temporary)?;
+        let mut command = match self.disk {
+            Some(size) => with_disk(&temporary, size, &xtask()?),
+            None => Command::new(xtask()?),
+        };
+        if self.wrong_clocks {
+            command.env("LD_PRELOAD", wrong_clock(state)?);
+        }
         // Everything is built. Asking Cargo would take seconds each time, and its lock.
         command.arg("dev").arg("--built").arg("--state").arg(state).arg(format!("--port={port}"));
         command.arg(format!("--tilers={}", self.tilers));
@@ -114,8 +128,6 @@ impl Options {
         if self.collects_all_garbage {
             command.env("MINIFLARE_WORKERD_V8_FLAGS", "--gc-global --max-semi-space-size=1");
         }
-        let temporary = System::temporary(state);
-        std::fs::create_dir_all(&temporary)?;
         command.env("EDGEZOOM_TMP", temporary);
         command.env("EDGEZOOM_ALLOW_NETWORKS", self.allow_networks);
         command.env("EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX", "true"); // root without user namespaces can run the tests
@@ -318,6 +330,27 @@ impl Drop for System {
     }
 }
 
+/// Returns a command that runs a program with a file system in memory at `folder`, in a mount namespace.
+pub(crate) fn with_disk(folder: &Path, mebibytes: u32, program: &Path) -> Command {
+    let mut command = Command::new("unshare");
+    if !rustix::process::geteuid().is_root() {
+        command.args(["--user", "--map-root-user"]);
+    }
+    let mount = format!("mount -t tmpfs -o size={mebibytes}m,mode=1777 tmpfs \"$0\" && exec \"$@\"");
+    command.args(["--mount", "--", "sh", "-c", &mount]).arg(folder).arg(program);
+    command
+}
+
+/// Compiles the library that makes clocks wrong.
+fn wrong_clock(state: &Path) -> Result<PathBuf> {
+    let library = state.join("clock.so");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src/chaos/clock.c");
+    let mut compiler = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    let status = compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(source).status();
+    ensure!(status.context("cc")?.success(), "{source} does not compile");
+    Ok(library)
+}
+
 /// Returns the xtask program.
 ///
 /// # Errors
@@ -368,4 +401,30 @@ fn ready_line(output: impl Read + Send + 'static) -> Receiver<String> {
         }
     });
     receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn only_tilers_and_workers_runtimes_have_wrong_clocks() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let library = wrong_clock(folder.path())?;
+        // Returns by how many seconds the clock of a program with this name is wrong.
+        let wrong = |name: &str| -> Result<u64> {
+            let output = Command::new("date").arg0(name).arg("+%s").env("LD_PRELOAD", &library).output()?;
+            let told: u64 = String::from_utf8(output.stdout)?.trim().parse()?;
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_secs();
+            Ok(told.abs_diff(now))
+        };
+        // One in five processes has the right time.
+        let most = |name| (0..20).try_fold(0, |most, _| Ok::<_, anyhow::Error>(wrong(name)?.max(most)));
+        assert!(most("/opt/edgezoom/tiler")? >= 140);
+        assert!((4..60).contains(&most("workerd")?));
+        assert!(wrong("node")? < 4);
+        Ok(())
+    }
 }

@@ -50,17 +50,23 @@ pub enum Fault {
     Kill(Victim),
     /// Suspends a tiler, then resumes it.
     Stop(Duration),
+    /// Fills the tilers' disk.
+    Fill(Duration),
+    /// Makes KV answer each key as it was when it was first read in this time.
+    Stale(Duration),
     /// Disturbs the next request on a channel.
     Request(Channel, Trouble),
 }
 
 /// Kinds of faults and their weights.
-const KINDS: [(u32, Kind); 9] = [
+const KINDS: [(u32, Kind); 11] = [
     (10, Kind::Kill(Victim::Tiler)),
     (14, Kind::Kill(Victim::Renderer)),
     (6, Kind::Kill(Victim::Browser)),
     (2, Kind::Kill(Victim::Edge)),
     (3, Kind::Stop),
+    (4, Kind::Fill),
+    (4, Kind::Stale),
     (18, Kind::Request(Channel::Download)),
     (20, Kind::Request(Channel::Store)),
     (12, Kind::Request(Channel::Queue)),
@@ -71,8 +77,13 @@ const KINDS: [(u32, Kind); 9] = [
 enum Kind {
     Kill(Victim),
     Stop,
+    Fill,
+    Stale,
     Request(Channel),
 }
+
+/// Maximum time for which the disk is full: less than the pauses between a content's attempts.
+const FULL: Duration = Duration::from_millis(1500);
 
 /// Draws `count` faults. Some tilers are suspended for longer than `lease`, and some responses delayed for nearly as long.
 #[must_use]
@@ -93,6 +104,8 @@ fn fault(random: &mut Rng, lease: Duration) -> Fault {
     match kind {
         Some(Kind::Kill(victim)) => Fault::Kill(victim),
         Some(Kind::Stop) | None => Fault::Stop(lease.mul_f64(random.f64() * 2.0)),
+        Some(Kind::Fill) => Fault::Fill(FULL.mul_f64(random.f64())),
+        Some(Kind::Stale) => Fault::Stale(lease.mul_f64(1.0 + random.f64() * 3.0)),
         Some(Kind::Request(channel)) => Fault::Request(channel, trouble(random, lease)),
     }
 }
@@ -123,10 +136,12 @@ mod tests {
             .map(|fault| match fault {
                 Fault::Kill(victim) => format!("{victim:?}"),
                 Fault::Stop(_) => "stop".to_owned(),
+                Fault::Fill(_) => "fill".to_owned(),
+                Fault::Stale(_) => "stale".to_owned(),
                 Fault::Request(channel, Trouble::Slow(_)) => format!("{channel:?} slow"),
                 Fault::Request(channel, trouble) => format!("{channel:?} {trouble:?}"),
             })
             .collect();
-        assert_eq!(kinds.len(), 4 + 1 + 4 * 4, "{kinds:?}");
+        assert_eq!(kinds.len(), 4 + 3 + 4 * 4, "{kinds:?}");
     }
 }

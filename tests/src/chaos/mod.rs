@@ -1,17 +1,17 @@
-//! Chaos testing: converts contents while tilers, renderers, browsers and the Workers runtime are killed, and requests broken, delayed and
-//! rejected. Every content must become ready exactly once, with every tile and without falling progress, and nothing else may remain in
+//! Chaos testing: converts contents while tilers, renderers, browsers and the Workers runtime are killed, requests broken, delayed and
+//! rejected, the tilers' disk is full, KV is stale, and all clocks are wrong. Every content must become ready exactly once, with every tile and without falling progress, and nothing else may remain in
 //! the store, on disk, or running.
 //!
 //! `cargo xtask chaos --seed 1` runs it; the end-to-end tests include a small run.
 
 mod content;
+mod disk;
 mod fault;
 mod killer;
 mod proxy;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,7 @@ use serde_json::Value;
 use crate::pyramid::Pyramid;
 use crate::{Client, Course, Options, SourceServer, System, processes};
 use content::Content;
+use disk::Disk;
 use fault::Fault;
 use proxy::FaultProxy;
 
@@ -57,6 +58,8 @@ pub struct Summary {
 
 /// Lease of the tilers, from which the Worker derives other times.
 const LEASE: Duration = Duration::from_secs(6);
+/// Size of the tilers' disk in MiB: much more than the sources of nine contents take.
+const DISK: u32 = 64;
 /// Number of concurrent contents: more than the tilers have slots.
 const AT_ONCE: usize = 9;
 /// Time limit of a content: several leases, pauses, and restarts of the edge on a busy machine.
@@ -79,8 +82,18 @@ pub async fn run(plan: Plan) -> Result<Summary> {
     let port = xtask::dev::free_port(0)?;
     proxy.set_edge(&format!("http://127.0.0.1:{port}"));
     let faults_at = Some(proxy.port());
-    let options = Options { tilers: 3, lease: LEASE, layout, port, faults_at, ..Options::default() };
+    let options = Options {
+        tilers: 3,
+        lease: LEASE,
+        layout,
+        port,
+        faults_at,
+        disk: Some(DISK),
+        wrong_clocks: true,
+        ..Options::default()
+    };
     let mut system = System::start(options)?;
+    let disk = Disk::of(&system)?;
     let contents = content::serve(&sources, &mut random, plan.contents, plan.pages)?;
     let mut faults = fault::plan(&mut random, plan.faults, LEASE);
     if !plan.edge {
@@ -89,10 +102,11 @@ pub async fn run(plan: Plan) -> Result<Summary> {
         });
     }
     let begun = Instant::now();
-    let chaos = Chaos { plan, client: Client::new(system.url())?, proxy, state: system.state() };
+    let (state, token) = (system.state(), system.token()?);
+    let chaos = Chaos { plan, client: Client::new(system.url())?, proxy, state, token, disk };
     let mut summary = chaos.convert(&contents, faults, random).await?;
     summary.broken.extend(chaos.left_over(&system, &contents).await?);
-    summary.broken.extend(end(&mut system)?);
+    summary.broken.extend(end(&mut system, &chaos.disk)?);
     summary.time = begun.elapsed();
     if !summary.broken.is_empty() {
         eprintln!("{}", system.log());
@@ -105,6 +119,9 @@ struct Chaos {
     client: Client,
     proxy: FaultProxy,
     state: Arc<tempfile::TempDir>,
+    /// The tilers' token, which also controls the local KV.
+    token: String,
+    disk: Disk,
 }
 
 impl Chaos {
@@ -164,6 +181,8 @@ impl Chaos {
             met += usize::from(match fault {
                 Fault::Kill(victim) => killer::kill(state, victim, &self.proxy, &mut random).await?,
                 Fault::Stop(time) => killer::stop(state, time, &self.proxy, &mut random).await?,
+                Fault::Fill(time) => self.disk.fill(time, &self.proxy).await?,
+                Fault::Stale(time) => self.make_kv_stale(time).await,
                 Fault::Request(channel, trouble) => {
                     self.proxy.arm(channel, trouble);
                     false // the proxy counts it when it hits a request
@@ -171,6 +190,17 @@ impl Chaos {
             });
         }
         Ok(met)
+    }
+
+    /// Makes the local KV stale. Returns false if the edge is down.
+    async fn make_kv_stale(&self, time: Duration) -> bool {
+        let path = format!("/internal/kv/stale?milliseconds={}", time.as_millis());
+        let answer = self.client.post_as(&path, &self.token, "").await;
+        let is_stale = answer.is_ok_and(|answer| answer.status == 204);
+        if is_stale {
+            eprintln!("chaos | KV is stale for {time:?}");
+        }
+        is_stale
     }
 
     /// Converts a content and checks its pyramid. Returns the number of the successful attempt.
@@ -273,12 +303,12 @@ fn attempt(content: &Value) -> Result<u64> {
 }
 
 /// Ends the system and returns what remains: processes, and files in the tilers' temporary directory.
-fn end(system: &mut System) -> Result<Vec<String>> {
+fn end(system: &mut System, disk: &Disk) -> Result<Vec<String>> {
     let state = system.state();
     system.end(rustix::process::Signal::TERM)?;
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
-        let (running, files) = (processes::of(state.path())?, entries(&System::temporary(state.path()))?);
+        let (running, files) = (processes::of(state.path())?, disk.files()?);
         if running.is_empty() && files.is_empty() {
             return Ok(vec![]);
         }
@@ -287,10 +317,6 @@ fn end(system: &mut System) -> Result<Vec<String>> {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-}
-
-fn entries(folder: &Path) -> Result<Vec<std::ffi::OsString>> {
-    Ok(std::fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect::<std::io::Result<_>>()?)
 }
 
 impl fmt::Display for Summary {

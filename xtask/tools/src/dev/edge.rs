@@ -51,7 +51,7 @@ pub fn command(
     let mut command = Command::from(project.node_tool("wrangler")?);
     // The first configuration is the main Worker's, which gets the port: the emulator passes on requests that are not for it.
     command.args(["dev", "--ip=127.0.0.1", "--config=edge/local/wrangler.toml", "--config"]);
-    command.arg(configuration(project, state)?);
+    command.arg(configuration(project, state, options.faults_at.is_some())?);
     command.arg(format!("--port={}", address.port)).arg("--inspector-port=0");
     // The level `log` shows the Worker's lines, and some of wrangler's that `part` filters out.
     command.arg(if options.log == "json" { "--log-level=log" } else { "--log-level=warn" });
@@ -77,8 +77,8 @@ pub fn command(
 }
 
 /// Writes the Worker's local configuration and returns its path: wrangler.toml with the emulator's dataset in place of Cloudflare's,
-/// which `wrangler dev` does not emulate.
-fn configuration(project: &Project, state: &State) -> Result<PathBuf> {
+/// which `wrangler dev` does not emulate. With faults, KV is one that can be made stale, too.
+fn configuration(project: &Project, state: &State, has_faults: bool) -> Result<PathBuf> {
     let text = fs::read_to_string(project.root.join("wrangler.toml")).context("cannot read wrangler.toml")?;
     let mut worker: Value = toml::from_str(&text).context("cannot parse wrangler.toml")?;
     for place in ["/main", "/assets/directory"] {
@@ -87,8 +87,13 @@ fn configuration(project: &Project, state: &State) -> Result<PathBuf> {
     }
     let all = worker.as_object_mut().context("wrangler.toml is not a table")?;
     all.remove("analytics_engine_datasets");
-    let dataset = json!([{ "binding": "METRICS", "service": "edgezoom-local", "entrypoint": "Metrics" }]);
-    all.insert("services".to_owned(), dataset);
+    let emulated = |binding, entrypoint| json!({ "binding": binding, "service": "edgezoom-local", "entrypoint": entrypoint });
+    let mut services = vec![emulated("METRICS", "Metrics")];
+    if has_faults {
+        all.remove("kv_namespaces");
+        services.push(emulated("FINISHED", "StaleKv"));
+    }
+    all.insert("services".to_owned(), services.into());
     let path = state.configuration();
     fs::write(&path, worker.to_string()).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)

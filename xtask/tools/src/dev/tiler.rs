@@ -106,6 +106,10 @@ fn spawn(
     let address = format!("127.0.0.1:{}", free_port(0)?);
     let mut command = Command::new(program);
     command.arg("serve").envs(environment.iter().cloned()).env("EDGEZOOM_LISTEN", &address);
+    // Its command line shows whose tiler it is, unlike its environment, which it hides.
+    if let Some(folder) = std::env::var_os("EDGEZOOM_TMP") {
+        command.arg("--tmp").arg(folder);
+    }
     let part = Part::start(name, &mut command, watchdog)?;
     let text = serde_json::json!({ "process": part.id(), "address": address }).to_string();
     std::fs::write(note, text).with_context(|| format!("cannot write {}", note.display()))?;
