@@ -14,6 +14,7 @@ use std::{io, iter};
 use edgezoom_content::AddressPolicy;
 use edgezoom_tiler::browser::find_browser;
 use edgezoom_tiler::fetch::resolver::Resolver;
+use edgezoom_tiler::local_networks;
 use futures::future::BoxFuture;
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -111,7 +112,11 @@ fn attacker(forbidden: String) -> Site {
 
 /// Serves the address that must not receive a request, with a UDP socket on the same port.
 fn target() -> (Site, UdpSocket) {
-    let site = Site::serve("127.0.0.1", |_| Reply::Html("<body style='background:#000'>".to_owned()));
+    target_at("127.0.0.1")
+}
+
+fn target_at(address: &str) -> (Site, UdpSocket) {
+    let site = Site::serve(address, |_| Reply::Html("<body style='background:#000'>".to_owned()));
     let datagrams = UdpSocket::bind(site.address).unwrap();
     datagrams.set_nonblocking(true).unwrap();
     (site, datagrams)
@@ -136,18 +141,23 @@ fn policies() -> [AddressPolicy; 2] {
 
 #[tokio::test]
 async fn forbidden_servers_receive_no_request() {
-    for ((namespaces, browser), policy) in variants().into_iter().zip(policies().into_iter().cycle()) {
-        let (forbidden, datagrams) = target();
+    attack("127.0.0.1", &policies()).await;
+}
+
+/// Runs the page in all variants. The server at `address`, which the policies forbid, must receive nothing.
+async fn attack(address: &str, policies: &[AddressPolicy]) {
+    for ((namespaces, browser), policy) in variants().into_iter().zip(policies.iter().cycle()) {
+        let (forbidden, datagrams) = target_at(address);
         let site = attacker(forbidden.url(""));
         let mut settings = settings();
         settings.namespaces = namespaces;
         settings.browser = browser.clone();
-        settings.policy = policy;
+        settings.policy = policy.clone();
         settings.limits.quiet = Duration::from_secs(3);
         let page = capture(settings, &site.url("/")).await.unwrap();
         // The browser has exited, so these arrive after everything that it sent.
         TcpStream::connect(forbidden.address).unwrap().write_all(b"GET /last HTTP/1.1\r\n\r\n").unwrap();
-        UdpSocket::bind("127.0.0.1:0").unwrap().send_to(b"last", forbidden.address).unwrap();
+        UdpSocket::bind((address, 0)).unwrap().send_to(b"last", forbidden.address).unwrap();
         while !forbidden.requests().contains(&"/last".to_owned()) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -162,6 +172,46 @@ async fn forbidden_servers_receive_no_request() {
         let file = (1000..1200).flat_map(|y| (0..200).map(move |x| (x, y)));
         assert!(file.into_iter().all(|(x, y)| page.at(x, y) == [255; 3]), "a local file is visible");
     }
+}
+
+#[test]
+fn this_machines_own_global_address_receives_no_request() {
+    let mut command = Command::new("unshare");
+    if !rustix::process::geteuid().is_root() {
+        command.args(["--user", "--map-current-user", "--keep-caps"]);
+    }
+    command.args(["--net", "--"]).arg(std::env::current_exe().unwrap());
+    command.args([
+        "--exact",
+        "page::forbidden::attacks_on_an_own_global_address",
+        "--ignored",
+        "--nocapture",
+    ]);
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+/// Runs in a network namespace, not by itself: it changes the loopback interface.
+#[tokio::test]
+#[ignore = "changes the network"]
+async fn attacks_on_an_own_global_address() {
+    const OWN: &str = "93.184.216.34";
+    for arguments in [&["link", "set", "lo", "up"][..], &["address", "add", OWN, "dev", "lo"]] {
+        assert!(Command::new("ip").args(arguments).status().unwrap().success(), "ip {arguments:?}");
+    }
+    let policy = AddressPolicy::allowing("127.0.0.2/32").unwrap();
+    attack(OWN, &[policy.clone().refusing_local(local_networks::follow().unwrap())]).await;
+    // Without the list, they arrive.
+    let (own, _) = target_at(OWN);
+    let mut settings = settings();
+    settings.policy = policy;
+    capture(settings, &attacker(own.url("")).url("/")).await.unwrap();
+    let requests = own.requests();
+    assert!(
+        ["/frame", "/fetch", "/image.png"].iter().all(|path| requests.iter().any(|it| it == path)),
+        "{requests:?}"
+    );
 }
 
 #[tokio::test]
