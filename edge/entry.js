@@ -58,16 +58,21 @@ export default {
   },
 };
 
-/** Returns the response in the platform's cache, unless the content has been taken down since. */
+/**
+ * Returns the response in the platform's cache, unless the content has been taken down since. No query changes what these paths
+ * return, so it is no part of the key: otherwise each made-up query would cost a read of R2.
+ */
 async function throughCache(request, env, context, id, seen) {
-  const [known] = await Promise.all([caches.default.match(request), lists.refresh(env, context)]);
+  const [path, query] = request.url.split("?", 2);
+  const asked = query === undefined ? request : new Request(path, request);
+  const [known] = await Promise.all([caches.default.match(asked), lists.refresh(env, context)]);
   if (known && !lists.isTakenDown(id)) {
     seen.from = "cache";
     uses.note(id, env, context);
     return known;
   }
   const response = await answer(request, env, context, id, seen);
-  if (response.status === 200) context.waitUntil(caches.default.put(request.url, response.clone()));
+  if (response.status === 200) context.waitUntil(caches.default.put(path, response.clone()));
   return response;
 }
 

@@ -96,6 +96,9 @@ pub enum Outcome {
         /// Latest [coarse picture](Attempt::coarse_key) in the store.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         coarse: Option<CoarseNumber>,
+        /// Number of tiles of the pyramid, as soon as the picture's size is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tiles: Option<u64>,
     },
     /// The complete pyramid is in the store.
     Finished(Finished),

@@ -58,7 +58,7 @@ pub fn request_headers(bytes: &[u8]) {
         assert_eq!(callback.to_string(), text);
     }
     let _ = none_match_names(&text, "\"a\"");
-    if let Some(client) = Client::at(&text) {
+    if let Some(client) = Client::at(Some(&text), true) {
         assert!(!client.party().is_empty() && !client.rate_limits().is_empty());
         assert_eq!(Client::of_key(client.key()), client);
     }
@@ -96,7 +96,8 @@ pub fn messages(bytes: &[u8]) {
 pub fn records(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let rows = text.split('\n').filter_map(|row| row.split_once(' '));
-    let mut scheduler = Scheduler::restore(rows.map(|(key, value)| (key.to_owned(), value.to_owned())));
+    let mut scheduler = Scheduler::default();
+    scheduler.restore(rows.map(|(key, value)| (key.to_owned(), value.to_owned())));
     let now = Timestamp(1_700_000_000_000);
     let _ = (scheduler.due(now, &Shares::default()), scheduler.tilers(now), scheduler.take_changes());
     if let Ok(cached) = CachedContent::parse(id(), text) {

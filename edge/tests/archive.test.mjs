@@ -114,6 +114,35 @@ test("previews are entries of the archive: one read each, and none if the client
   assert.deepEqual([oembed.thumbnail_url, oembed.thumbnail_width, oembed.thumbnail_height], [`${system.origin}/${made}/preview.jpg`, 1200, 900]);
 });
 
+test("made-up queries of a tile cost one read, and the cache has no entry for each", async () => {
+  const get = async (query, headers) => (await system.send(tile(14, 7, 3) + query, { headers: { "Through-Cache": "1", ...headers } })).status;
+  assert.equal(await get("?first"), 200);
+  await reads();
+  for (let number = 0; number < 20; number += 1) assert.equal(await get(`?${number}`), 200);
+  assert.equal(await get(""), 200);
+  assert.deepEqual(await reads(), []);
+});
+
+test("previews and downloads are kept for an hour and then asked for again, so that takedowns and new conversions show", async () => {
+  const { id: made } = await system.ask("http://example.com/unversioned.jpg");
+  await system.claim(made);
+  await system.pyramids.put(`${made}/1.szi`, object);
+  const previews = { entries: { large: { offset: 0, length: 2 }, thumbnail: { offset: 2, length: 3 } } };
+  await system.report(made, 1, { finished: { dzi: DZI, archive: place, previews } });
+  for (const of of [made, id]) {
+    for (const name of ["preview.jpg", "thumbnail.jpg", "download"]) {
+      const whole = await system.send(`/${of}/${name}`);
+      const tag = whole.headers.get("ETag");
+      assert.deepEqual([whole.status, whole.headers.get("Cache-Control")], [200, "public, max-age=3600"], name);
+      const known = await system.send(`/${of}/${name}`, { headers: { "If-None-Match": tag } });
+      assert.deepEqual([known.status, known.headers.get("Cache-Control")], [304, "public, max-age=3600"], name);
+    }
+  }
+  await system.operate("takedown", { target: made, reason: "a reason" });
+  const gone = await system.send(`/${made}/preview.jpg`, { headers: { "If-None-Match": "*" } });
+  assert.deepEqual([gone.status, gone.headers.get("Cache-Control")], [410, "no-store"]);
+});
+
 test("the download is the object, named after the picture", async () => {
   const response = await system.fetch(`/${id}/download`);
   assert.equal(response.status, 200);

@@ -36,6 +36,18 @@ test("an existing content needs no admission, and its client is not counted", as
   assert.deepEqual(await calls(byUrl("queued"), 301), ["FINISHED", "CONVERSIONS"]);
 });
 
+test("two clients who ask for a waiting content keep the object with the queue busy once in thirty seconds", async () => {
+  const from = (address) => ({ headers: { "CF-Connecting-IP": address } });
+  const ask = (name, address) => system.send(byUrl(name), from(address));
+  // The first ones get the slots of the tilers that are assumed.
+  for (let number = 0; number < 18; number += 1) await ask(`line-${number}`, "203.0.113.20");
+  await ask("waits", "203.0.113.20");
+  await system.send("/calls");
+  for (let number = 0; number < 20; number += 1) await ask("waits", `203.0.113.${21 + (number % 2)}`);
+  const calls = JSON.parse((await system.send("/calls")).body).filter((call) => call.startsWith("BACKLOG"));
+  assert.equal(calls.length, 1, `${calls}`);
+});
+
 test("a finished content takes one read of KV", async () => {
   const id = await system.content("http://example.com/ready.jpg", "ready");
   assert.deepEqual(await calls(`/v1/content/${id}`, 200), ["FINISHED"]);

@@ -69,6 +69,17 @@ test("a client over its limit is refused, others are not, and existing contents 
   assert.equal((await system.send(byUrl("http://example.com/more"), from("203.0.113.8"))).status, 301);
 });
 
+test("requests without an address, or from the machine itself, count as one client unless a developer says otherwise", async () => {
+  const production = await start({ DEVELOPMENT: "off" });
+  // The runtime of the tests states 127.0.0.1 where there is no address.
+  const headers = [{}, { "CF-Connecting-IP": "127.0.0.1" }];
+  let created = 0;
+  while (created < 60 && (await production.send(byUrl(`http://example.com/${created}`), { headers: headers[created % 2] })).status === 301) created += 1;
+  // The limit is 20 a minute, and a minute may end in between.
+  assert.ok(created >= 20 && created < 60, `${created}`);
+  await production.close();
+});
+
 test("IPv6 addresses are counted by their /64, /56 and /48 networks", async () => {
   const created = async (count, address) => {
     let created = 0;
@@ -132,6 +143,28 @@ test("a client has a daily budget of tiles", async () => {
     return answer.status === 503 && answer.body.includes("today's tile limit") && answer.headers.get("retry-after") === "3600";
   });
   assert.equal((await frugal.send(byUrl("http://example.com/b"), from("203.0.113.8"))).status, 301);
+  await frugal.close();
+});
+
+test("queued pictures of twenty gigapixels wait until the next day when the client's tiles are used up", async () => {
+  const frugal = await start({ CLIENT_TILES_A_DAY: "100000" });
+  const from = (address) => ({ headers: { "CF-Connecting-IP": address } });
+  await frugal.reportBacklog({ messages: 0, capacity: { tiler: 7, slots: 2 } });
+  const ask = async (name, address) => JSON.parse((await frugal.send(byUrl(`http://${name}.example/`), from(address))).body).id;
+  const [first, second] = [await ask("a", "203.0.113.7"), await ask("b", "203.0.113.7")];
+  const jobs = async () => (await frugal.seen()).jobs;
+  await eventually(async () => (await jobs()).includes(first));
+  await frugal.claim(first);
+  const progress = { stage: "rendering", progress: 0.3, tiles: 80_000 };
+  assert.equal((await frugal.report(first, 1, { progress })).status, 204);
+  assert.equal(await ask("c", "203.0.113.7") !== undefined, true, "80,400 are expected");
+  await frugal.report(first, 1, { progress: { ...progress, tiles: 100_000 } });
+  assert.match((await frugal.send(byUrl("http://d.example/"), from("203.0.113.7"))).body, /today's tile limit/);
+  await frugal.report(first, 1, { finished: { dzi: { ...PICTURE, width: 170_000, height: 120_000 } } }); // 105,000 tiles
+  const other = await ask("other", "203.0.113.8");
+  await eventually(async () => (await jobs()).includes(other));
+  assert.deepEqual(await jobs(), [first, other]);
+  assert.equal((await frugal.find(second)).stage, "queued");
   await frugal.close();
 });
 

@@ -37,7 +37,7 @@ export const PLAIN = `export { default } from "./index.js"; export * from "./ind
 
 /**
  * Returns an entry module that records calls of bindings, of the Worker and of the conversions' objects, as
- * `<binding>.<method>`. `/calls` returns and clears the record.
+ * `<binding>.<method>`. `/calls` returns and clears the record. Requests with `Through-Cache` use the platform's cache.
  */
 export const countingCalls = (bindings) => `
   import edge, { ConversionObject as Inner } from "./index.js";
@@ -65,8 +65,8 @@ export const countingCalls = (bindings) => `
 
   export default {
     queue() {},
-    fetch(request, env) {
-      if (new URL(request.url).pathname !== "/calls") return edge.fetch(request, countedAll(env));
+    fetch(request, env, context) {
+      if (new URL(request.url).pathname !== "/calls") return edge.fetch(request, countedAll(env), request.headers.has("Through-Cache") ? context : undefined);
       const made = calls;
       calls = [];
       return Response.json(made);
@@ -102,7 +102,7 @@ export async function start(bindings = {}, entry = COUNTING, ...others) {
       { type: "ESModule", path: "index.js", contents: await built("index.js") },
       { type: "CompiledWasm", path: "index_bg.wasm", contents: await built("index_bg.wasm") },
     ],
-    bindings: { TILER_TOKEN: TOKEN, ADMIN_TOKENS: `anna:${ADMIN_TOKEN}`, BASE_URL: ORIGIN, ...bindings },
+    bindings: { TILER_TOKEN: TOKEN, ADMIN_TOKENS: `anna:${ADMIN_TOKEN}`, BASE_URL: ORIGIN, DEVELOPMENT: "on", ...bindings },
     r2Buckets: ["PYRAMIDS"],
     queueProducers: { JOBS: "edgezoom-jobs" },
     queueConsumers: { "edgezoom-jobs": { maxBatchSize: 1, maxBatchTimeout: 0 } },

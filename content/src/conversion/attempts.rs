@@ -32,7 +32,7 @@ impl Conversion {
     pub(super) fn handle_report(&mut self, report: Report, context: &mut Context<'_>) -> Reply {
         let by = report.attempt;
         match report.outcome {
-            Outcome::Progress { stage: reported, progress, coarse: number } => match &mut self.state {
+            Outcome::Progress { stage: reported, progress, coarse: number, .. } => match &mut self.state {
                 State::Claimed { attempt, lease_until, stage, coarse, .. } if *attempt == by => {
                     *lease_until = context.now + context.rules.lease;
                     *stage = reported.max(*stage);

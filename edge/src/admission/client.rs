@@ -21,11 +21,14 @@ const SIGNED: char = '@';
 const UNKNOWN: &str = "unknown";
 
 impl Client {
-    /// Returns the client at an address; `None` on the same machine, where it is the operator, who is not counted.
-    pub fn at(address: &str) -> Option<Self> {
-        let address = address.parse::<IpAddr>().map(|address| address.to_canonical());
-        Some(Self(match address {
-            Ok(address) if address.is_loopback() => return None,
+    /// Returns the client at the address that the provider's network states. All clients without one count as one. On a
+    /// developer's machine it is `None` without an address or on the machine itself: the operator, who is not counted.
+    pub fn at(address: Option<&str>, is_development: bool) -> Option<Self> {
+        let parsed = address.unwrap_or_default().parse::<IpAddr>().map(|address| address.to_canonical());
+        if is_development && (address.is_none() || parsed.as_ref().is_ok_and(IpAddr::is_loopback)) {
+            return None;
+        }
+        Some(Self(match parsed {
             Ok(IpAddr::V4(address)) => address.to_string(),
             Ok(IpAddr::V6(address)) => {
                 let [a, b, c, d, ..] = address.segments();
@@ -97,24 +100,40 @@ pub fn is_signed(party: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn key(address: &str) -> Option<String> {
-        Client::at(address).map(|client| client.0)
+    fn at(address: &str) -> Client {
+        Client::at(Some(address), false).unwrap()
     }
 
     #[test]
     fn a_client_is_an_address_or_a_network() {
         for (address, expected) in [
-            ("203.0.113.7", Some("203.0.113.7")),
-            ("::ffff:203.0.113.7", Some("203.0.113.7")),
-            ("2001:db8:1:2:3:4:5:6", Some("2001:db8:1:2")),
-            ("2001:db8:1:2::1", Some("2001:db8:1:2")),
-            ("127.0.0.1", None),
-            ("::1", None),
-            ("nonsense", Some("unknown")),
-            ("", Some("unknown")),
+            ("203.0.113.7", "203.0.113.7"),
+            ("::ffff:203.0.113.7", "203.0.113.7"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2"),
+            ("2001:db8:1:2::1", "2001:db8:1:2"),
+            ("127.0.0.1", "127.0.0.1"),
+            ("nonsense", "unknown"),
+            ("", "unknown"),
         ] {
-            assert_eq!(key(address).as_deref(), expected, "{address}");
+            assert_eq!(at(address).0, expected, "{address}");
         }
+    }
+
+    #[test]
+    fn a_request_without_an_address_is_the_operators_only_on_a_developers_machine() {
+        for (address, expected) in [
+            (None, None),
+            (Some("127.0.0.1"), None),
+            (Some("::1"), None),
+            (Some("::ffff:127.0.0.1"), None),
+            (Some(""), Some("unknown")),
+            (Some("203.0.113.7"), Some("203.0.113.7")),
+        ] {
+            let key = |is_development| Client::at(address, is_development).map(|client| client.0);
+            assert_eq!(key(true).as_deref(), expected, "{address:?}");
+            assert!(key(false).is_some(), "{address:?}");
+        }
+        assert_eq!(Client::at(None, false).unwrap().0, "unknown");
     }
 
     #[test]
@@ -123,14 +142,14 @@ mod tests {
             client.rate_limits().into_iter().map(|limit| (limit.binding, limit.key)).collect()
         };
         assert_eq!(
-            limits(Client::at("2001:db8:1:2304::1").unwrap()),
+            limits(at("2001:db8:1:2304::1")),
             [
                 ("CREATIONS", "2001:db8:1:2304".to_owned()),
                 ("CREATIONS_56", "2001:db8:1:2300/56".to_owned()),
                 ("CREATIONS_48", "2001:db8:1/48".to_owned()),
             ]
         );
-        assert_eq!(limits(Client::at("203.0.113.7").unwrap()), [("CREATIONS", "203.0.113.7".to_owned())]);
+        assert_eq!(limits(at("203.0.113.7")), [("CREATIONS", "203.0.113.7".to_owned())]);
         assert_eq!(limits(Client::signed("shop")), [("CREATIONS_48", "@shop".to_owned())]);
     }
 
@@ -142,7 +161,7 @@ mod tests {
             ("203.0.113.7", "203.0.113.7"),
             ("nonsense", "unknown"),
         ] {
-            let client = Client::at(address).unwrap();
+            let client = at(address);
             assert_eq!(client.party(), party);
             assert_eq!(Client::of_key(client.key()), client);
         }

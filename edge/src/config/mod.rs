@@ -33,8 +33,8 @@ pub enum ConfigError {
     Retries(String),
     #[error("{0}: `{1}` is not a whole number")]
     Number(&'static str, String),
-    #[error("MAINTENANCE: `{0}` is neither on nor off")]
-    Maintenance(String),
+    #[error("{0}: `{1}` is neither on nor off")]
+    Switch(&'static str, String),
     #[error("UPLOAD_ORIGINS: `{0}` is not an origin, such as https://example.com")]
     UploadOrigins(String),
     #[error("TILER_TOKEN has fewer than {} characters", TilerToken::MIN_LENGTH)]
@@ -64,6 +64,8 @@ pub struct Config {
     /// Keys of the clients that may create contents; `None` if all clients may.
     pub signing: Option<SigningKeys>,
     pub maintenance: bool,
+    /// True on a developer's machine, where requests without a client's address are the operator's.
+    pub development: bool,
     /// Limits on uploaded files; `None` if there are no uploads.
     pub uploads: Option<Uploads>,
     /// Token of the tilers. Without one, their calls are refused.
@@ -105,10 +107,10 @@ impl Config {
         };
         let signing =
             filled("SIGNING_KEYS").map(|keys| SigningKeys::parse(&keys).ok_or(ConfigError::SigningKeys));
-        let maintenance = match filled("MAINTENANCE").as_deref() {
-            Some("on") => true,
-            Some("off") | None => false,
-            Some(other) => return Err(ConfigError::Maintenance(other.to_owned())),
+        let switch = |name| match filled(name).as_deref() {
+            Some("on") => Ok(true),
+            Some("off") | None => Ok(false),
+            Some(other) => Err(ConfigError::Switch(name, other.to_owned())),
         };
         let token = |text| TilerToken::new(text).ok_or(ConfigError::ShortToken);
         Ok(Self {
@@ -120,7 +122,8 @@ impl Config {
             rules,
             shares,
             signing: signing.transpose()?,
-            maintenance,
+            maintenance: switch("MAINTENANCE")?,
+            development: switch("DEVELOPMENT")?,
             uploads: Uploads::read(filled("UPLOAD_BYTES"), filled("UPLOAD_ORIGINS"))?,
             tilers: filled("TILER_TOKEN").map(token).transpose()?,
         })
@@ -292,6 +295,7 @@ mod tests {
         }
         assert!(message(&[("SIGNING_KEYS", "shop:short")]).starts_with("SIGNING_KEYS is not a list"));
         assert_eq!(message(&[("MAINTENANCE", "yes")]), "MAINTENANCE: `yes` is neither on nor off");
+        assert_eq!(message(&[("DEVELOPMENT", "1")]), "DEVELOPMENT: `1` is neither on nor off");
         assert!(message(&[("ALLOW_NETWORKS", "127.0.0.1")]).starts_with("ALLOW_NETWORKS: `127.0.0.1`"));
         assert_eq!(
             message(&[("TILER_TOKEN", "123456789012345")]),

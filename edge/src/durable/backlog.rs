@@ -11,10 +11,12 @@ use edgezoom_content::conversion::Timestamp;
 use edgezoom_content::protocol::{Backlog, Job};
 use serde::{Deserialize, Serialize};
 use worker::js_sys::{Array, try_iter};
-use worker::{DurableObject, Env, Request, Response, Result, State, Storage, console_error, durable_object};
+use worker::{
+    DurableObject, Env, ListOptions, Request, Response, Result, State, Storage, console_error, durable_object,
+};
 
 use crate::admission::policy::{AdmissionError, BacklogReport};
-use crate::admission::scheduler::{Asked, Scheduler, Turn};
+use crate::admission::scheduler::{Asked, End, Scheduler, TILES_OF_A_JOB, Turn};
 use crate::platform::bridge;
 use crate::platform::isolate::{config, now};
 
@@ -37,9 +39,13 @@ enum Message {
     Admit(Asked),
     /// Enqueue a job that needs no admission. The reply is a [`Turn`].
     Enqueue(Asked),
+    /// A tiler has reported the number of tiles of a job's pyramid.
+    Sized { id: ContentId, tiles: u64 },
     Ended {
         id: ContentId,
         tiles: u64,
+        #[serde(default)]
+        failed: bool,
     },
 }
 
@@ -80,9 +86,15 @@ pub async fn enqueue(asked: Asked, env: &Env) -> Result<Turn> {
     Ok(serde_json::from_str(&reply)?)
 }
 
-/// Notes that a conversion has ended or waits for its next attempt, and the number of tiles it made.
-pub async fn ended(id: ContentId, tiles: u64, env: &Env) -> Result<()> {
-    send(&Message::Ended { id, tiles }, env).await.map(drop)
+/// Notes the number of tiles of a job's pyramid. That of a photograph is not sent: the job counts as many.
+pub async fn sized(id: ContentId, tiles: u64, env: &Env) -> Result<()> {
+    if tiles > TILES_OF_A_JOB { send(&Message::Sized { id, tiles }, env).await.map(drop) } else { Ok(()) }
+}
+
+/// Notes the end of a conversion, or of an attempt that another one follows.
+pub async fn ended(id: ContentId, end: End, env: &Env) -> Result<()> {
+    let tiles = if let End::Made(tiles) = end { tiles } else { 0 };
+    send(&Message::Ended { id, tiles, failed: end == End::Failed }, env).await.map(drop)
 }
 
 async fn send(message: &Message, env: &Env) -> Result<(u16, String)> {
@@ -127,8 +139,12 @@ impl BacklogObject {
                     scheduler.report(report);
                     return Ok((200, scheduler.tilers(now).to_string(), scheduler.due(now, &shares)));
                 }
-                Message::Ended { id, tiles } => {
-                    scheduler.end(id, tiles, now);
+                Message::Sized { id, tiles } => {
+                    scheduler.note_size(id, tiles);
+                    return Ok((200, String::new(), vec![]));
+                }
+                Message::Ended { id, tiles, failed } => {
+                    scheduler.end(id, if failed { End::Failed } else { End::Made(tiles) }, now);
                     return Ok((200, String::new(), scheduler.due(now, &shares)));
                 }
                 Message::Admit(asked) => (asked.job.id, scheduler.admit(asked, now, &shares)),
@@ -158,8 +174,12 @@ impl BacklogObject {
     /// Reads the stored rows. No other request is handled while the storage is awaited.
     async fn restore(&self) -> Result<()> {
         if self.scheduler.borrow().is_none() {
-            let rows = rows(&self.state.storage()).await?;
-            self.scheduler.borrow_mut().get_or_insert_with(|| Scheduler::restore(rows));
+            let mut scheduler = Scheduler::default();
+            let (storage, mut start) = (self.state.storage(), String::new());
+            while let Some(next) = read_rows(&storage, &start, &mut scheduler).await? {
+                start = next;
+            }
+            self.scheduler.borrow_mut().get_or_insert(scheduler);
         }
         Ok(())
     }
@@ -188,15 +208,26 @@ impl BacklogObject {
     }
 }
 
-/// Returns all rows of the storage with text values.
-async fn rows(storage: &Storage) -> Result<Vec<(String, String)>> {
-    let stored = storage.list().await?;
-    let mut rows = vec![];
+/// Maximum number of rows that are read at once: all of a long backlog would not fit into the object's memory as text.
+const ROWS: usize = 10_000;
+
+/// Restores rows of the storage, from behind the key `after` on. Returns the key behind which to go on, if there are more.
+async fn read_rows(storage: &Storage, after: &str, scheduler: &mut Scheduler) -> Result<Option<String>> {
+    let mut options = ListOptions::new().limit(ROWS);
+    if !after.is_empty() {
+        options = options.start(after);
+    }
+    let stored = storage.list_with_options(options).await?;
+    let (mut rows, mut last) = (vec![], None);
     for row in try_iter(&stored)?.into_iter().flatten() {
         let row = Array::from(&row?);
-        if let (Some(key), Some(value)) = (row.get(0).as_string(), row.get(1).as_string()) {
-            rows.push((key, value));
+        last = row.get(0).as_string();
+        if let (Some(key), Some(value)) = (&last, row.get(1).as_string())
+            && key != after
+        {
+            rows.push((key.clone(), value));
         }
     }
-    Ok(rows)
+    scheduler.restore(rows);
+    Ok(last.filter(|_| stored.size() as usize == ROWS))
 }

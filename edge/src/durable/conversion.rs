@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use edgezoom_content::conversion::{Change, Decision, Effect, Event, Reply, decide};
-use edgezoom_content::protocol::Job;
-use edgezoom_content::{Content, ContentId, Conversion, Status};
+use edgezoom_content::protocol::{Job, Outcome, Report};
+use edgezoom_content::{Content, ContentId, Conversion, Status, Timestamp};
 use futures::future::join;
 use serde::{Deserialize, Serialize};
 use worker::{
@@ -21,7 +21,7 @@ use worker::{
 
 use crate::admission::client::Client;
 use crate::admission::policy::AdmissionError;
-use crate::admission::scheduler::{Asked, Turn};
+use crate::admission::scheduler::{Asked, End, Turn};
 use crate::admission::{self, admit_job};
 use crate::config::{Addresses, Config};
 use crate::durable::subscribers::Subscribers;
@@ -31,6 +31,8 @@ use crate::platform::{bridge, r2};
 
 const STATE: &str = "conversion";
 const CLIENT: &str = "client";
+/// Minimum time between two questions whether another client's line is shorter.
+const SHARED_EVERY: Duration = Duration::from_secs(30);
 /// Path at which the operator's calls read the stored state.
 const STATE_PATH: &str = "/state";
 /// Pauses between attempts to tell the queue's object that a job has ended. It is briefly unavailable during a
@@ -62,11 +64,22 @@ pub struct ConversionObject {
     subscribers: Subscribers,
     /// True if the job waits for its turn, as far as this instance of the object knows.
     waits: Cell<bool>,
+    /// Time at which the object with the queue was last asked whether another client's line is shorter.
+    shared_at: Cell<Timestamp>,
+    /// Number of tiles that the object with the queue knows of.
+    known_tiles: Cell<Option<u64>>,
 }
 
 impl DurableObject for ConversionObject {
     fn new(state: State, env: Env) -> Self {
-        Self { state, env, subscribers: Subscribers::default(), waits: Cell::new(false) }
+        Self {
+            state,
+            env,
+            subscribers: Subscribers::default(),
+            waits: Cell::new(false),
+            shared_at: Cell::default(),
+            known_tiles: Cell::default(),
+        }
     }
 
     /// A `POST` is one of the [`messages`]; a `GET` subscribes to the content.
@@ -86,7 +99,14 @@ impl DurableObject for ConversionObject {
         let url = request.url()?;
         let client = url.query().and_then(messages::client).map(Client::of_key);
         let (status, body) = match self.admit(&event, client.as_ref()).await? {
-            Admission::Admitted(turn) => messages::encode_reply(&self.handle(event, turn).await?)?,
+            Admission::Admitted(turn) => {
+                let tiles = tiles_in(&event);
+                let reply = self.handle(event, turn).await?;
+                if reply == Reply::Accepted {
+                    self.note_tiles(tiles).await;
+                }
+                messages::encode_reply(&reply)?
+            }
             Admission::Refused(error) => messages::encode_admission_error(error),
             Admission::Unchanged(content) => messages::encode_reply(&Reply::Content(content))?,
         };
@@ -136,7 +156,7 @@ impl ConversionObject {
                 (self.id()?, conversion.url().host())
             }
             (Event::Created { .. }, Some(conversion)) => {
-                self.share(conversion, client).await?;
+                self.share(conversion, client, &config).await?;
                 return Ok(Admission::Admitted(None));
             }
             _ => return Ok(Admission::Admitted(None)),
@@ -161,11 +181,18 @@ impl ConversionObject {
         }
     }
 
-    /// Moves a waiting job to the line of a second client that asks for the content, if that line is shorter.
-    async fn share(&self, conversion: &Conversion, client: Option<&Client>) -> Result<()> {
+    /// Moves a waiting job to the line of a second client that asks for the content, if that line is shorter. It is looked
+    /// at every 30 s, and as often as the client may create contents: otherwise two clients could keep the object with the
+    /// queue busy.
+    async fn share(&self, conversion: &Conversion, client: Option<&Client>, config: &Config) -> Result<()> {
         let (true, Some(owner)) = (conversion.is_queued(), self.owner().await?) else { return Ok(()) };
         let party = client.map(Client::party);
-        if !owner.waits || party.as_ref() == Some(&owner.party) {
+        if !owner.waits || party.as_ref() == Some(&owner.party) || now() - self.shared_at.get() < SHARED_EVERY
+        {
+            return Ok(());
+        }
+        self.shared_at.set(now());
+        if client.is_some() && admission::admit_client(client, config, &self.env).await.is_err() {
             return Ok(());
         }
         // The operator has no line: the job keeps its owner and is sent now.
@@ -173,7 +200,9 @@ impl ConversionObject {
             Some(party) => self.turn_of(conversion, party.clone()).await,
             None => Turn::Now,
         };
-        self.set_owner(Some(party.unwrap_or(owner.party)), turn).await?;
+        if turn == Turn::Now {
+            self.set_owner(Some(party.unwrap_or(owner.party)), turn).await?;
+        }
         if turn == Turn::Now && self.send_job(conversion.job()).await.is_err() {
             self.handle(Event::EnqueueFailed, None).await?;
         }
@@ -223,18 +252,31 @@ impl ConversionObject {
         reply
     }
 
+    /// Tells the object with the queue how many tiles the job makes, once. Without that it counts as a photograph until it
+    /// has ended.
+    async fn note_tiles(&self, tiles: Option<u64>) {
+        let Some(tiles) = tiles.filter(|tiles| self.known_tiles.get() != Some(*tiles)) else { return };
+        self.known_tiles.set(Some(tiles));
+        let noted = async { backlog::sized(self.id()?, tiles, &self.env).await }.await;
+        if let Err(error) = noted {
+            console_error!("cannot tell the queue how many tiles a job makes: {error}");
+        }
+    }
+
     /// Tells the object with the queue that the job has ended, so that the next one gets its turn.
     async fn note_end(&self, ended: Option<Option<Status>>) -> Result<()> {
         let (Some(status), Some(owner)) = (ended, self.owner().await?) else { return Ok(()) };
         let id = self.id()?;
-        let (party, tiles) = match status {
-            Some(Status::Ready { finished, .. }) => (None, finished.dzi.tile_count()),
-            Some(Status::Failed { .. }) | None => (None, 0),
-            Some(Status::Processing { .. }) => (Some(owner.party), 0), // another attempt follows
+        let (party, end) = match status {
+            Some(Status::Ready { finished, .. }) => (None, End::Made(finished.dzi.tile_count())),
+            Some(Status::Failed { .. }) => (None, End::Failed),
+            None => (None, End::Made(0)),
+            Some(Status::Processing { .. }) => (Some(owner.party), End::Made(0)), // another attempt follows
         };
+        self.known_tiles.set(None);
         self.set_owner(party, Turn::Now).await?;
         for pause in RETRY_PAUSES {
-            match backlog::ended(id, tiles, &self.env).await {
+            match backlog::ended(id, end, &self.env).await {
                 Ok(()) => break,
                 Err(error) => console_error!("{id}: cannot tell the queue that the job has ended: {error}"),
             }
@@ -338,5 +380,13 @@ impl ConversionObject {
                 None
             }
         }
+    }
+}
+
+/// Returns the number of tiles that a tiler reports.
+fn tiles_in(event: &Event) -> Option<u64> {
+    match event {
+        Event::Reported(Report { outcome: Outcome::Progress { tiles, .. }, .. }) => *tiles,
+        _ => None,
     }
 }

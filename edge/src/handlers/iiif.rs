@@ -14,6 +14,9 @@ use crate::request::iiif::{IiifRequest, ImageRequest, ImageRequestError};
 use crate::request::object_key::ObjectKey;
 use crate::response::{ApiError, Response, plain};
 
+/// Seconds for which caches keep a tile.
+const DAY: u32 = 86_400;
+
 /// Returns the response.
 pub async fn serve(
     id: ContentId,
@@ -61,8 +64,7 @@ fn tiles_without_overlap(content: &Content) -> std::result::Result<&Dzi, Respons
     }
 }
 
-/// Returns the response with the tile that is exactly the requested image. Caches may not keep it forever: if the
-/// content is removed and converted again, the same address has another attempt's tile.
+/// Returns the response with the tile that is exactly the requested image.
 async fn tile(
     content: &Content,
     image: &ImageRequest,
@@ -85,9 +87,7 @@ async fn tile(
     let canonical = format!("{}/{}", addresses.iiif(content.id), iiif::canonical_path(object, dzi));
     let profile = "<http://iiif.io/api/image/3/level0.json>;rel=\"profile\"";
     response.headers().set("Link", &format!("{profile}, <{canonical}>;rel=\"canonical\""))?;
-    if matches!(response.status_code(), 200 | 206 | 304) {
-        response.headers().set("Cache-Control", "public, max-age=86400")?;
-    }
+    object::keep_for(DAY, &response)?;
     Ok(Outgoing::Streamed(response))
 }
 

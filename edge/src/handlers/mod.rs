@@ -121,7 +121,7 @@ fn client(
     let signer = config.signing.as_ref().and_then(|keys| signer(keys, url, route, now));
     signer.map(Client::signed).or_else(|| {
         let address = request.headers().get("CF-Connecting-IP").ok().flatten();
-        address.as_deref().and_then(Client::at)
+        Client::at(address.as_deref(), config.development)
     })
 }
 

@@ -27,6 +27,8 @@ use crate::response::{ApiError, plain};
 const MAX_INDEX_BYTES: u32 = 8 << 20;
 /// Maximum time to wait for another request that reads the index. It may have been cancelled.
 const MAX_WAIT: Duration = Duration::from_millis(300);
+/// Seconds for which caches keep previews and downloads.
+const HOUR: u32 = 3600;
 /// Media type of an SZI, which is a ZIP and has no type of its own.
 const ARCHIVE_TYPE: &str = "application/zip";
 
@@ -77,7 +79,18 @@ pub async fn preview(
         }
         Some((StoredPreview::Tile(key), _)) => serve(&key, request, repository, env).await?,
     };
-    Ok(response.map_or_else(|| Outgoing::Buffered(plain::not_found()), Outgoing::Streamed))
+    let Some(response) = response else { return Ok(Outgoing::Buffered(plain::not_found())) };
+    keep_for(HOUR, &response)?;
+    Ok(Outgoing::Streamed(response))
+}
+
+/// Sets the seconds for which caches may keep a response whose address has no attempt: after a takedown or another
+/// conversion it has other bytes.
+pub(super) fn keep_for(seconds: u32, response: &Response) -> Result<()> {
+    if matches!(response.status_code(), 200 | 206 | 304) {
+        response.headers().set("Cache-Control", &format!("public, max-age={seconds}"))?;
+    }
+    Ok(())
 }
 
 /// Returns the response with the archive, or the requested range of it, as a file with the picture's name. 404: the
@@ -103,6 +116,7 @@ pub async fn download(
     };
     let disposition = pages::attachment(&pages::name(&content), "szi");
     response.headers().set("Content-Disposition", &disposition)?;
+    keep_for(HOUR, &response)?;
     Ok(Outgoing::Streamed(response))
 }
 

@@ -96,6 +96,11 @@ pub enum Progress {
     Opened(SourceKind),
     /// The browser has been loading the web page for this time.
     LoadingPage(Duration),
+    /// The picture's size is known, and with it the number of tiles.
+    Sized {
+        /// Number of tiles of the pyramid.
+        tiles: u64,
+    },
     /// The renderer is running.
     Rendering {
         /// Share of the picture's rows that have been read, from 0 to 1.

@@ -94,6 +94,7 @@ async fn render_tiles(
             },
             output = renderer.next(), if rendered.is_none() => match (output, &begun) {
                 (Ok(Output::Started(dzi)), _) => {
+                    on_progress(Progress::Sized { tiles: dzi.tile_count() });
                     sink.begin(&dzi).await?;
                     begun = Some(dzi);
                 }

@@ -13,6 +13,8 @@ pub(super) struct JobProgress {
     pub done: f64,
     /// Latest coarse picture in the store.
     pub coarse: Option<CoarseNumber>,
+    /// Number of tiles of the pyramid, once its size is known.
+    pub tiles: Option<u64>,
 }
 
 /// Progress at which rendering starts. Rendering has the largest share because it takes the longest. It includes most of
@@ -32,7 +34,7 @@ const HALF_WAY_SECONDS: f64 = 6.0;
 
 impl JobProgress {
     /// Progress of a job that was just claimed.
-    pub(super) const CLAIMED: Self = Self { stage: Stage::Downloading, done: 0.0, coarse: None };
+    pub(super) const CLAIMED: Self = Self { stage: Stage::Downloading, done: 0.0, coarse: None, tiles: None };
 
     /// Returns the larger value of each field.
     pub(super) fn max(self, other: Self) -> Self {
@@ -40,6 +42,7 @@ impl JobProgress {
             stage: self.stage.max(other.stage),
             done: self.done.max(other.done),
             coarse: self.coarse.max(other.coarse),
+            tiles: self.tiles.max(other.tiles),
         }
     }
 }
@@ -66,6 +69,7 @@ impl From<Progress> for JobProgress {
                 let from = if is_web_page { WEB_PAGE_RENDERING_FROM } else { RENDERING_FROM };
                 (Stage::Rendering, from, PUBLISHING_FROM, rows)
             }
+            Progress::Sized { tiles } => return Self { tiles: Some(tiles), ..Self::CLAIMED },
             // The reporter learns of coarse pictures once they are stored.
             Progress::Opened(_) | Progress::Coarse(_) => return Self::CLAIMED,
             Progress::Rendered => (Stage::Rendering, RENDERING_FROM, PUBLISHING_FROM, 1.0),
@@ -75,7 +79,7 @@ impl From<Progress> for JobProgress {
             }
             Progress::Published => (Stage::Publishing, PUBLISHING_FROM, PUBLISHED, 1.0),
         };
-        Self { stage, done: from + part.clamp(0.0, 1.0) * (to - from), coarse: None }
+        Self { stage, done: from + part.clamp(0.0, 1.0) * (to - from), coarse: None, tiles: None }
     }
 }
 

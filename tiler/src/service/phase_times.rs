@@ -41,6 +41,7 @@ impl PhaseTimes {
         match progress {
             Progress::Downloading(_)
             | Progress::LoadingPage(_)
+            | Progress::Sized { .. }
             | Progress::Coarse(_)
             | Progress::Publishing { .. } => {}
             Progress::Downloaded { .. } => {

@@ -137,8 +137,8 @@ impl ReportSender {
                 () = has_progress => {}
                 () = sleep_until(interval.due(last, false).into()) => {}
             }
-            let JobProgress { stage, done, coarse } = *changes.borrow_and_update();
-            let outcome = Outcome::Progress { stage, progress: done.into(), coarse };
+            let JobProgress { stage, done, coarse, tiles } = *changes.borrow_and_update();
+            let outcome = Outcome::Progress { stage, progress: done.into(), coarse, tiles };
             last = Instant::now();
             interval = usual;
             let result = tokio::select! {

@@ -144,7 +144,12 @@ impl World {
                     self.tell(
                         reported(
                             attempt,
-                            Outcome::Progress { stage: Stage::Rendering, progress, coarse: None },
+                            Outcome::Progress {
+                                stage: Stage::Rendering,
+                                progress,
+                                coarse: None,
+                                tiles: None,
+                            },
                         ),
                         true,
                     );

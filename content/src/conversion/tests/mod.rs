@@ -106,7 +106,12 @@ impl Story {
     fn report(&mut self, attempt: Attempt, progress: f64) -> Reply {
         self.tell(reported(
             attempt,
-            Outcome::Progress { stage: Stage::Rendering, progress: progress.into(), coarse: None },
+            Outcome::Progress {
+                stage: Stage::Rendering,
+                progress: progress.into(),
+                coarse: None,
+                tiles: None,
+            },
         ))
     }
 }
@@ -307,7 +312,10 @@ fn clients_see_the_latest_coarse_picture_of_the_current_attempt() {
     let first = story.claim();
     let mut numbers = CoarseNumber::all();
     let progress = |attempt, coarse| {
-        reported(attempt, Outcome::Progress { stage: Stage::Rendering, progress: 0.5.into(), coarse })
+        reported(
+            attempt,
+            Outcome::Progress { stage: Stage::Rendering, progress: 0.5.into(), coarse, tiles: None },
+        )
     };
     let (one, two) = (numbers.next(), numbers.next());
     let shown = |story: &Story| match story.content().status {

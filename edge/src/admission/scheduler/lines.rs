@@ -1,6 +1,8 @@
 //! A line of waiting jobs for each client, and the numbers of jobs sent for each client and each host of sources.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound::{Excluded, Unbounded};
+use std::rc::Rc;
 
 use edgezoom_content::ContentId;
 
@@ -10,7 +12,11 @@ use crate::admission::client::is_signed;
 /// The lines of all clients.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    lines: HashMap<String, Line>,
+    lines: HashMap<Rc<str>, Line>,
+    /// The lines with waiting jobs, in the order in which they get their turns.
+    order: BTreeSet<Rank>,
+    /// The line after which the search for the next job goes on, if it was not completed.
+    searched: Option<Rank>,
     /// Number of jobs sent for each host.
     hosts: HashMap<String, u64>,
     waiting: u64,
@@ -21,27 +27,46 @@ pub(super) struct Lines {
 
 #[derive(Debug, Default)]
 struct Line {
-    /// Waiting jobs with their hosts, in order of arrival.
-    waiting: BTreeMap<u64, (ContentId, String)>,
+    /// Waiting jobs in order of arrival.
+    waiting: BTreeMap<u64, ContentId>,
     sent: u64,
+    /// Tiles that all jobs count, and those that were sent.
+    tiles: u64,
+    sent_tiles: u64,
     /// Value of [`Lines::turns`] at the client's last turn.
     turn: u64,
 }
 
-/// The maximum numbers of jobs that are sent and have not ended.
+/// The place of a line: first the client with the fewest jobs sent. Among those, the client whose last turn was longest
+/// ago comes first, and then the one whose job arrived first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    sent: u64,
+    turn: u64,
+    first: u64,
+    party: Rc<str>,
+}
+
+/// The limits of the jobs that are sent and have not ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// For all clients together.
+    /// Maximum number for all clients together.
     pub all: u64,
-    /// For one client, unless it signs its requests.
+    /// Maximum number for one client, unless it signs its requests.
     pub own: u64,
-    /// For one host.
+    /// Maximum number for one host.
     pub host: u64,
+    /// Maximum number of tiles that one client has had made today and that its sent jobs will make, unless it signs its
+    /// requests.
+    pub tiles: u64,
 }
 
 /// Maximum number of jobs at the head of a line that are searched for one whose host is free. A line of jobs for a busy
 /// host costs little, and delays only its own client.
 const SEARCHED: usize = 100;
+/// Maximum number of lines that are searched at once. The next search goes on behind them, so that many clients who wait
+/// for one busy host delay others by some messages, and a message never takes long.
+const LINES: usize = 500;
 
 impl Lines {
     /// Returns the number of waiting jobs.
@@ -49,29 +74,39 @@ impl Lines {
         self.waiting
     }
 
-    /// Returns the numbers of a client's waiting and sent jobs.
-    pub(super) fn of(&self, party: &str) -> (u64, u64) {
-        self.lines.get(party).map_or((0, 0), |line| (line.waiting.len() as u64, line.sent))
+    /// Returns the number of a client's waiting jobs.
+    pub(super) fn waiting_of(&self, party: &str) -> u64 {
+        self.lines.get(party).map_or(0, |line| line.waiting.len() as u64)
+    }
+
+    /// Returns the number of tiles that a client's jobs count.
+    pub(super) fn tiles_of(&self, party: &str) -> u64 {
+        self.lines.get(party).map_or(0, |line| line.tiles)
     }
 
     pub(super) fn add(&mut self, entry: &Entry) {
-        let line = self.lines.entry(entry.party.clone()).or_default();
+        let (party, mut line) = self.take(&entry.party);
+        line.tiles += entry.counted_tiles();
         if entry.sent_at.is_none() {
-            line.waiting.insert(entry.order, (entry.job.id, entry.host.clone()));
+            line.waiting.insert(entry.order, entry.job.id);
             self.waiting += 1;
-            return;
+        } else {
+            self.turns += 1;
+            line.turn = self.turns;
+            line.sent += 1;
+            line.sent_tiles += entry.counted_tiles();
+            self.sent += 1;
+            *self.hosts.entry(entry.host.clone()).or_default() += 1;
         }
-        self.turns += 1;
-        line.turn = self.turns;
-        line.sent += 1;
-        self.sent += 1;
-        *self.hosts.entry(entry.host.clone()).or_default() += 1;
+        self.put(party, line);
     }
 
     pub(super) fn remove(&mut self, entry: &Entry) {
-        let Some(line) = self.lines.get_mut(&entry.party) else { return };
+        let (party, mut line) = self.take(&entry.party);
+        line.tiles = line.tiles.saturating_sub(entry.counted_tiles());
         if entry.sent_at.is_some() {
             line.sent = line.sent.saturating_sub(1);
+            line.sent_tiles = line.sent_tiles.saturating_sub(entry.counted_tiles());
             self.sent = self.sent.saturating_sub(1);
             if let Some(of_host) = self.hosts.get_mut(&entry.host) {
                 *of_host = of_host.saturating_sub(1);
@@ -82,32 +117,70 @@ impl Lines {
         } else if line.waiting.remove(&entry.order).is_some() {
             self.waiting -= 1;
         }
-        if line.sent == 0 && line.waiting.is_empty() {
-            self.lines.remove(&entry.party);
+        self.put(party, line);
+    }
+
+    /// Takes a client's line out, to be changed and put back.
+    fn take(&mut self, party: &str) -> (Rc<str>, Line) {
+        let (party, line) = self.lines.remove_entry(party).unwrap_or_else(|| (party.into(), Line::default()));
+        if let Some(rank) = line.rank(&party) {
+            self.order.remove(&rank);
+        }
+        (party, line)
+    }
+
+    fn put(&mut self, party: Rc<str>, line: Line) {
+        self.order.extend(line.rank(&party));
+        if line.sent > 0 || !line.waiting.is_empty() {
+            self.lines.insert(party, line);
         }
     }
 
-    /// Returns the next job: the first one of the client with the fewest jobs sent. Among those, the client whose last
-    /// turn was longest ago comes first, and then the one whose job arrived first.
-    pub(super) fn next(&self, limits: &Limits) -> Option<ContentId> {
+    /// Returns the next job: the first one, of the first line, that the limits allow. `jobs` are all jobs, and `made` the
+    /// numbers of tiles that clients have had made today.
+    pub(super) fn next(
+        &mut self,
+        limits: &Limits,
+        jobs: &HashMap<ContentId, Entry>,
+        made: &HashMap<String, u64>,
+    ) -> Option<ContentId> {
         if self.sent >= limits.all {
             return None;
         }
-        let may_send = |party: &str, line: &Line| line.sent < limits.own || is_signed(party);
-        let lines = self.lines.iter().filter(|(party, line)| may_send(party, line));
-        let firsts = lines.filter_map(|(_, line)| {
-            let (order, id) = self.first_of(line, limits.host)?;
-            Some(((line.sent, line.turn, order), id))
-        });
-        firsts.min_by_key(|(rank, _)| *rank).map(|(_, id)| id)
+        let from = self.searched.take();
+        let ranks = self.order.range((from.map_or(Unbounded, Excluded), Unbounded));
+        for (searched, rank) in ranks.enumerate() {
+            if searched == LINES {
+                self.searched = Some(rank.clone());
+                return None;
+            }
+            let found = self.lines.get(&rank.party).and_then(|line| {
+                let made = made.get(&*rank.party).copied().unwrap_or_default();
+                let may_send = line.sent < limits.own && made + line.sent_tiles < limits.tiles;
+                if may_send || is_signed(&rank.party) { self.first_of(line, limits.host, jobs) } else { None }
+            });
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
     }
 
     /// Returns the first job of a line whose host is not busy.
-    fn first_of(&self, line: &Line, limit: u64) -> Option<(u64, ContentId)> {
-        // An uploaded file has no host.
-        let is_free =
-            |host: &String| host.is_empty() || self.hosts.get(host).is_none_or(|sent| *sent < limit);
-        let mut searched = line.waiting.iter().take(SEARCHED);
-        searched.find(|(_, (_, host))| is_free(host)).map(|(order, (id, _))| (*order, *id))
+    fn first_of(&self, line: &Line, limit: u64, jobs: &HashMap<ContentId, Entry>) -> Option<ContentId> {
+        let is_free = |id: &ContentId| {
+            let host = jobs.get(id).map_or("", |entry| entry.host.as_str());
+            // An uploaded file has no host.
+            host.is_empty() || self.hosts.get(host).is_none_or(|sent| *sent < limit)
+        };
+        line.waiting.values().take(SEARCHED).find(|id| is_free(id)).copied()
+    }
+}
+
+impl Line {
+    /// Returns the place of the line of `party`; `None` if no job waits.
+    fn rank(&self, party: &Rc<str>) -> Option<Rank> {
+        let (first, _) = self.waiting.first_key_value()?;
+        Some(Rank { sent: self.sent, turn: self.turn, first: *first, party: Rc::clone(party) })
     }
 }

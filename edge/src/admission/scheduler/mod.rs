@@ -7,6 +7,8 @@
 //!   client at
 //!   most half of the maximum, two a third each. So one client cannot fill it for all others.
 //! * The jobs that are sent for one host of sources have a limit.
+//! * A client whose jobs have made its tiles of the day waits until the next day. A job counts as a photograph until a
+//!   tiler has reported its size, so the budget is looked at again at each turn.
 //! * A job that was sent counts until its conversion has ended, but at most for two hours: the message about the end
 //!   may be
 //!   lost.
@@ -27,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use super::client::is_signed;
 use super::policy::{AdmissionError, BacklogReport, Shares};
 use lines::{Limits, Lines};
+pub use rows::TILES_OF_A_JOB;
 use rows::{Changes, Entry, Row};
 
 /// All jobs that have not ended.
@@ -56,6 +59,15 @@ pub struct Asked {
     pub host: String,
 }
 
+/// The end of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The pyramid has this number of tiles: 0 if another attempt follows.
+    Made(u64),
+    /// The conversion failed.
+    Failed,
+}
+
 /// The time at which a job is sent to the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -71,31 +83,27 @@ const FORGET_AFTER: Duration = Duration::from_secs(2 * 60 * 60);
 const FORGET_EVERY: Duration = Duration::from_secs(60);
 /// Number of slots if no tiler has reported its capacity.
 const ASSUMED_SLOTS: u64 = 16;
-/// Number of tiles that a job counts before it has ended: those of a photograph of some 40 megapixels.
-const TILES_OF_A_JOB: u64 = 200;
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
 impl Scheduler {
-    /// Restores a scheduler from its rows. Unknown rows are ignored.
-    pub fn restore(rows: impl IntoIterator<Item = (String, String)>) -> Self {
-        let mut scheduler = Self::default();
+    /// Restores stored rows, all or some of them. Unknown rows are ignored.
+    pub fn restore(&mut self, rows: impl IntoIterator<Item = (String, String)>) {
         for (key, value) in rows {
             match Row::parse(&key, &value) {
-                Some(Row::Job(entry)) => {
-                    scheduler.clock = scheduler.clock.max(entry.order);
-                    scheduler.insert(entry);
+                Some(Row::Job(entry)) if !self.jobs.contains_key(&entry.job.id) => {
+                    self.clock = self.clock.max(entry.order);
+                    self.insert(entry);
                 }
-                Some(Row::Report(report)) => scheduler.report(report),
+                Some(Row::Report(report)) => self.report(report),
                 // The rows of a day are deleted when the next day begins, so there is only one day.
-                Some(Row::Tiles { day, party, tiles }) if day >= scheduler.day => {
-                    scheduler.day = day;
-                    scheduler.tiles.insert(party, tiles);
+                Some(Row::Tiles { day, party, tiles }) if day >= self.day => {
+                    self.day = day;
+                    self.tiles.insert(party, tiles);
                 }
-                Some(Row::Tiles { .. }) | None => {}
+                Some(Row::Job(_) | Row::Tiles { .. }) | None => {}
             }
         }
-        scheduler.changes.take();
-        scheduler
+        self.changes.take();
     }
 
     /// Returns the changes since the last call: keys with their new values, or `None` to delete the row.
@@ -111,7 +119,7 @@ impl Scheduler {
         self.begin_day(now);
         if !self.jobs.contains_key(&asked.job.id) {
             let waiting = self.lines.waiting() + self.messages(now);
-            let (own_waiting, own_sent) = self.lines.of(&asked.party);
+            let own_waiting = self.lines.waiting_of(&asked.party);
             if waiting > shares.backlog {
                 return Err(AdmissionError::Overloaded);
             }
@@ -119,8 +127,7 @@ impl Scheduler {
                 return Err(AdmissionError::TooManyWaiting);
             }
             let tiles = self.tiles.get(&asked.party).copied().unwrap_or_default();
-            let expected = tiles + (own_waiting + own_sent) * TILES_OF_A_JOB;
-            if expected >= shares.tiles_a_day && !is_signed(&asked.party) {
+            if tiles + self.lines.tiles_of(&asked.party) >= shares.tiles_a_day && !is_signed(&asked.party) {
                 return Err(AdmissionError::TooManyTiles);
             }
         }
@@ -133,15 +140,17 @@ impl Scheduler {
     pub fn enqueue(&mut self, Asked { job, party, host }: Asked) {
         let waiting = self.jobs.get(&job.id).filter(|entry| entry.sent_at.is_none());
         let stays = waiting.filter(|entry| {
-            entry.party == party || self.lines.of(&party).0 + 1 >= self.lines.of(&entry.party).0
+            entry.party == party || self.lines.waiting_of(&party) + 1 >= self.lines.waiting_of(&entry.party)
         });
-        let entry = if let Some(entry) = stays {
-            Entry { job, ..entry.clone() }
-        } else {
-            self.clock += 1;
-            Entry { job, party, host, order: self.clock, sent_at: None }
-        };
-        self.replace(entry);
+        if let Some(entry) = stays {
+            if entry.job != job {
+                self.replace(Entry { job, ..entry.clone() });
+            }
+            return;
+        }
+        self.clock += 1;
+        // The source may have changed since the last attempt, so its size is unknown.
+        self.replace(Entry { job, party, host, order: self.clock, sent_at: None, tiles: None });
     }
 
     /// Returns the turn of a job that was just enqueued, and the other jobs that are due. All due jobs count as sent.
@@ -159,21 +168,35 @@ impl Scheduler {
     /// Returns the jobs that are due. They count as sent.
     pub fn due(&mut self, now: Timestamp, shares: &Shares) -> Vec<Job> {
         self.forget(now);
+        self.begin_day(now);
         let limits = self.limits(now, shares);
         let mut due = vec![];
-        while let Some(entry) = self.lines.next(&limits).and_then(|id| self.jobs.get(&id)) {
+        while let Some(id) = self.lines.next(&limits, &self.jobs, &self.tiles)
+            && let Some(entry) = self.jobs.get(&id)
+        {
             due.push(entry.job);
             self.replace(Entry { sent_at: Some(now), ..entry.clone() });
         }
         due
     }
 
-    /// Notes that a conversion has ended or waits for its next attempt, and the number of tiles it made.
-    pub fn end(&mut self, id: ContentId, tiles: u64, now: Timestamp) {
+    /// Notes the size of a job's pyramid, which a tiler has reported while it renders.
+    pub fn note_size(&mut self, id: ContentId, tiles: u64) {
+        if let Some(entry) = self.jobs.get(&id).filter(|entry| entry.tiles != Some(tiles)) {
+            self.replace(Entry { tiles: Some(tiles), ..entry.clone() });
+        }
+    }
+
+    /// Notes the end of a conversion or of an attempt that another one follows.
+    pub fn end(&mut self, id: ContentId, end: End, now: Timestamp) {
         self.begin_day(now);
-        if let Some(entry) = self.remove(id)
-            && tiles > 0
-        {
+        let Some(entry) = self.remove(id) else { return };
+        let tiles = match end {
+            End::Made(tiles) => tiles,
+            // Rendering a picture that fails at its end costs as much as one that is shown.
+            End::Failed => entry.tiles.unwrap_or(0),
+        };
+        if tiles > 0 {
             let made = self.tiles.entry(entry.party.clone()).or_default();
             *made += tiles;
             self.changes.store_tiles(self.day, &entry.party, *made);
@@ -232,7 +255,7 @@ impl Scheduler {
         } else {
             (slots * shares.slots_percent / 100).min(slots.saturating_sub(1)).max(1)
         };
-        Limits { all, own, host: shares.host_jobs }
+        Limits { all, own, host: shares.host_jobs, tiles: shares.tiles_a_day }
     }
 
     fn slots(&self, now: Timestamp) -> u64 {

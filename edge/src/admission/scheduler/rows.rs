@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::admission::policy::BacklogReport;
 
+/// Number of tiles that a job counts before its size is known: those of a photograph of some 40 megapixels.
+pub const TILES_OF_A_JOB: u64 = 200;
 const JOB: &str = "job/";
 const TILER: &str = "tiler/";
 const TILES: &str = "tiles/";
@@ -23,6 +25,16 @@ pub(super) struct Entry {
     /// Time at which it was sent to the queue; `None` while it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_at: Option<Timestamp>,
+    /// Number of tiles of its pyramid, if a tiler has reported it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tiles: Option<u64>,
+}
+
+impl Entry {
+    /// Returns the number of tiles that the job counts.
+    pub(super) fn counted_tiles(&self) -> u64 {
+        self.tiles.unwrap_or(TILES_OF_A_JOB)
+    }
 }
 
 /// A stored row.

@@ -1,5 +1,7 @@
 //! Turns, shares, tile limits, and restarts.
 
+use std::collections::VecDeque;
+
 use edgezoom_content::SourceUrl;
 use edgezoom_content::protocol::{Backlog, Capacity};
 
@@ -58,6 +60,13 @@ fn flood(
     (jobs, None)
 }
 
+/// Returns the numbers of a client's waiting and sent jobs.
+fn of(scheduler: &Scheduler, party: &str) -> (usize, usize) {
+    let own = scheduler.jobs.values().filter(|entry| entry.party == party);
+    let (sent, waiting): (Vec<_>, Vec<_>) = own.partition(|entry| entry.sent_at.is_some());
+    (waiting.len(), sent.len())
+}
+
 fn ids(jobs: &[Job]) -> Vec<ContentId> {
     jobs.iter().map(|job| job.id).collect()
 }
@@ -89,7 +98,7 @@ fn twenty_thousand_jobs_of_one_client_do_not_delay_another_one() {
     for number in 0..100 {
         let name = format!("b{number}");
         assert_eq!(admit(&mut scheduler, asked("b", &name), &shares), Ok(Turn::Now), "{number}");
-        scheduler.end(id(&name), 0, START);
+        scheduler.end(id(&name), End::Made(0), START);
         scheduler.due(START, &shares);
     }
 }
@@ -119,9 +128,9 @@ fn clients_take_turns() {
     }
     let mut order = vec![];
     // Two jobs are sent, because a tiler has one slot and pulls one more job.
-    let mut sent = std::collections::VecDeque::from([id("a0"), id("a1")]);
+    let mut sent = VecDeque::from([id("a0"), id("a1")]);
     while let Some(ended) = sent.pop_front() {
-        scheduler.end(ended, 0, START);
+        scheduler.end(ended, End::Made(0), START);
         let due = ids(&scheduler.due(START, &shares));
         order.extend(due.iter().copied());
         sent.extend(due);
@@ -162,9 +171,9 @@ fn the_jobs_sent_for_one_host_have_a_limit() {
     assert_eq!(turns, [Turn::Now, Turn::Now, Turn::Later, Turn::Later, Turn::Later]);
     // A job for another host does not wait.
     assert_eq!(admit(&mut scheduler, asked("client2", "elsewhere"), &shares), Ok(Turn::Now));
-    scheduler.end(id("0"), 0, START);
+    scheduler.end(id("0"), End::Made(0), START);
     assert_eq!(ids(&scheduler.due(START, &shares)), [id("3")], "whose client has nothing else under way");
-    scheduler.end(id("3"), 0, START);
+    scheduler.end(id("3"), End::Made(0), START);
     assert_eq!(ids(&scheduler.due(START, &shares)).len(), 1);
 }
 
@@ -173,14 +182,14 @@ fn a_client_has_a_tile_limit_per_day() {
     let shares = Shares { tiles_a_day: 1000, ..MANY };
     let mut scheduler = tilers(&[4]);
     assert_eq!(admit(&mut scheduler, asked("a", "first"), &shares), Ok(Turn::Now));
-    scheduler.end(id("first"), 500, START);
+    scheduler.end(id("first"), End::Made(500), START);
     // Each job that has not ended counts as 200 tiles.
     assert_eq!(flood(&mut scheduler, "a", 9, &shares), (3, Some(AdmissionError::TooManyTiles)));
     for number in 0..3 {
-        scheduler.end(id(&format!("a-{number}")), 100, START);
+        scheduler.end(id(&format!("a-{number}")), End::Made(100), START);
     }
     assert_eq!(admit(&mut scheduler, asked("a", "giant"), &shares), Ok(Turn::Now));
-    scheduler.end(id("giant"), 1_000_000, START);
+    scheduler.end(id("giant"), End::Made(1_000_000), START);
     assert_eq!(admit(&mut scheduler, asked("a", "more"), &shares), Err(AdmissionError::TooManyTiles));
     assert!(admit(&mut scheduler, asked("b", "more"), &shares).is_ok());
     let mut restored = reopened(&mut scheduler, &mut BTreeMap::new());
@@ -193,7 +202,7 @@ fn a_client_with_a_key_has_all_slots_and_no_tile_limit() {
     let shares = Shares { tiles_a_day: 0, ..MANY };
     let mut scheduler = tilers(&[4]);
     let (admitted, _) = flood(&mut scheduler, "@shop", 20, &shares);
-    assert_eq!((admitted, scheduler.lines.of("@shop")), (20, (14, 6)));
+    assert_eq!((admitted, of(&scheduler, "@shop")), (20, (14, 6)));
 }
 
 #[test]
@@ -213,7 +222,7 @@ fn a_second_client_with_a_shorter_line_brings_a_waiting_job_forward() {
 fn a_job_that_the_queue_refused_is_next_again() {
     let mut scheduler = tilers(&[2]);
     flood(&mut scheduler, "a", 3, &MANY);
-    scheduler.end(id("a-0"), 0, START);
+    scheduler.end(id("a-0"), End::Made(0), START);
     assert_eq!(ids(&scheduler.due(START, &MANY)), [id("a-1")]);
     scheduler.not_sent(id("a-1"));
     assert_eq!(ids(&scheduler.due(START, &MANY)), [id("a-1")]);
@@ -235,12 +244,18 @@ fn a_job_without_a_message_about_its_end_counts_for_two_hours() {
 fn a_silent_tiler_has_no_slots() {
     let mut scheduler = tilers(&[2, 50]);
     flood(&mut scheduler, "a", 80, &MANY);
-    let sent = scheduler.lines.of("a").1;
+    let sent = of(&scheduler, "a").1;
     assert_eq!(sent, 39);
     let capacity = Some(Capacity { tiler: TilerId(0), slots: 2 });
     scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity }, at: after(100) });
-    scheduler.end(id("a-0"), 0, after(150));
+    scheduler.end(id("a-0"), End::Made(0), after(150));
     assert_eq!(scheduler.due(after(150), &MANY), [], "the other jobs have not ended");
+}
+
+fn restored(rows: impl IntoIterator<Item = (String, String)>) -> Scheduler {
+    let mut scheduler = Scheduler::default();
+    scheduler.restore(rows);
+    scheduler
 }
 
 /// Adds the scheduler's changes to `stored`, and returns the scheduler that is restored from that.
@@ -251,7 +266,7 @@ fn reopened(scheduler: &mut Scheduler, stored: &mut BTreeMap<String, String>) ->
             None => stored.remove(&key),
         };
     }
-    Scheduler::restore(stored.clone())
+    restored(stored.clone())
 }
 
 #[test]
@@ -265,17 +280,19 @@ fn a_restart_changes_nothing() {
             let party = ["a", "b", "a", "c", "a"][step % 5];
             let _ = admit(scheduler, asked(party, &step.to_string()), &MANY);
             if step % 3 == 0 {
-                scheduler.end(id(&(step / 3).to_string()), 7, START);
+                scheduler.end(id(&(step / 3).to_string()), End::Made(7), START);
             }
         }
         for party in ["a", "b", "c"] {
-            assert_eq!(kept.lines.of(party), reborn.lines.of(party), "{party} after {step}");
+            let of =
+                |scheduler: &Scheduler| (scheduler.lines.waiting_of(party), scheduler.lines.tiles_of(party));
+            assert_eq!(of(&kept), of(&reborn), "{party} after {step}");
         }
         assert_eq!(kept.tiles, reborn.tiles);
     }
     for number in 0..60 {
-        kept.end(id(&number.to_string()), 0, START);
-        reborn.end(id(&number.to_string()), 0, START);
+        kept.end(id(&number.to_string()), End::Made(0), START);
+        reborn.end(id(&number.to_string()), End::Made(0), START);
     }
     reopened(&mut reborn, &mut stored);
     assert!(stored.keys().all(|key| !key.starts_with("job/")), "{stored:?}");
@@ -285,7 +302,96 @@ fn a_restart_changes_nothing() {
 #[test]
 fn rows_of_other_versions_are_ignored() {
     let rows = [("backlog", "{}"), ("job/x", "{}"), ("tiles/x", "7"), ("tiles/7/", "-1"), ("tiler/1", "[]")];
-    let mut scheduler = Scheduler::restore(rows.map(|(key, value)| (key.to_owned(), value.to_owned())));
+    let mut scheduler = restored(rows.map(|(key, value)| (key.to_owned(), value.to_owned())));
     assert!(scheduler.take_changes().is_empty());
     assert_eq!(scheduler.last_report(), None);
+}
+
+#[test]
+fn pictures_of_twenty_gigapixels_count_as_soon_as_their_size_is_known() {
+    let mut scheduler = tilers(&[16]);
+    let shares = Shares { tiles_a_day: 300_000, ..Shares::default() };
+    let (admitted, _) = flood(&mut scheduler, "a", 1_000, &shares);
+    assert_eq!(admitted, 1_000);
+    let sent = |scheduler: &mut Scheduler| scheduler.due(START, &shares).len();
+    for number in 0..12 {
+        scheduler.note_size(id(&format!("a-{number}")), 100_000);
+    }
+    assert_eq!(admit(&mut scheduler, asked("a", "more"), &shares), Err(AdmissionError::TooManyTiles));
+    for number in 0..12 {
+        scheduler.end(id(&format!("a-{number}")), End::Made(100_000), START);
+        assert_eq!(sent(&mut scheduler), 0, "its budget is used up by the jobs that were sent");
+    }
+    assert_eq!(admit(&mut scheduler, asked("b", "b"), &shares), Ok(Turn::Now), "others do not wait");
+    let tomorrow = Timestamp((START.0 / DAY + 1) * DAY);
+    assert!(!scheduler.due(tomorrow, &shares).is_empty(), "the rest is made the next day");
+}
+
+#[test]
+fn pictures_that_fail_at_their_end_count_too() {
+    let mut scheduler = tilers(&[4]);
+    let shares = Shares { tiles_a_day: 100_000, ..MANY };
+    admit(&mut scheduler, asked("a", "a"), &shares).unwrap();
+    scheduler.note_size(id("a"), 100_000);
+    scheduler.end(id("a"), End::Failed, START);
+    assert_eq!(admit(&mut scheduler, asked("a", "b"), &shares), Err(AdmissionError::TooManyTiles));
+}
+
+#[test]
+fn two_clients_who_ask_for_a_waiting_job_store_nothing() {
+    let mut scheduler = tilers(&[1]);
+    flood(&mut scheduler, "a", 10, &MANY);
+    flood(&mut scheduler, "b", 10, &MANY);
+    scheduler.take_changes();
+    for party in ["b", "a", "b", "a"] {
+        scheduler.enqueue(asked(party, "a-9"));
+        assert_eq!(scheduler.take_changes(), BTreeMap::new());
+    }
+}
+
+#[test]
+fn many_clients_who_wait_for_one_host_do_not_stop_the_others() {
+    let mut scheduler = tilers(&[100]);
+    let shares = Shares { host_jobs: 1, backlog: 100_000, ..MANY };
+    for number in 0..3_000 {
+        admit(&mut scheduler, asked_at(&format!("a{number}"), &format!("a{number}"), "busy"), &shares)
+            .unwrap();
+    }
+    scheduler.enqueue(asked("b", "b"));
+    let mut messages = 0;
+    while !ids(&scheduler.due(START, &shares)).contains(&id("b")) {
+        messages += 1;
+    }
+    assert!(messages <= 6, "it got its turn after {messages} messages");
+}
+
+/// The object's memory is 128 MB, and it handles some hundred messages a second.
+#[test]
+fn a_million_waiting_jobs_do_not_slow_down_a_message() {
+    const JOBS: u32 = 1_000_000;
+    let shares = Shares { backlog: u64::from(JOBS) * 4, host_jobs: 16, ..Shares::default() };
+    let job = |number: u32| {
+        let job = Job { id: format!("{number:011}").parse().unwrap(), alone: false, avoid: None };
+        let party = format!("2001:db8:{:x}", number % 50_000);
+        Asked { job, party, host: format!("{}.example", number % 1000) }
+    };
+    let mut scheduler = tilers(&[16]);
+    for number in 0..JOBS {
+        scheduler.enqueue(job(number));
+    }
+    scheduler.take_changes();
+    let mut sent = VecDeque::from(ids(&scheduler.due(START, &shares)));
+    let before = scheduler.lines.waiting();
+    let started = std::time::Instant::now();
+    let rounds = 10_000;
+    for number in 0..rounds {
+        let asked = job(JOBS + number);
+        scheduler.admit(asked.clone(), START, &shares).unwrap();
+        scheduler.enqueue(asked);
+        scheduler.end(sent.pop_front().unwrap(), End::Made(100), START);
+        sent.extend(ids(&scheduler.due(START, &shares)));
+    }
+    assert_eq!(scheduler.lines.waiting(), before);
+    let each = started.elapsed() / rounds;
+    assert!(each < Duration::from_millis(2), "{each:?}");
 }

@@ -49,7 +49,10 @@ impl ProgressBars {
                 self.bar(Step::Render).set_position((rows * RENDER_STEPS as f64) as u64);
             }
             Progress::Downloaded { .. } | Progress::Rendered | Progress::Published => self.clear(),
-            Progress::Opened(_) | Progress::Coarse(_) | Progress::Publishing { .. } => {}
+            Progress::Opened(_)
+            | Progress::Sized { .. }
+            | Progress::Coarse(_)
+            | Progress::Publishing { .. } => {}
         }
     }
 

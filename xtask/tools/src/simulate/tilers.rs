@@ -293,8 +293,12 @@ impl World<'_> {
 
     fn progress(&mut self, number: usize, job: u64) {
         let Some(Job { content, attempt, .. }) = self.tilers[number].jobs.get(&job).copied() else { return };
-        let outcome =
-            Outcome::Progress { stage: Stage::Rendering, progress: Progress::from(0.5), coarse: None };
+        let outcome = Outcome::Progress {
+            stage: Stage::Rendering,
+            progress: Progress::from(0.5),
+            coarse: None,
+            tiles: None,
+        };
         self.report(content, Report { attempt, outcome });
         self.after_in(number, REPORT_MS, TilerEvent::Progress { job });
     }
