@@ -8,7 +8,7 @@ use std::fmt::{self, Display};
 use std::io::BufReader;
 use std::path::Path;
 
-use edgezoom_geometry::Size;
+use edgezoom_geometry::{Scale, Size};
 
 use crate::bounds::Bounds;
 use crate::colour::icc::Profile;
@@ -88,12 +88,19 @@ pub(crate) struct Decoded {
     pub(crate) reader: Box<dyn RowReader>,
     pub(crate) orientation: Orientation,
     pub(crate) profile: Option<Profile>,
+    /// Physical size of a pixel.
+    pub(crate) scale: Option<Scale>,
 }
 
 impl Decoded {
     /// Returns a picture that is upright and in sRGB, as far as its file says.
     pub(crate) fn plain(reader: impl RowReader + 'static) -> Self {
-        Self { reader: Box::new(reader), orientation: Orientation::UPRIGHT, profile: None }
+        Self::of(Box::new(reader))
+    }
+
+    /// Does the same for a boxed reader.
+    pub(crate) fn of(reader: Box<dyn RowReader>) -> Self {
+        Self { reader, orientation: Orientation::UPRIGHT, profile: None, scale: None }
     }
 
     /// Returns a picture that is upright and in sRGB, whose rows `read_row` fills one at a time.

@@ -67,6 +67,7 @@ mod orientation;
 mod parallel;
 mod read_ahead;
 mod row_reader;
+mod scaled;
 mod scratch;
 mod source_file;
 mod swap;

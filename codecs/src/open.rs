@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::format::{Decoded, Input, Open, Opener, READ_BYTES, System};
 use crate::formats;
+use crate::scaled::Scaled;
 use crate::tolerant::{Strict, Tolerant};
 use crate::upright;
 use crate::{Bounds, DecodeOptions, Format, RowReader, SourceError, SourceFile, TemporaryFile, Thumbnail};
@@ -92,7 +93,7 @@ impl Prepared {
         }
         let file = BufReader::with_capacity(READ_BYTES, file);
         let input = Input { file, bounds, options, temporary: self.temporary.clone() };
-        let Decoded { reader, orientation, profile } = (self.opener)(input)?;
+        let Decoded { reader, orientation, profile, scale } = (self.opener)(input)?;
         let reader: Box<dyn RowReader> = if options.strict {
             Box::new(Strict::new(reader, self.format.name)?)
         } else if self.format.may_be_partial() {
@@ -104,6 +105,10 @@ impl Prepared {
             Some(profile) => profile.apply(reader),
             None => reader,
         };
-        upright::make_upright(orientation, reader, bounds, options.as_stored)
+        let upright = upright::make_upright(orientation, reader, bounds, options.as_stored)?;
+        Ok(match scale {
+            Some(scale) => Box::new(Scaled { source: upright, scale }),
+            None => upright,
+        })
     }
 }

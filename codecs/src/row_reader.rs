@@ -4,7 +4,7 @@
 use std::fmt::{self, Display};
 use std::mem;
 
-use edgezoom_geometry::Size;
+use edgezoom_geometry::{Scale, Size};
 
 use crate::{Orientation, SourceError, ycbcr420};
 
@@ -34,6 +34,10 @@ pub trait RowReader {
     }
     /// Returns the damage that reading has met so far. Missing pixels are grey or transparent.
     fn damage(&self) -> Option<Damage> {
+        None
+    }
+    /// Returns the physical size of a pixel, if the file states it.
+    fn scale(&self) -> Option<Scale> {
         None
     }
     /// Returns the number of rows that are best read at once: if that fails, all of them are lost.
@@ -209,6 +213,10 @@ pub(crate) trait Wrapper {
         self.source().damage()
     }
 
+    fn scale(&self) -> Option<Scale> {
+        self.source().scale()
+    }
+
     fn rows_at_once(&self) -> u32 {
         self.source().rows_at_once()
     }
@@ -237,6 +245,10 @@ impl<W: Wrapper> RowReader for W {
 
     fn damage(&self) -> Option<Damage> {
         Wrapper::damage(self)
+    }
+
+    fn scale(&self) -> Option<Scale> {
+        Wrapper::scale(self)
     }
 
     fn rows_at_once(&self) -> u32 {

@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Archive, Attempt, CoarseNumber, ContentId, Dzi, Failure, Previews, Progress, SourceUrl, Title, Warning,
+    Archive, Attempt, CoarseNumber, ContentId, Dzi, Failure, Previews, Progress, Scale, SourceUrl, Title,
+    Warning,
 };
 
 /// A content.
@@ -68,6 +69,9 @@ pub struct Finished {
     /// Describes the missing part of a damaged source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<Warning>,
+    /// Physical size of a pixel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scale>,
     /// Place of the archive's index, if the pyramid is stored as one object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archive: Option<Archive>,
@@ -130,7 +134,7 @@ impl Finished {
     /// Returns a result without optional members.
     #[must_use]
     pub fn new(dzi: Dzi) -> Self {
-        Self { dzi, title: None, warning: None, archive: None, previews: None }
+        Self { dzi, title: None, warning: None, scale: None, archive: None, previews: None }
     }
 }
 

@@ -27,7 +27,8 @@ pub use attempt::{Attempt, CoarseNumber};
 pub use content::{Coarse, Content, Finished, Stage, Status, Timestamp};
 pub use conversion::Conversion;
 pub use edgezoom_geometry::{
-    Archive, Dzi, NAMESPACE, PreviewKind, Previews, Size, TileFormat, TileIndex, TileRange, tile_number,
+    Archive, Dzi, NAMESPACE, PreviewKind, Previews, Scale, ScaleBasis, ScaleUnit, Size, TileFormat,
+    TileIndex, TileRange, tile_number,
 };
 pub use failure::{Failure, FailureCode};
 pub use id::ContentId;

@@ -1,7 +1,8 @@
 //! Arithmetic of Deep Zoom images: levels, tile grids, descriptors, and an index of tiles in an archive.
 //!
 //! A [`Dzi`] describes a pyramid: its [`Size`], levels and tiles, and the descriptor that viewers read. A [`TileIndex`] finds a tile
-//! in a pyramid that is stored as one [`Archive`]. [`Previews`] are two small pictures of the whole.
+//! in a pyramid that is stored as one [`Archive`]. [`Previews`] are two small pictures of the whole. A [`Scale`] is the
+//! physical size of a pixel.
 //!
 //! ```
 //! use edgezoom_geometry::{Dzi, Size, TileFormat};
@@ -22,10 +23,12 @@ mod dzi;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod preview;
+mod scale;
 mod tile_index;
 
 pub use dzi::{Dzi, NAMESPACE, Size, TileFormat};
 pub use preview::{PreviewKind, Previews};
+pub use scale::{Scale, ScaleBasis, ScaleUnit};
 pub use tile_index::{Archive, TileIndex, TileIndexError, TileRange, tile_number};
 
 // The examples in the README are tests.

@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [picture, output] = arguments.as_slice() else {
         return Err("usage: dzsave <PICTURE> <OUTPUT>[.dzi|.zip|.szi]".into());
     };
-    let Built { dzi, damage } = save(Path::new(picture), Path::new(output))?;
+    let Built { dzi, damage, .. } = save(Path::new(picture), Path::new(output))?;
     println!("{}×{} pixels in {} tiles", dzi.size.width, dzi.size.height, dzi.tile_count());
     if let Some(damage) = damage {
         eprintln!("{damage}");

@@ -15,7 +15,7 @@
 //! # let photo = folder.path().join("photo.ppm");
 //! # fs::write(&photo, [b"P6 600 400 255\n".as_slice(), &vec![128; 3 * 600 * 400]].concat())?;
 //! # let out = folder.path().join("out");
-//! let Built { dzi, damage } = dzsave(
+//! let Built { dzi, damage, .. } = dzsave(
 //!     |decode| open_with(File::open(&photo)?, Bounds::default(), decode),
 //!     &DirectorySink::new(&out)?,
 //!     &Options { tile_size: 254, ..Options::default() },

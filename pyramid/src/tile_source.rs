@@ -3,7 +3,7 @@
 use edgezoom_codecs::{
     Damage, DecodeOptions, Flattened, Layout, RowReader, SourceError, Thumbnail, is_opaque,
 };
-use edgezoom_geometry::{Dzi, TileFormat};
+use edgezoom_geometry::{Dzi, Scale, TileFormat};
 
 use crate::build_error::BuildError;
 use crate::builder::{Wanted, build};
@@ -17,6 +17,8 @@ pub struct Built {
     pub dzi: Dzi,
     /// Damage of the picture's file: the part that is missing.
     pub damage: Option<Damage>,
+    /// Physical size of a pixel.
+    pub scale: Option<Scale>,
 }
 
 /// An open picture with the format of its tiles.
@@ -81,7 +83,8 @@ impl TileSource {
             previews: options.previews,
             coarse: coarse.as_ref(),
         };
+        let scale = self.reader.scale();
         let damage = build(self.reader, &dzi, wanted, output)?;
-        Ok(Built { dzi, damage })
+        Ok(Built { dzi, damage, scale })
     }
 }

@@ -5,5 +5,6 @@ mod bad_sources;
 mod documentation;
 mod formats;
 mod kept;
+mod scale;
 mod thumbnail;
 mod tiff;

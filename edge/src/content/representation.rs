@@ -1,7 +1,7 @@
 //! The content object of the API (`Content` in `edge/interface/openapi.json`), printed as JSON or XML. Responses, pages
 //! and KV all take it from here. A member without a value is omitted, never `null`.
 
-use edgezoom_content::{Content, ContentId, Dzi, Failure, Finished, Stage, Status, Timestamp};
+use edgezoom_content::{Content, ContentId, Dzi, Failure, Finished, Scale, Stage, Status, Timestamp};
 
 use crate::config::Addresses;
 use crate::response::element::Element::{self, Count, Flag, Fraction, Object, Printed, Text};
@@ -19,9 +19,10 @@ fn object(content: &Content, addresses: &Addresses, seconds: impl Fn(Timestamp) 
         ("shareUrl", Text(addresses.share(content.id))),
         ("embedHtml", Text(embed_html(content.id, addresses))),
     ];
-    if let Some(Finished { title, warning, .. }) = content.status.finished() {
+    if let Some(Finished { title, warning, scale, .. }) = content.status.finished() {
         fields.extend(title.as_ref().map(|title| ("title", Text(title.to_string()))));
         fields.extend(warning.as_ref().map(|warning| ("warning", Text(warning.to_string()))));
+        fields.extend(scale.map(|scale| ("scale", scale_object(scale))));
     }
     if let Status::Processing { coarse: Some(coarse), .. } = &content.status {
         fields.push(("coarseUrl", Text(addresses.coarse(content.id, *coarse))));
@@ -80,6 +81,15 @@ pub(crate) fn dzi_object(dzi: &Dzi, descriptor: String) -> Element {
     ])
 }
 
+/// Returns the `scale` object: the physical size of a pixel.
+fn scale_object(scale: Scale) -> Element {
+    Object(vec![
+        ("value", Printed(scale.to_string())),
+        ("unit", Text(scale.unit.name().to_owned())),
+        ("basis", Text(scale.basis.words().to_owned())),
+    ])
+}
+
 fn failure_object(failure: &Failure, retry_after: Element) -> Element {
     Object(vec![
         ("code", Text(failure.code.name().to_owned())),
@@ -133,6 +143,19 @@ mod tests {
         let xml = content_printed(&content, Format::Xml, &addresses, Timestamp(0));
         let element = "<warning>The file is &lt;damaged&gt; &amp; &quot;cut&quot;.</warning><dzi>";
         assert!(xml.contains(element), "{xml}");
+    }
+
+    #[test]
+    fn a_scale_is_an_object_with_a_number() {
+        use edgezoom_content::{ScaleBasis, ScaleUnit};
+        let scale = Scale::new(2.532e-7, 2.532e-7, ScaleUnit::Metre, ScaleBasis::Aperio).unwrap();
+        let json = scale_object(scale).json();
+        assert_eq!(json, r#"{"value":2532e-10,"unit":"metre","basis":"MPP of the Aperio slide"}"#);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap()["value"], 2.532e-7);
+        let xml = scale_object(scale).xml("scale");
+        assert!(xml.ends_with(
+            "<scale><value>2532e-10</value><unit>metre</unit><basis>MPP of the Aperio slide</basis></scale>"
+        ));
     }
 
     #[test]

@@ -129,7 +129,7 @@ fn a_picture_that_is_cut_off_is_saved_as_far_as_it_goes() {
     let file = files::png(&picture, |_| {});
     let sink = DirectorySink::new(folder.path().join("out")).unwrap();
     let options = Options { format: Some(TileFormat::Png), ..options(100) };
-    let Built { dzi, damage } = dzsave(opener(&file[..file.len() / 2]), &sink, &options).unwrap();
+    let Built { dzi, damage, .. } = dzsave(opener(&file[..file.len() / 2]), &sink, &options).unwrap();
     let Some(Damage::FromRow { row, rows: 200 }) = damage else { panic!("{damage:?}") };
     assert!((90..=100).contains(&row), "{row}");
     let shown = rebuilt(&read_folder(&sink.files(), &dzi), &dzi);

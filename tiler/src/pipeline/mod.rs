@@ -23,7 +23,7 @@ use crate::bot::BotSettings;
 use crate::browser::{PageLimits, PageSettings, Pages};
 use crate::fetch::{Fetcher, Received};
 use crate::limits::Limits;
-use crate::renderer::{RenderOptions, Tile};
+use crate::renderer::{Built, RenderOptions, Tile};
 use crate::s3::Upload;
 
 mod download;
@@ -212,12 +212,12 @@ impl Pipeline {
         let title = source.title.take();
         let mut options = *options;
         options.drawing.page = options.drawing.page.or(source.document_page);
-        let (dzi, damage) = self.render(source, &options, sink, &mut on_progress).await?;
+        let Built { dzi, damage, scale } = self.render(source, &options, sink, &mut on_progress).await?;
         on_progress(Progress::Rendered);
         sink.publish(&dzi, |missing, of| on_progress(Progress::Publishing { missing, of })).await?;
         on_progress(Progress::Published);
         let warning = damage.and_then(|damage| Warning::of_text(&damage.to_string()));
-        Ok(Finished { dzi, title, warning, archive: None, previews: None })
+        Ok(Finished { dzi, title, warning, scale, archive: None, previews: None })
     }
 
     async fn fetcher(&self) -> reqwest::Result<&Arc<Fetcher>> {

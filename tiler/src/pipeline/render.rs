@@ -6,26 +6,21 @@
 
 use std::path::Path;
 
-use edgezoom_codecs::Damage;
-use edgezoom_content::Dzi;
-
 use super::download::{Download, Event};
 use super::source::{Content, Source};
 use super::{Pipeline, PipelineError, Progress, TileSink};
 use crate::OWN_PROGRAM;
-use crate::renderer::{Output, ProtocolError, RenderError, RenderOptions, Renderer};
-
-type Rendered = (Dzi, Option<Damage>);
+use crate::renderer::{Built, Output, ProtocolError, RenderError, RenderOptions, Renderer};
 
 impl Pipeline {
-    /// Renders a source. Returns the pyramid's description and the damage of the source.
+    /// Renders a source. Returns the pyramid's description and the facts about the source.
     pub(super) async fn render(
         &self,
         mut source: Source,
         options: &RenderOptions,
         sink: &mut impl TileSink,
         on_progress: &mut impl FnMut(Progress),
-    ) -> Result<Rendered, PipelineError> {
+    ) -> Result<Built, PipelineError> {
         let limits = &self.settings.limits;
         loop {
             match source.content {
@@ -67,7 +62,7 @@ async fn render_tiles(
     is_web_page: bool,
     sink: &mut impl TileSink,
     on_progress: &mut impl FnMut(Progress),
-) -> Result<Option<Rendered>, PipelineError> {
+) -> Result<Option<Built>, PipelineError> {
     let (mut begun, mut rendered) = (None, None);
     let is_early = arriving.is_some();
     let rendered = loop {
@@ -106,7 +101,7 @@ async fn render_tiles(
                 (Ok(Output::Tile(_) | Output::Preview(..)), None) => {
                     return Err(RenderError::from(ProtocolError::Unexpected("a tile before the header")).into());
                 }
-                (Ok(Output::Finished { dzi, damage }), _) => rendered = Some((dzi, damage)),
+                (Ok(Output::Finished(built)), _) => rendered = Some(built),
                 // The complete source may be readable, or fail for another reason.
                 (Err(RenderError::Reported(_)), _) if is_early => break None,
                 (Err(error), _) => return Err(error.into()),

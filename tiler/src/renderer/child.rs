@@ -12,7 +12,7 @@ use edgezoom_codecs::{Prepared, SourceError, SourceFile, TemporaryFile};
 use edgezoom_pyramid::{BuildError, TileOutput, TileSource, coarse_of_thumbnail};
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::protocol::FrameWriter;
+use super::protocol::{Ending, FrameWriter};
 use super::request::{Arriving, RenderRequest};
 use crate::{descriptors, failure, sandbox};
 
@@ -122,5 +122,5 @@ pub(super) fn render(
         prepared.open(source, request.bounds, decode)
     })?;
     let built = source.with_thumbnail(thumbnail).build(&request.options, frames)?;
-    Ok(frames.finished(built.damage)?)
+    Ok(frames.finished(Ending { damage: built.damage, scale: built.scale })?)
 }

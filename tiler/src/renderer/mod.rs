@@ -22,9 +22,8 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use bytes::{Bytes, BytesMut};
-use edgezoom_codecs::Damage;
 use edgezoom_content::{Dzi, PreviewKind};
-pub use edgezoom_pyramid::Tile;
+pub use edgezoom_pyramid::{Built, Tile};
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStdout;
 
@@ -65,12 +64,7 @@ pub enum Output {
     /// The rows read so far as a small JPEG, if that was requested. May come at any time before the end.
     Coarse(Bytes),
     /// Comes last: all tiles have come, and the process has exited successfully.
-    Finished {
-        /// The pyramid.
-        dzi: Dzi,
-        /// Describes the part of the picture that is missing because its file is damaged.
-        damage: Option<Damage>,
-    },
+    Finished(Built),
 }
 
 /// A process and the output received from it.
@@ -79,7 +73,7 @@ struct OutputReader {
     stdout: ChildStdout,
     received: BytesMut,
     validator: FrameValidator,
-    finished: Option<(Dzi, Option<Damage>)>,
+    finished: Option<Built>,
 }
 
 impl Renderer {
@@ -172,14 +166,14 @@ impl Renderer {
 
 impl OutputReader {
     async fn next(&mut self) -> Result<Output, RenderError> {
-        if let Some((dzi, damage)) = self.finished {
-            return self.conclude(dzi, damage).await;
+        if let Some(built) = self.finished {
+            return self.conclude(built).await;
         }
         loop {
             match self.validator.next(&mut self.received)? {
-                Some(Output::Finished { dzi, damage }) => {
-                    self.finished = Some((dzi, damage));
-                    return self.conclude(dzi, damage).await;
+                Some(Output::Finished(built)) => {
+                    self.finished = Some(built);
+                    return self.conclude(built).await;
                 }
                 Some(output) => return Ok(output),
                 None if self.receive().await? == 0 => return Err(self.process.cause_of_death().await),
@@ -194,10 +188,10 @@ impl OutputReader {
     }
 
     /// Checks that nothing follows after the last frame, and that the process exits successfully.
-    async fn conclude(&mut self, dzi: Dzi, damage: Option<Damage>) -> Result<Output, RenderError> {
+    async fn conclude(&mut self, built: Built) -> Result<Output, RenderError> {
         if !self.received.is_empty() || self.receive().await? != 0 {
             return Err(ProtocolError::Unexpected("output after the last frame").into());
         }
-        self.process.exited().await.map(|()| Output::Finished { dzi, damage })
+        self.process.exited().await.map(|()| Output::Finished(built))
     }
 }

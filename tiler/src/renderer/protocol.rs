@@ -14,7 +14,7 @@
 //! | `T` tile | level, column and row, 32 bits each; the tile's file |
 //! | `V` preview | kind, one byte: 0 for the large one, 1 for the thumbnail; the file |
 //! | `C` coarse | file with a coarse picture of the rows read so far |
-//! | `F` finished | empty, or the [`Damage`] of a damaged picture as JSON |
+//! | `F` finished | the [`Ending`] as JSON |
 //! | `X` failed | the [`Failure`] as JSON |
 
 use std::fs::File;
@@ -23,11 +23,12 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::{Buf, Bytes, BytesMut};
 use edgezoom_codecs::Damage;
-use edgezoom_content::{Dzi, Failure, PreviewKind};
+use edgezoom_content::{Dzi, Failure, PreviewKind, Scale};
 use edgezoom_pyramid::{TileCoord, TileOutput};
+use serde::{Deserialize, Serialize};
 
 /// Version of this protocol. Parent and child run the same executable, but the file may be replaced between two starts.
-const VERSION: u8 = 4;
+const VERSION: u8 = 5;
 /// Number of bytes before a frame's content.
 const HEADER_BYTES: usize = 5;
 /// Number of bytes before the file in a tile's frame.
@@ -49,8 +50,17 @@ pub enum Frame {
     Tile(TileCoord, Bytes),
     Preview(PreviewKind, Bytes),
     Coarse(Bytes),
-    Finished(Option<Damage>),
+    Finished(Ending),
     Failed(Failure),
+}
+
+/// Facts about a picture that are known at its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ending {
+    /// The part that is missing because the file is damaged.
+    pub damage: Option<Damage>,
+    /// Physical size of a pixel.
+    pub scale: Option<Scale>,
 }
 
 /// The way in which a renderer process broke the protocol, for the log.
@@ -85,9 +95,8 @@ impl FrameWriter {
         Self { pipe: Mutex::new(pipe) }
     }
 
-    pub fn finished(&self, damage: Option<Damage>) -> io::Result<()> {
-        let damage = damage.map(|damage| serde_json::to_vec(&damage)).transpose()?;
-        self.write(b'F', &damage.unwrap_or_default(), &[])
+    pub fn finished(&self, ending: Ending) -> io::Result<()> {
+        self.write(b'F', &[], &serde_json::to_vec(&ending)?)
     }
 
     pub fn failed(&self, failure: &Failure) -> io::Result<()> {
@@ -190,8 +199,7 @@ fn parse(kind: u8, mut content: Bytes) -> Option<Frame> {
             (!content.is_empty()).then_some(Frame::Preview(kind, content))
         }
         b'C' => (!content.is_empty()).then_some(Frame::Coarse(content)),
-        b'F' if content.is_empty() => Some(Frame::Finished(None)),
-        b'F' => serde_json::from_slice(&content).ok().map(Some).map(Frame::Finished),
+        b'F' => serde_json::from_slice(&content).ok().map(Frame::Finished),
         _ => serde_json::from_slice(&content).ok().map(Frame::Failed),
     }
 }
@@ -200,7 +208,7 @@ fn parse(kind: u8, mut content: Bytes) -> Option<Frame> {
 mod tests {
     use std::io::{Read, Seek};
 
-    use edgezoom_content::{FailureCode, Size, TileFormat};
+    use edgezoom_content::{FailureCode, ScaleBasis, ScaleUnit, Size, TileFormat};
     use proptest::prelude::*;
 
     use super::*;
@@ -220,9 +228,13 @@ mod tests {
         frames.tile(TileCoord { level: 3, column: 2, row: 1 }, b"file").unwrap();
         frames.preview(PreviewKind::Thumbnail, b"small").unwrap();
         frames.coarse(b"so far").unwrap();
-        frames.finished(None).unwrap();
-        let damage = Damage::FromRow { row: 7, rows: 300 };
-        frames.finished(Some(damage)).unwrap();
+        let scale = Scale::new(2.5e-7, 2.5e-7, ScaleUnit::Metre, ScaleBasis::Aperio);
+        let endings = [
+            Ending::default(),
+            Ending { damage: Some(Damage::FromRow { row: 7, rows: 300 }), scale: None },
+            Ending { damage: None, scale },
+        ];
+        endings.iter().for_each(|ending| frames.finished(*ending).unwrap());
         let failure = Failure::new(FailureCode::Internal, "sorry");
         frames.failed(&failure).unwrap();
 
@@ -237,7 +249,7 @@ mod tests {
         let tile = Frame::Tile(TileCoord { level: 3, column: 2, row: 1 }, Bytes::from_static(b"file"));
         let preview = Frame::Preview(PreviewKind::Thumbnail, Bytes::from_static(b"small"));
         let coarse = Frame::Coarse(Bytes::from_static(b"so far"));
-        let finished = [Frame::Finished(None), Frame::Finished(Some(damage))];
+        let finished = endings.map(Frame::Finished);
         let expected =
             [[Frame::Begin(dzi), Frame::Progress(7), tile, preview, coarse].as_slice(), &finished].concat();
         let expected = [expected, vec![Frame::Failed(failure)]].concat();

@@ -4,11 +4,11 @@
 use bytes::{Bytes, BytesMut};
 use edgezoom_codecs::Damage;
 use edgezoom_content::{Dzi, Failure, PreviewKind, Size, TileFormat};
-use edgezoom_pyramid::{Tile, TileCoord};
+use edgezoom_pyramid::{Built, Tile, TileCoord};
 
 use super::Output;
 use super::error::RenderError;
-use super::protocol::{Frame, ProtocolError, read_frame};
+use super::protocol::{Ending, Frame, ProtocolError, read_frame};
 use super::request::RenderRequest;
 
 /// Maximum number of characters passed on from a failure's message.
@@ -63,7 +63,7 @@ impl FrameValidator {
                 }
                 Ok(Output::Coarse(bytes))
             }
-            Frame::Finished(damage) => {
+            Frame::Finished(Ending { damage, scale }) => {
                 let pyramid = self.pyramid()?;
                 if pyramid.missing > 0 || !pyramid.missing_previews.is_empty() {
                     return Err(ProtocolError::Unexpected("the last frame before all tiles").into());
@@ -72,7 +72,10 @@ impl FrameValidator {
                 if damage.is_some_and(|damage| !can_have(dzi.size, damage)) {
                     return Err(ProtocolError::Unexpected("damage that the picture cannot have").into());
                 }
-                Ok(Output::Finished { dzi, damage })
+                if scale.is_some_and(|scale| !scale.is_valid()) {
+                    return Err(ProtocolError::Unexpected("a scale that no file states").into());
+                }
+                Ok(Output::Finished(Built { dzi, damage, scale }))
             }
             Frame::Failed(failure) => Err(RenderError::Reported(sanitized(&failure))),
         }
@@ -168,7 +171,7 @@ fn sanitized(failure: &Failure) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use edgezoom_content::FailureCode;
+    use edgezoom_content::{FailureCode, Scale, ScaleBasis, ScaleUnit};
     use proptest::prelude::*;
 
     use super::*;
@@ -204,17 +207,22 @@ mod tests {
         for level in 0..=dzi.max_level() {
             let (columns, rows) = dzi.grid(level);
             for (column, row) in (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row))) {
-                assert_refused(&mut validator, Frame::Finished(None));
+                assert_refused(&mut validator, Frame::Finished(Ending::default()));
                 assert!(matches!(validator.accept(tile(level, column, row)), Ok(Output::Tile(_))));
                 assert_refused(&mut validator, tile(level, column, row));
             }
         }
         for (row, rows) in [(0, 0), (300, 300), (0, 301), (u32::MAX, u32::MAX)] {
-            assert_refused(&mut validator, Frame::Finished(Some(Damage::FromRow { row, rows })));
+            let damage = Some(Damage::FromRow { row, rows });
+            assert_refused(&mut validator, Frame::Finished(Ending { damage, scale: None }));
         }
+        let invalid = r#"{"significand":0,"exponent":0,"unit":"metre","basis":"ome"}"#;
+        let scale = Some(serde_json::from_str(invalid).unwrap());
+        assert_refused(&mut validator, Frame::Finished(Ending { damage: None, scale }));
+        let scale = Scale::new(2.5e-7, 2.5e-7, ScaleUnit::Metre, ScaleBasis::Aperio);
         for damage in [None, Some(Damage::Partial), Some(Damage::FromRow { row: 299, rows: 300 })] {
-            let finished = Output::Finished { dzi, damage };
-            assert_eq!(validator.accept(Frame::Finished(damage)).unwrap(), finished);
+            let finished = Output::Finished(Built { dzi, damage, scale });
+            assert_eq!(validator.accept(Frame::Finished(Ending { damage, scale })).unwrap(), finished);
         }
     }
 
@@ -245,16 +253,16 @@ mod tests {
         let html = Frame::Preview(PreviewKind::Large, Bytes::from_static(b"<html>"));
         assert_refused(&mut validator, html);
         for kind in PreviewKind::ALL {
-            assert_refused(&mut validator, Frame::Finished(None));
+            assert_refused(&mut validator, Frame::Finished(Ending::default()));
             assert!(matches!(validator.accept(preview(kind)), Ok(Output::Preview(..))));
             assert_refused(&mut validator, preview(kind));
         }
-        assert!(matches!(validator.accept(Frame::Finished(None)), Ok(Output::Finished { .. })));
+        assert!(matches!(validator.accept(Frame::Finished(Ending::default())), Ok(Output::Finished { .. })));
     }
 
     #[test]
     fn no_frame_passes_before_the_first_one() {
-        for frame in [tile(0, 0, 0), Frame::Progress(1), Frame::Finished(None)] {
+        for frame in [tile(0, 0, 0), Frame::Progress(1), Frame::Finished(Ending::default())] {
             assert_refused(&mut FrameValidator::new(request()), frame);
         }
     }

@@ -24,7 +24,7 @@ use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, Jpeg, file};
 use edgezoom_tiler::failure::of_attempt;
 use edgezoom_tiler::limits::Limits;
-use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
+use edgezoom_tiler::renderer::{Built, Output, RenderOptions, Renderer};
 use futures::StreamExt;
 
 /// A small source that is expensive to render.
@@ -111,7 +111,7 @@ async fn render(bytes: &[u8], limits: &Limits) -> Result<u64, Failure> {
 
 async fn pixels(mut renderer: Renderer) -> Result<u64, Failure> {
     loop {
-        if let Output::Finished { dzi, .. } =
+        if let Output::Finished(Built { dzi, .. }) =
             renderer.next().await.map_err(|error| of_attempt(&error.into()).0)?
         {
             return Ok(dzi.size.pixels());

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use edgezoom_codecs::{Damage, Layout};
 use edgezoom_content::{Dzi, Failure, FailureCode, TileFormat};
 use edgezoom_tiler::limits::Limits;
-use edgezoom_tiler::renderer::{Output, RenderError, RenderOptions, Renderer};
+use edgezoom_tiler::renderer::{Built, Output, RenderError, RenderOptions, Renderer};
 use tempfile::TempDir;
 
 use edgezoom_test_support::Picture;
@@ -57,7 +57,7 @@ fn start_impostor(script: &str, limits: &Limits) -> (TempDir, Renderer) {
 
 pub fn finished(outputs: &[Output]) -> Dzi {
     match outputs {
-        [Output::Started(started), .., Output::Finished { dzi, .. }] if started == dzi => *dzi,
+        [Output::Started(started), .., Output::Finished(Built { dzi, .. })] if started == dzi => *dzi,
         other => panic!("{:?} … {:?}", other.first(), other.last()),
     }
 }
@@ -167,7 +167,8 @@ async fn a_damaged_picture_finishes_with_its_damage() {
     let whole = files::jpeg(&Picture::photo(1300, 900, Layout::Rgb), Jpeg::default());
     let options = RenderOptions::default();
     let outputs = render(file(&whole[..whole.len() / 2]), &options, &Limits::default()).await.unwrap();
-    let Some(Output::Finished { damage: Some(Damage::FromRow { row, rows: 900 }), .. }) = outputs.last()
+    let Some(Output::Finished(Built { damage: Some(Damage::FromRow { row, rows: 900 }), .. })) =
+        outputs.last()
     else {
         panic!("{:?}", outputs.last());
     };

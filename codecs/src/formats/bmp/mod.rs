@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use crate::format::{Decoded, Input, Open};
 use crate::formats::section::read_up_to;
-use crate::{Bounds, Format, Orientation, Reading, RowReader, SourceError, SourceFile};
+use crate::{Bounds, Format, Reading, RowReader, SourceError, SourceFile};
 use header::{Encoding, Header};
 use pixels::PixelRows;
 use rle::RleRows;
@@ -64,7 +64,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
         Encoding::Plain => Box::new(PixelRows::open(file, header, size)?),
         Encoding::Runs(kind) => Box::new(RleRows::open(file, header, kind, size)?),
     };
-    Ok(Decoded { reader, orientation: Orientation::UPRIGHT, profile: None })
+    Ok(Decoded::of(reader))
 }
 
 /// Opens the bitmap of an icon, and returns it with the offset of the mask after its rows. Its header counts the rows twice.

@@ -20,6 +20,9 @@ use crate::{SourceError, SourceFile};
 /// The tags of the elements that are used.
 pub mod tag {
     pub const TRANSFER_SYNTAX: u32 = 0x0002_0010;
+    /// The size of a pixel at the detector, and in the patient.
+    pub const IMAGER_SPACING: u32 = 0x0018_1164;
+    pub const SPACING: u32 = 0x0028_0030;
     pub const SAMPLES: u32 = 0x0028_0002;
     pub const PHOTOMETRIC: u32 = 0x0028_0004;
     pub const PLANAR: u32 = 0x0028_0006;
@@ -44,7 +47,8 @@ pub mod tag {
 }
 
 /// These also count inside sequences, where newer files have them for each frame. The first frame is shown.
-const IN_SEQUENCES: [u32; 5] = [tag::CENTER, tag::WIDTH, tag::INTERCEPT, tag::SLOPE, tag::FUNCTION];
+const IN_SEQUENCES: [u32; 6] =
+    [tag::SPACING, tag::CENTER, tag::WIDTH, tag::INTERCEPT, tag::SLOPE, tag::FUNCTION];
 const ITEM: u32 = 0xfffe_e000;
 const ITEM_END: u32 = 0xfffe_e00d;
 const SEQUENCE_END: u32 = 0xfffe_e0dd;
@@ -148,7 +152,7 @@ impl Elements {
     }
 
     fn is_wanted(&self, name: u32, around: &[Option<u64>]) -> bool {
-        let is_known = matches!(name >> 16, 0x0002 | 0x0028 | 0x0048 | 0x2050);
+        let is_known = matches!(name >> 16, 0x0002 | 0x0028 | 0x0048 | 0x2050) || name == tag::IMAGER_SPACING;
         is_known && (around.is_empty() || IN_SEQUENCES.contains(&name))
     }
 
@@ -212,7 +216,14 @@ impl Elements {
 
     /// Returns the first of several decimal numbers.
     pub fn decimal(&self, name: u32) -> Option<f64> {
-        let number: f64 = self.text(name)?.split('\\').next()?.trim().parse().ok()?;
-        number.is_finite().then_some(number)
+        self.decimals(name).first().copied()
+    }
+
+    /// Returns decimal numbers, up to the first one that is invalid.
+    pub fn decimals(&self, name: u32) -> Vec<f64> {
+        let text = self.text(name).unwrap_or_default();
+        text.split('\\')
+            .map_while(|number| number.trim().parse().ok().filter(|number: &f64| number.is_finite()))
+            .collect()
     }
 }

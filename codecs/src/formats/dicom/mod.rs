@@ -12,6 +12,9 @@ mod codec;
 mod elements;
 mod lookup;
 mod run_length;
+
+use edgezoom_geometry::{Scale, ScaleBasis, ScaleUnit};
+
 use crate::colour::samples::from_ycbcr;
 use crate::format::{Decoded, Input, Open};
 use crate::formats::section;
@@ -74,7 +77,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     };
     let mut codec = Codec::open(&file, &elements, pixel, bounds)?;
     if let Codec::Final(decoded) = codec {
-        return Ok(*decoded);
+        return Ok(Decoded { scale: scale(&elements), ..*decoded });
     }
     let meaning = match (photometric.as_str(), samples) {
         ("MONOCHROME1" | "MONOCHROME2" | "", 1) => {
@@ -99,7 +102,8 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     };
     let mut numbers = vec![0; size.width as usize * samples];
     let layout = if matches!(meaning, Meaning::Grey(_)) { Layout::Grey } else { Layout::Rgb };
-    Ok(Decoded::rows(size, layout, move |out| {
+    let scale = scale(&elements);
+    let decoded = Decoded::rows(size, layout, move |out| {
         codec.read_row(&mut numbers)?;
         match &meaning {
             Meaning::Grey(window) => {
@@ -117,7 +121,21 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
             }
         }
         Ok(())
-    }))
+    });
+    Ok(Decoded { scale, ..decoded })
+}
+
+/// Returns the size of a pixel: Pixel Spacing, otherwise Imager Pixel Spacing, both in millimetres, down and across.
+/// Source: PS3.3, 10.7.1.3.
+fn scale(elements: &Elements) -> Option<Scale> {
+    let of = |name, basis| match elements.decimals(name).as_slice() {
+        &[down, across, ..] => Scale::new(across / 1000.0, down / 1000.0, ScaleUnit::Metre, basis),
+        _ => None,
+    };
+    if elements.bytes(tag::SPACING).is_some() {
+        return of(tag::SPACING, ScaleBasis::DicomPixelSpacing);
+    }
+    of(tag::IMAGER_SPACING, ScaleBasis::DicomImagerSpacing)
 }
 
 #[cfg(test)]

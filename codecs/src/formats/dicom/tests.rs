@@ -1,4 +1,5 @@
 use super::*;
+use crate::Bounds;
 use crate::formats::mutated::{self, read};
 
 fn element(file: &mut Vec<u8>, tag: u32, vr: &[u8; 2], value: &[u8]) {
@@ -134,4 +135,22 @@ fn an_unsupported_compression_is_named_and_a_file_that_is_cut_off_is_corrupt() {
         assert!(matches!(read(&whole[..end]), Err(SourceError::Corrupt { .. })), "{end}");
     }
     mutated::check(&whole, whole.len());
+}
+
+#[test]
+fn the_pixel_spacing_is_the_scale_wherever_it_is_stated() {
+    let scale = |file: &[u8]| crate::open(mutated::file(file), Bounds::default()).unwrap().scale();
+    let of = |more: &[(u32, &[u8; 2], &[u8])]| scale(&dicom(EXPLICIT, b"MONOCHROME2 ", 8, more, &[0; 6]));
+    let metres = |side, basis| Some(Scale::new(side, side, ScaleUnit::Metre, basis).unwrap());
+    let imager: (u32, &[u8; 2], &[u8]) = (tag::IMAGER_SPACING, b"DS", b"0.2\\0.2 ");
+    assert_eq!(of(&[]), None);
+    assert_eq!(of(&[imager]), metres(0.0002, ScaleBasis::DicomImagerSpacing));
+    let patient: (u32, &[u8; 2], &[u8]) = (tag::SPACING, b"DS", b"0.143\\0.143 ");
+    assert_eq!(of(&[imager, patient]), metres(0.000_143, ScaleBasis::DicomPixelSpacing));
+    // Rows that are as far apart as in a CT seen from the side.
+    assert_eq!(of(&[(tag::SPACING, b"DS", b"5\\0.5 ")]), None);
+    let mut measures = vec![0xfe, 0xff, 0x00, 0xe0, 0xff, 0xff, 0xff, 0xff];
+    element(&mut measures, tag::SPACING, b"DS", b"0.5\\0.5 ");
+    measures.extend([0xfe, 0xff, 0x0d, 0xe0, 0, 0, 0, 0]);
+    assert_eq!(of(&[(0x5200_9229, b"SQ", &measures)]), metres(0.0005, ScaleBasis::DicomPixelSpacing));
 }

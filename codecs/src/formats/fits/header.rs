@@ -2,8 +2,10 @@
 //!
 //! Source: FITS Standard 4.0, 4.4.1, 7.1, 10.1.
 
+use edgezoom_geometry::Scale;
+
 use super::cards::{BLOCK_BYTES, Header, read};
-use super::{FORMAT, Source, rice};
+use super::{FORMAT, Source, rice, sky};
 use crate::{Bounds, SourceError};
 
 /// The largest number of parts that are read.
@@ -28,6 +30,8 @@ pub struct Picture {
     /// The offset of its numbers, or of the table of its tiles.
     pub at: u64,
     pub compressed: Option<Table>,
+    /// Size of a pixel on the sky.
+    pub sky: Option<Scale>,
 }
 
 impl Picture {
@@ -96,6 +100,7 @@ fn picture(header: &Header, at: u64) -> Result<Option<Picture>, SourceError> {
         blank: blank.filter(|_| bitpix > 0),
         at,
         compressed,
+        sky: sky::scale(header),
     }))
 }
 

@@ -14,6 +14,7 @@
 mod cards;
 mod header;
 mod rice;
+mod sky;
 mod stretch;
 mod tiles;
 mod values;
@@ -105,7 +106,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
         read += 1;
         Ok(())
     });
-    Ok(Decoded { orientation, ..decoded })
+    Ok(Decoded { orientation, scale: picture.sky, ..decoded })
 }
 
 #[cfg(test)]

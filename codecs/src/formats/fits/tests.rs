@@ -1,6 +1,9 @@
 use std::io::Write;
 
+use edgezoom_geometry::{Scale, ScaleBasis, ScaleUnit};
+
 use super::*;
+use crate::Bounds;
 use crate::formats::mutated::{self, read};
 
 fn header(cards: &[&str]) -> Vec<u8> {
@@ -122,4 +125,24 @@ fn mutated_files_end_in_a_picture_or_an_error() {
     mutated::check(&file, 400);
     mutated::check(&gzipped(&file), 100);
     mutated::check(&tiled(), 2880 * 2);
+}
+
+#[test]
+fn world_coordinates_on_the_sky_are_the_scale() {
+    let scale = |cards: &[&str]| {
+        let file = fits(&[&BYTES, cards].concat(), &[0; 6]);
+        crate::open(mutated::file(&file), Bounds::default()).unwrap().scale()
+    };
+    let degrees = |side| Some(Scale::new(side, side, ScaleUnit::Degree, ScaleBasis::Fits).unwrap());
+    let sky = ["CTYPE1  = 'RA---TAN'", "CTYPE2  = 'DEC--TAN'"];
+    let of = |cards: &[&str]| scale(&[&sky, cards].concat());
+    assert_eq!(of(&[]), None);
+    assert_eq!(of(&["CDELT1  = -2.5D-4", "CDELT2  = 2.5E-4"]), degrees(2.5e-4));
+    let matrix = ["CD1_1   = -3E-4", "CD1_2   = 4E-4", "CD2_1   = 4E-4", "CD2_2   = 3E-4"];
+    assert_eq!(of(&[&matrix[..], &["CDELT1  = 9"]].concat()), degrees(5e-4));
+    let sun = ["CTYPE1  = 'HPLN-TAN'", "CTYPE2  = 'HPLT-TAN'", "CUNIT1  = 'arcsec'", "CUNIT2  = 'arcsec'"];
+    assert_eq!(scale(&[&sun[..], &["CDELT1  = 0.6", "CDELT2  = 0.6"]].concat()), degrees(0.6 / 3600.0));
+    assert_eq!(of(&["CDELT1  = 0.1", "CDELT2  = 0.2"]), None, "pixels that are not square");
+    let spectrum = ["CTYPE1  = 'FREQ    '", "CTYPE2  = 'DEC--TAN'", "CDELT1  = 1", "CDELT2  = 1"];
+    assert_eq!(scale(&spectrum), None);
 }

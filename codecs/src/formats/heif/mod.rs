@@ -133,7 +133,7 @@ fn open_frames(
         sent
     };
     let reader = Box::new(ReadAhead::start(format, decode)?);
-    Ok(Decoded { reader, orientation, profile })
+    Ok(Decoded { orientation, profile, ..Decoded::of(reader) })
 }
 
 /// Decodes a picture that is derived from others: an overlay, or a grid of turned pictures. Only `heifer` can do that, and
@@ -155,7 +155,7 @@ fn open_derived(
     let image = heifer::decode_rgba8(bytes, &options).map_err(|error| source_error(format, error))?;
     let size = Size { width: image.width, height: image.height };
     let picture = Buffered::of(size, Layout::Rgba, image.data).without_opaque_alpha();
-    Ok(Decoded { reader: Box::new(picture), orientation: Orientation::UPRIGHT, profile })
+    Ok(Decoded { profile, ..Decoded::plain(picture) })
 }
 
 /// Returns the primaries and the transfer of the primary picture, or of its first cell, as code points of ITU-T H.273.

@@ -16,7 +16,7 @@ use crate::format::{Decoded, Input, Open};
 use crate::jpeg2000::{NAME, ROWS, SingleTile, Source};
 use crate::read_ahead::{BandSender, ReadAhead};
 use crate::scratch::TemporaryFile;
-use crate::{Bounds, Damage, DecodeOptions, Format, Orientation, Reading, RowReader, SourceError};
+use crate::{Bounds, Damage, DecodeOptions, Format, Reading, RowReader, SourceError};
 use codestream::Codestream;
 use picture::Kind;
 
@@ -82,7 +82,7 @@ fn decode_source(
     } else {
         picture::decode(&source, size, kind, bounds, temporary)?
     };
-    Ok(Decoded { reader, orientation: Orientation::UPRIGHT, profile })
+    Ok(Decoded { profile, ..Decoded::of(reader) })
 }
 
 /// Opens a picture that is a single tile. A thread decodes it while its rows are read.

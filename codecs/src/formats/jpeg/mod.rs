@@ -176,7 +176,7 @@ fn open_file(
             });
             let reader =
                 Box::new(RegularReader::open(file.get_ref(), frame, layout, cmyk, options, fallback)?);
-            return Ok(Decoded { reader, orientation, profile });
+            return Ok(Decoded { orientation, profile, ..Decoded::of(reader) });
         }
     }
     open_with(file, bounds, temporary)
@@ -217,7 +217,7 @@ where
         _ => return Err(FORMAT.unsupported("its colour space is unknown")),
     };
     let reader = Box::new(Rows { size, layout, decoder, _coefficients: coefficients, losses, cmyk });
-    Ok(Decoded { reader, orientation, profile })
+    Ok(Decoded { orientation, profile, ..Decoded::of(reader) })
 }
 
 impl<R: BufRead> RowReader for Rows<R> {

@@ -69,7 +69,7 @@ fn decode(mut decoding: Decoding, means: Means<'_>) -> Result<Decoded, SourceErr
     let picture = decoding.decode(samples, means)?;
     let rows = Rows::new(picture, samples, profile.as_ref());
     let profile = profile.filter(|_| !rows.is_converted());
-    Ok(Decoded { reader: Box::new(rows), orientation, profile })
+    Ok(Decoded { orientation, profile, ..Decoded::plain(rows) })
 }
 
 /// Returns the colour space of the samples, or `None` if it is sRGB.

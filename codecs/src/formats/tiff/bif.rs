@@ -237,7 +237,7 @@ impl Stated {
 }
 
 /// Returns the value of an element's attribute. `element` begins with its name.
-fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
+pub fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
     let mut rest = element.split('>').next()?;
     // A name has a blank before it and an equals sign behind it.
     while let Some((before, after)) = rest.split_once(name) {
@@ -250,7 +250,7 @@ fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
     None
 }
 
-fn number(element: &str, name: &str) -> Option<f64> {
+pub fn number(element: &str, name: &str) -> Option<f64> {
     attribute(element, name)?.trim().parse().ok().filter(|number: &f64| number.is_finite())
 }
 

@@ -4,7 +4,7 @@
 //!
 //! [`directory`] reads the structure, [`choose`] finds the picture, [`picture`] describes its storage, [`compression`]
 //! decodes its chunks, [`pixels`] converts them to pixels, and [`bands`] assembles them. [`bif`] places tiles that
-//! overlap.
+//! overlap, and [`scale`] finds the physical size of a pixel.
 //!
 //! ```text
 //! TIFF     "II" or "MM" (byte order)  42: u16                        offset of the first directory: u32
@@ -32,6 +32,7 @@ mod picture;
 mod pixels;
 mod predictor;
 mod sample_format;
+mod scale;
 mod stretch;
 mod tag;
 
@@ -87,12 +88,14 @@ pub fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, S
     let mut tiff = Tiff::open(file)?;
     let directory = choose::choose(&mut tiff, options.drawing.page)?;
     let picture = Picture::read(&mut tiff, &directory, bounds)?;
+    let scale = scale::scale(&mut tiff, &directory, picture.size, options.drawing.page.is_some());
     let xml = picture.is_tiled.then(|| tiff.text(&directory, tag::XML)).flatten();
     let grid = [picture.chunks_across(), picture.chunks_down()];
-    match xml.and_then(|xml| bif::mosaic(&xml, picture.chunk, grid)) {
+    let decoded = match xml.and_then(|xml| bif::mosaic(&xml, picture.chunk, grid)) {
         Some(mosaic) => bif::open(&source, &directory, &picture, mosaic, bounds, options),
         None => open_picture(tiff, &directory, picture, bounds, options),
-    }
+    };
+    Ok(Decoded { scale, ..decoded? })
 }
 
 /// Opens a picture whose chunks are beside and below each other.
@@ -133,14 +136,14 @@ fn open_picture(
     let Picture { is_tiled, is_reversed, .. } = pixels.picture;
     if matches!(codec, Codec::Stored) && pixels.is_final() && !is_tiled && !is_reversed {
         let reader = StoredRows { tiff, layout: pixels.layout(), picture: pixels.picture, next: 0 };
-        return Ok(Decoded { reader: Box::new(reader), orientation, profile });
+        return Ok(Decoded { orientation, profile, ..Decoded::plain(reader) });
     }
     let mut bands = BandDecoder::new(tiff, codec, pixels, bounds, options)?;
     if may_stretch {
         let values = bands.sample_values(stretch::MOST_VALUES);
         bands.set_stretch(Stretch::of(sample, values, no_data));
     }
-    Ok(Decoded { reader: Box::new(bands.read_ahead()?), orientation, profile })
+    Ok(Decoded { orientation, profile, ..Decoded::plain(bands.read_ahead()?) })
 }
 
 /// Opens strips or tiles of JPEG in YCbCr.
@@ -173,7 +176,7 @@ fn open_jpeg(
     let is_srgb = !profile.as_ref().is_some_and(|profile| profile.changes(Layout::Rgb));
     let ycbcr420 = options.allow_planes(orientation, picture.size) && is_srgb;
     let reader = Box::new(JpegChunks::new(tiff, grid, bounds, &DecodeOptions { ycbcr420, ..*options })?);
-    Ok(Decoded { reader, orientation, profile: profile.filter(|_| !is_srgb) })
+    Ok(Decoded { orientation, profile: profile.filter(|_| !is_srgb), ..Decoded::of(reader) })
 }
 
 /// Uncompressed strips whose rows are pixels already. They are read from the file directly into the caller's buffer.

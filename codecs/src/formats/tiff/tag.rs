@@ -15,8 +15,11 @@ pub const ORIENTATION: u16 = 274;
 pub const SAMPLES_PER_PIXEL: u16 = 277;
 pub const ROWS_PER_STRIP: u16 = 278;
 pub const STRIP_BYTE_COUNTS: u16 = 279;
+pub const X_RESOLUTION: u16 = 282;
+pub const Y_RESOLUTION: u16 = 283;
 pub const PLANAR: u16 = 284;
 pub const GROUP_3_OPTIONS: u16 = 292;
+pub const RESOLUTION_UNIT: u16 = 296;
 pub const PREDICTOR: u16 = 317;
 pub const COLOR_MAP: u16 = 320;
 pub const TILE_WIDTH: u16 = 322;
@@ -39,7 +42,10 @@ pub const REFERENCE_BLACK_WHITE: u16 = 532;
 pub const ICC_PROFILE: u16 = 34675;
 /// GeoTIFF's scale, tie points, matrix and keys, and GDAL's metadata: a file with any of these is a map or a picture of a
 /// satellite.
-pub const GEO: [u16; 5] = [33550, 33922, 34264, 34735, 42112];
+pub const GEO: [u16; 5] = [GEO_SCALE, 33922, GEO_TRANSFORMATION, GEO_KEYS, 42112];
+pub const GEO_SCALE: u16 = 33550;
+pub const GEO_TRANSFORMATION: u16 = 34264;
+pub const GEO_KEYS: u16 = 34735;
 /// XMP, or another XML.
 pub const XML: u16 = 700;
 /// The value that means no data, as text (GDAL).

@@ -146,7 +146,7 @@ where
     let mut picture = Buffered::new(size, layout, bounds)?;
     decoder.read_image(&mut picture.pixels).map_err(error)?;
     let picture = if is_cut_off { picture } else { picture.without_opaque_alpha() };
-    Ok(Decoded { reader: Box::new(picture), orientation, profile })
+    Ok(Decoded { orientation, profile, ..Decoded::plain(picture) })
 }
 
 fn error(error: DecodingError) -> SourceError {

@@ -18,7 +18,7 @@ use pdfium_render::prelude::{
 
 use crate::format::{Decoded, Input, Open, Opener, System};
 use crate::row_reader::BandBuffer;
-use crate::{Bounds, DrawingOptions, Format, Layout, Orientation, Reading, RowReader, SourceError};
+use crate::{Bounds, DrawingOptions, Format, Layout, Reading, RowReader, SourceError};
 use layout::{Area, Paper, lay_out};
 use library::calling_pdfium;
 pub use library::{Library, locate};
@@ -76,7 +76,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
     if let Some(jpeg) = jpeg {
         // The document decides the orientation and the colour space: EXIF and ICC of the JPEG are ignored.
         let Decoded { reader, .. } = crate::formats::jpeg::open_reader(Cursor::new(jpeg), bounds)?;
-        return Ok(Decoded { reader, orientation: Orientation::UPRIGHT, profile: None });
+        return Ok(Decoded::of(reader));
     }
     let layout = lay_out(&papers, options, bounds);
     let size = bounds.admit(layout.size.width, layout.size.height)?;

@@ -10,7 +10,7 @@ use edgezoom_codecs::{DecodeOptions, DrawingOptions, Layout, SourceError};
 use edgezoom_content::{Failure, FailureCode, Size};
 use edgezoom_tiler::failure::of_source;
 use edgezoom_tiler::limits::Limits;
-use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
+use edgezoom_tiler::renderer::{Built, Output, RenderOptions, Renderer};
 
 use edgezoom_test_support::files::{self, BOUNDS, file};
 use edgezoom_test_support::likeness::{Tolerance, compare, similarity};
@@ -241,7 +241,7 @@ async fn render(bytes: &[u8], options: RenderOptions, memory: u64) -> Result<u64
     let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
     let mut renderer = Renderer::start(tiler, file(bytes), &options, &limits).unwrap();
     loop {
-        if let Output::Finished { dzi, .. } = renderer.next().await.map_err(crate::failure)? {
+        if let Output::Finished(Built { dzi, .. }) = renderer.next().await.map_err(crate::failure)? {
             return Ok(dzi.size.pixels());
         }
     }

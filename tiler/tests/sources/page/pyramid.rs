@@ -8,7 +8,7 @@ use edgezoom_codecs::formats::screenshot::{header, strip_header};
 use edgezoom_content::{Failure, FailureCode, Size, SourceUrl, TileFormat};
 use edgezoom_tiler::browser::Pages;
 use edgezoom_tiler::limits::Limits;
-use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
+use edgezoom_tiler::renderer::{Built, Output, RenderOptions, Renderer};
 
 use crate::processes;
 use crate::screenshot::{settings, stream_to_file};
@@ -32,7 +32,7 @@ async fn render(source: File) -> Result<(Size, Vec<[u8; 3]>), Failure> {
                 colours.push((tile.row, middle(&tile.bytes)));
             }
             Output::Tile(_) => {}
-            Output::Finished { dzi, .. } => {
+            Output::Finished(Built { dzi, .. }) => {
                 colours.sort_unstable();
                 return Ok((dzi.size, colours.into_iter().map(|(_, colour)| colour).collect()));
             }
