@@ -57,6 +57,17 @@ test("a tiler's warning is in the ready content, in KV and on the page", async (
   assert.ok(page.includes("on &lt;nothing&gt; could be read.</p>"), page);
 });
 
+test("a tiler's scale is in the ready content as JSON and XML", async () => {
+  const { id } = await system.ask("http://example.com/slide.svs");
+  await system.claim(id);
+  const scale = { significand: 2532, exponent: -10, unit: "metre", basis: "aperio" };
+  assert.equal((await system.report(id, 1, { finished: { dzi: PICTURE, scale } })).status, 204);
+  await eventually(() => system.finished.get(id));
+  assert.deepEqual((await system.find(id)).scale, { value: 2.532e-7, unit: "metre", basis: "MPP of the Aperio slide" });
+  const xml = await (await system.fetch(`/v1/content/${id}?format=xml`)).text();
+  assert.match(xml, /<scale><value>2532e-10<\/value><unit>metre<\/unit>/);
+});
+
 test("an unknown content cannot be claimed, and a malformed report is refused", async () => {
   assert.equal((await system.claim("00000000000")).status, 404);
   assert.equal((await system.report("00000000000", 1, rendering(0.5))).status, 404);

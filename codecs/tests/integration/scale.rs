@@ -56,6 +56,19 @@ fn tiff(tags: &[(u16, Value)]) -> Vec<u8> {
     out.into_inner()
 }
 
+/// Returns a TIFF with its directory as NDPI stores it: the offset of the next one has 8 bytes, and the upper halves of all
+/// values follow.
+fn as_ndpi(mut file: Vec<u8>) -> Vec<u8> {
+    let directory = u32::from_le_bytes(file[4..8].try_into().unwrap()) as usize;
+    let entries = usize::from(u16::from_le_bytes([file[directory], file[directory + 1]]));
+    let at = file.len() as u32;
+    file.extend_from_within(directory..directory + 2 + 12 * entries);
+    file.extend(vec![0; 8 + 4 * entries]);
+    file[4..8].copy_from_slice(&at.to_le_bytes());
+    file[8..12].fill(0); // the upper half of the first directory's offset
+    file
+}
+
 fn scale_of(bytes: &[u8], page: Option<u32>) -> Option<Scale> {
     let drawing = DrawingOptions { page: page.and_then(NonZeroU32::new), ..DrawingOptions::default() };
     let options = DecodeOptions { drawing, ..DecodeOptions::default() };
@@ -81,10 +94,11 @@ fn slides_state_their_scale_in_the_way_of_their_scanner() {
     with_resolution.extend(per_centimetre(20_000));
     let mut hamamatsu = vec![(NDPI, Number(1))];
     hamamatsu.extend(per_centimetre(43_860));
+    let hamamatsu = as_ndpi(tiff(&hamamatsu));
+    assert_eq!(scale_of(&hamamatsu, None), metres(0.01 / 43_860.0, ScaleBasis::Hamamatsu));
     for (tags, scale) in [
         (vec![(DESCRIPTION, Text(aperio.into()))], metres(4.99e-7, ScaleBasis::Aperio)),
         (with_resolution, metres(5e-7, ScaleBasis::Leica)),
-        (hamamatsu, metres(0.01 / 43_860.0, ScaleBasis::Hamamatsu)),
         (vec![(XML, Bytes(ventana))], metres(4.65e-7, ScaleBasis::Ventana)),
         (
             vec![(DESCRIPTION, Text(ome.into()))],

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use edgezoom_codecs::{Damage, Layout};
-use edgezoom_content::{Dzi, Failure, FailureCode, TileFormat};
+use edgezoom_content::{Dzi, Failure, FailureCode, Scale, ScaleBasis, ScaleUnit, TileFormat};
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Built, Output, RenderError, RenderOptions, Renderer};
 use tempfile::TempDir;
@@ -160,6 +160,28 @@ async fn a_source_that_cannot_be_decoded_fails_with_its_code() {
     let failure = render(file(&whole), &RenderOptions::default(), &limits).await.unwrap_err();
     assert_eq!(failure.code, FailureCode::TooManyPixels);
     assert_eq!(failure.message, "The picture has 1300×900 pixels, more than the 1000000 allowed.");
+}
+
+#[tokio::test]
+async fn a_picture_of_the_sky_finishes_with_its_scale() {
+    let cards = [
+        "SIMPLE  = T",
+        "BITPIX  = 8",
+        "NAXIS   = 2",
+        "NAXIS1  = 30",
+        "NAXIS2  = 20",
+        "CTYPE1  = 'RA---TAN'",
+        "CTYPE2  = 'DEC--TAN'",
+        "CDELT1  = -0.25",
+        "CDELT2  = 0.25",
+        "END",
+    ];
+    let mut fits: Vec<u8> = cards.iter().flat_map(|card| format!("{card:80}").into_bytes()).collect();
+    fits.resize(2880, b' ');
+    fits.resize(2 * 2880, 7);
+    let outputs = render(file(&fits), &RenderOptions::default(), &Limits::default()).await.unwrap();
+    let Some(Output::Finished(Built { scale, .. })) = outputs.last() else { panic!("{:?}", outputs.last()) };
+    assert_eq!(*scale, Scale::new(0.25, 0.25, ScaleUnit::Degree, ScaleBasis::Fits));
 }
 
 #[tokio::test]
