@@ -88,7 +88,7 @@ fn per_centimetre(pixels: u32) -> [(u16, Value); 3] {
 fn slides_state_their_scale_in_the_way_of_their_scanner() {
     let aperio = "Aperio Image Library v10.0.51\n46920x33014 [0,100 46000x32914] (256x256) JPEG/RGB Q=30|AppMag = 20|MPP = 0.4990|Left = 25";
     let leica = r#"<scn xmlns="http://www.leica-microsystems.com/scn/2010/10/01">"#;
-    let ome = r#"<OME><Image><Pixels SizeX="30" SizeY="20" PhysicalSizeX="0.25" PhysicalSizeY="0.251"/></Image></OME>"#;
+    let ome = r#"<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06"><Image><Pixels SizeX="30" SizeY="20" PhysicalSizeX="0.25" PhysicalSizeY="0.251"/></Image></OME>"#;
     let ventana = r#"<iScan Magnification="20" ScanRes="0.465"></iScan>"#;
     let mut with_resolution = vec![(DESCRIPTION, Text(leica.into()))];
     with_resolution.extend(per_centimetre(20_000));

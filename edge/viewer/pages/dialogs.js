@@ -2,6 +2,7 @@
 
 import { element } from "../dom.js";
 import { isFile, nameOf } from "../live/words.js";
+import { scaleWords } from "../zoom/lengths.js";
 
 const ABOUT = "About this picture";
 /** Time that a button says "Copied". */
@@ -86,13 +87,14 @@ export function offerDetails() {
   };
 }
 
-function details({ id, url, title, warning, dzi, shareUrl }) {
+function details({ id, url, title, warning, scale, dzi, shareUrl }) {
   const { width, height, tileSize, tileOverlap, tileFormat } = dzi;
   const converted = element("dd", {}, "…");
   const rows = [
     ["Title", title],
     ["Source", isFile(url) ? `${nameOf(url)} (uploaded file)` : link(url)],
     ["Size", `${number(width)} × ${number(height)} pixels, ${megapixels(width * height)}`],
+    ["Scale", scale && scaleWords(scale)],
     ["Converted", converted],
     ["Tiles", `${tileFormat === "png" ? "PNG" : "JPEG"}, ${tileSize} pixels, overlap ${tileOverlap}`],
     ["Deep Zoom Image", link(dzi.url)],

@@ -45,10 +45,10 @@ export async function startFakeService() {
   let server;
 
   function contentObject(id) {
-    const { kind, url, progress = 0, stage, failure, size = SIZE, warning, coarse } = states.get(id);
+    const { kind, url, progress = 0, stage, failure, size = SIZE, warning, scale, coarse } = states.get(id);
     const common = JSON.parse(JSON.stringify(CONTENTS[kind]).replaceAll(EXAMPLE_ORIGIN, server.origin).replaceAll(QUEUED.id, id));
     const own = {
-      ready: () => ({ dzi: { ...common.dzi, ...size, tileFormat: "png" }, ...(warning && { warning }) }),
+      ready: () => ({ dzi: { ...common.dzi, ...size, tileFormat: "png" }, ...(warning && { warning }), ...(scale && { scale }) }),
       processing: () => ({ progress, stage: stage ?? common.stage, ...(coarse && { coarseUrl: `${server.origin}/cache/${id}/1_coarse/${coarse}.jpg` }) }),
       failed: () => ({ failure: { ...common.failure, ...failure } }),
     };
@@ -191,7 +191,7 @@ export async function startFakeService() {
     parts,
     /**
      * Creates a content and returns its id. Its state has a `kind` (`processing`, `ready` or `failed`), members of the
-     * content object (`url`, `progress`, `stage`, `failure`, `warning`), the `size` of the picture, the number of the
+     * content object (`url`, `progress`, `stage`, `failure`, `warning`, `scale`), the `size` of the picture, the number of the
      * `coarse` picture, and the state after a retry, `again`.
      */
     create(state) {

@@ -7,12 +7,13 @@ import { assertAccessible, newPage, startBrowser } from "./browser.mjs";
 import { startFakeService } from "./fake_service.mjs";
 import { startHost } from "./servers.mjs";
 
-const WIDTHS = [[390, 844], [768, 1024], [1280, 800], [1920, 1080]];
+const WIDTHS = [[390, 844], [768, 1024], [1440, 900], [1920, 1080]];
 const [folder, ...chosen] = process.argv.slice(2);
 
 const [browser, service, host] = await Promise.all([startBrowser(), startFakeService(), startHost()]);
 const failure = { code: "corrupt-source", message: "The file is damaged: it ends in the middle of a row." };
 const warning = "The file is damaged: nothing after row 3,012 of 4,000 could be read.";
+const scale = { value: 4.99e-7, unit: "metre", basis: "MPP of the Aperio slide" };
 const ready = service.create({ kind: "ready" });
 const ids = {
   damaged: service.create({ kind: "ready", warning }),
@@ -22,6 +23,7 @@ const ids = {
   slow: service.create({ kind: "processing", stage: "rendering", progress: 0.42 }),
   coarse: service.create({ kind: "processing", stage: "rendering", progress: 0.42, coarse: 2 }),
   queued: service.create({ kind: "processing", stage: "queued" }),
+  slide: service.create({ kind: "ready", size: { width: 46_000, height: 32_914 }, scale }),
   failed: service.create({ kind: "failed", failure }),
 };
 const embedded = (id, query = "") => host.put(`<p>Text before the picture.</p><script src="${service.origin}/${id}.js${query}"></script><p>Text after the picture.</p>`);
@@ -39,6 +41,10 @@ const STATES = {
   wide: { path: `/${ids.wide}`, act: settled },
   tall: { path: `/${ids.tall}`, act: settled },
   small: { path: `/${ids.small}`, act: settled },
+  slide: { path: `/${ids.slide}`, act: settled },
+  ruler: { path: `/${ids.slide}#23000,16000,4`, act: measure },
+  "slide-details": { path: `/${ids.slide}`, act: (page) => page.getByRole("button", { name: "About this picture" }).click() },
+  "slide-embedded": { path: `/${ids.slide}/embed`, act: settled },
   details: { path: `/${ids.damaged}`, act: (page) => page.getByRole("button", { name: "About this picture" }).click() },
   sharing: { path: `/${ready}#4200,1400,6`, act: (page) => page.getByRole("button", { name: "Share" }).click() },
   queued: { path: `/${ids.queued}`, act: (page) => page.getByRole("progressbar").waitFor() },
@@ -57,6 +63,11 @@ const STATES = {
 /** Leaves uploads without a response. */
 function neverAnswer(page) {
   return page.route((address) => address.pathname === "/v1/content/", () => {});
+}
+
+async function measure(page) {
+  await settled(page);
+  await page.getByRole("button", { name: "Ruler" }).click();
 }
 
 async function upload(page) {

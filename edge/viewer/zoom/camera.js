@@ -61,9 +61,26 @@ export class Camera {
     this.#viewer.drawer.setImageSmoothingEnabled(smooth);
   }
 
-  /** Returns CSS pixels per picture pixel in percent, now or at the end of the animation. */
+  /** Returns CSS pixels per picture pixel, now or at the end of the animation. */
+  scale(now) {
+    return scaleOf(this.#viewport.getZoom(now), this.picture, this.#view);
+  }
+
+  /** Returns the same in percent. */
   percent(now) {
-    return Math.round(scaleOf(this.#viewport.getZoom(now), this.picture, this.#view) * 100);
+    return Math.round(this.scale(now) * 100);
+  }
+
+  /** Returns where a point of the picture is in the view, in CSS pixels. */
+  inView({ x, y }) {
+    return this.#viewport.pixelFromPoint(this.#viewport.imageToViewportCoordinates(x, y), true);
+  }
+
+  /** Returns the point of the picture at a place of the view, in picture pixels. */
+  inPicture({ x, y }) {
+    const place = this.#viewport.getContainerSize();
+    [place.x, place.y] = [x, y];
+    return this.#viewport.viewportToImageCoordinates(this.#viewport.pointFromPixel(place, true));
   }
 
   /** The moves that are possible at the end of the animation. */

@@ -8,6 +8,7 @@ const CONTROLS = {
   zoomIn: { label: "Zoom in", keys: ["+", "="], path: "M12 5v14M5 12h14" },
   home: { label: "Show the whole picture", keys: ["0", "Home"], path: "M4 10.5 12 4l8 6.5M6 9.5V20h12V9.5M10 20v-6h4v6" },
   rotate: { label: "Rotate by 90°", keys: ["r"], path: "M19.5 12a7.5 7.5 0 1 1-2.2-5.3L20 9.4M20 4v5.4h-5.4" },
+  ruler: { label: "Ruler", keys: ["m"], path: "M3.5 15.5 15.5 3.5l5 5-12 12zM7 12l2 2M10.5 8.5l2.5 2.5M14 5l2 2" },
   fullscreen: { label: "Fullscreen", keys: ["f"], path: "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5" },
 };
 const EXIT_FULLSCREEN = { label: "Exit fullscreen", path: "M9 4v5H4M20 9h-5V4M15 20v-5h5M4 15h5v5" };
@@ -33,7 +34,7 @@ export function keyAction({ key, ctrlKey, metaKey, altKey }, onPicture) {
 
 /**
  * Creates the bar of controls. `actions` maps names of controls to functions; a control without a function is left out.
- * Returns `{ bar, setScale(percent), setRange({ canZoomIn, canZoomOut, isHome }), setFullscreen(active) }`.
+ * Returns `{ bar, setScale(percent), setRange({ canZoomIn, canZoomOut, isHome }), setRuler(shown), setFullscreen(active) }`.
  */
 export function controlBar(actions) {
   const buttons = {};
@@ -57,6 +58,7 @@ export function controlBar(actions) {
       enable(zoomOut, canZoomOut);
       enable(buttons.home, !isHome);
     },
+    setRuler: (shown) => buttons.ruler.setAttribute("aria-pressed", String(shown)),
     setFullscreen(active) {
       const { label, path } = active ? EXIT_FULLSCREEN : CONTROLS.fullscreen;
       buttons.fullscreen.setAttribute("aria-label", label);

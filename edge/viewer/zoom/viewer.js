@@ -7,6 +7,7 @@ import { Camera } from "./camera.js";
 import { controlBar, keyAction } from "./controls.js";
 import { fullscreenOf } from "./fullscreen.js";
 import { wheelFactor } from "./geometry.js";
+import { ruler, scaleBar } from "./measures.js";
 import { attributionMark, continuesNote, gestureHint, lostTilesNotice } from "./notices.js";
 import { overview } from "./overview.js";
 import { keepInUrl } from "./place.js";
@@ -23,6 +24,7 @@ const CONTROLS_MARGIN = 12;
 const LOW = 300;
 
 const USAGE = "Arrow keys move the picture, plus and minus zoom, 0 shows the whole picture, R rotates it, F toggles fullscreen.";
+const MEASURING = "M shows a ruler.";
 
 /**
  * Shows a ready content in `host`, in its shadow root.
@@ -61,19 +63,23 @@ export function mountViewer(host, content, options = {}) {
     camera.zoomBy(factor);
     spoken.textContent = `${camera.percent()} percent`;
   }
+  const { scale } = content;
+  const measuring = scale && ruler(viewer, camera, scale);
   const actions = {
     zoomIn: () => zoom(ZOOM_STEP),
     zoomOut: () => zoom(1 / ZOOM_STEP),
     home: () => camera.goHome(),
     rotate: () => camera.rotate(),
+    ruler: measuring && (() => controls.setRuler(measuring.toggle())),
     fullscreen: fullscreen && (() => fullscreen.toggle()),
   };
   const controls = controlBar(actions);
-  const usage = element("p", { class: "unseen", id: "usage" }, USAGE);
+  const usage = element("p", { class: "unseen", id: "usage" }, scale ? `${USAGE} ${MEASURING}` : USAGE);
   const map = overview(viewer, camera, content.dzi);
   const continues = continuesNote(viewer, camera);
   const mark = attribution ? attributionMark(content.shareUrl) : "";
-  region.append(usage, spoken, gestureHint(viewer), continues.note, lostTilesNotice(viewer), controls.bar, map, mark);
+  const measures = scale ? [measuring.layer, scaleBar(viewer, camera, scale)] : [];
+  region.append(usage, spoken, ...measures, gestureHint(viewer), continues.note, lostTilesNotice(viewer), controls.bar, map, mark);
   const focusable = viewer.canvas;
   focusable.setAttribute("role", "application");
   focusable.setAttribute("aria-label", "Picture");
