@@ -14,7 +14,9 @@ use super::planes::{Segment, transform};
 /// MCUs decoded at once. Their coefficients stay in the cache until they are transformed.
 const MCUS_AT_ONCE: usize = 8 * MCUS;
 /// Bytes of the scan read at once.
-const BYTES_AT_ONCE: usize = 32 << 10;
+const BYTES_AT_ONCE: usize = 16 << 10;
+/// MCUs of the longest restart interval, as the coefficients of an interval are in memory at once.
+const LONGEST_INTERVAL: u32 = 8192;
 
 /// What one picture after the other uses again: memory, and the Huffman tables that they share.
 #[derive(Default)]
@@ -24,12 +26,13 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Reads headers as [`frame::read`] does.
+    /// Reads headers as [`frame::read`] does. `None`, too, for a picture with long restart intervals.
     ///
     /// # Errors
     /// The reader's.
     pub fn read_headers(&mut self, file: &mut impl Read) -> io::Result<Option<Frame>> {
-        frame::read_with(file, &mut self.tables)
+        let frame = frame::read_with(file, &mut self.tables)?;
+        Ok(frame.filter(|frame| frame.restart_interval <= LONGEST_INTERVAL))
     }
 
     /// Begins to decode a picture. The file is at the first byte of the scan.

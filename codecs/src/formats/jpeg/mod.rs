@@ -10,7 +10,10 @@
 
 mod coefficients;
 mod decompressor;
+pub mod embedded;
 mod error_manager;
+#[cfg(test)]
+mod generated;
 mod header;
 mod losses;
 mod regular;
@@ -246,64 +249,6 @@ impl<R: BufRead> RowReader for Rows<R> {
     fn rows_at_once(&self) -> u32 {
         ROWS_AT_ONCE
     }
-}
-
-/// Returns true if a JPEG in memory can be read as planes.
-pub fn is_ycbcr420(file: &[u8]) -> bool {
-    open_in_memory(file).is_ok_and(|header| ycbcr420::is_ycbcr420(&header))
-}
-
-/// Decodes a JPEG of this width in memory as RGB into rows. They may cover less than its width and height: the rest is
-/// cropped.
-pub fn decode_into(file: &[u8], width: u32, rows: Vec<&mut [u8]>) -> Result<(), SourceError> {
-    header::admit_scans_of(file)?;
-    let header = open_in_memory(file)?;
-    let is_colour = matches!(header.color_space(), ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB);
-    if !is_colour || side(header.width()) != width || header.height() < rows.len() {
-        return Err(
-            FORMAT.corrupt("a strip or tile does not have the size or colour space that the file states")
-        );
-    }
-    let mut decoder = catch_errors(|| header.rgb())?;
-    let mut full_row = vec![0; Layout::Rgb.row_bytes(width)];
-    for row in rows {
-        if row.len() == full_row.len() {
-            catch_errors(|| decoder.read_scanlines_into(row).map(|_| ()))?;
-        } else {
-            catch_errors(|| decoder.read_scanlines_into(&mut full_row).map(|_| ()))?;
-            row.copy_from_slice(&full_row[..row.len()]);
-        }
-    }
-    Ok(())
-}
-
-/// Fills `out` with the first rows of a JPEG in memory, as the samples that it stores; only YCCK becomes CMYK. Returns the
-/// number of bytes decoded.
-pub fn decode_samples(file: &[u8], width: u32, samples: usize, out: &mut [u8]) -> Result<usize, SourceError> {
-    header::admit_scans_of(file)?;
-    let header = open_in_memory(file)?;
-    let (space, stored) = match header.color_space() {
-        space @ ColorSpace::JCS_GRAYSCALE => (space, 1),
-        space @ (ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB) => (space, 3),
-        ColorSpace::JCS_CMYK | ColorSpace::JCS_YCCK => (ColorSpace::JCS_CMYK, 4),
-        _ => return Err(FORMAT.unsupported("its colour space is unknown")),
-    };
-    let row_bytes = width as usize * samples;
-    if stored != samples || side(header.width()) != width || header.height() < out.len() / row_bytes {
-        return Err(
-            FORMAT.corrupt("a strip or tile does not have the size or colour space that the file states")
-        );
-    }
-    let mut decoder = catch_errors(|| header.to_colorspace(space))?;
-    let mut decoded = 0;
-    for row in out.chunks_exact_mut(row_bytes) {
-        match catch_errors(|| decoder.read_scanlines_into(row).map(|_| ())) {
-            Ok(()) => decoded += row_bytes,
-            Err(error) if decoded == 0 => return Err(error),
-            Err(_) => break,
-        }
-    }
-    Ok(decoded)
 }
 
 /// Reads the markers, checks the size, and rewinds the file.

@@ -8,7 +8,7 @@ use edgezoom_jpeg::decoder::frame::{self, Colours, Frame};
 use edgezoom_jpeg::decoder::mcu_rows::{McuRows, Source};
 use edgezoom_jpeg::decoder::pipeline::{Pipeline, Stop};
 use edgezoom_jpeg::decoder::rows::{self, Rows};
-use edgezoom_jpeg::ycbcr420;
+use edgezoom_jpeg::ycbcr420::{self, PairMut};
 
 use super::{Cmyk, FORMAT};
 use crate::{Damage, DecodeOptions, Layout, RowReader, SourceError, SourceFile};
@@ -88,12 +88,13 @@ impl RegularReader {
     }
 }
 
-/// Reads a row of MCUs of this width in pixels into the pairs of 16 rows.
-fn read_pairs<S: Source>(planes: &mut McuRows<S>, width: u32, into: &mut [u8]) -> Result<(), Stop> {
+/// Reads a row of MCUs into the pairs of 16 rows.
+pub fn read_pairs<S: Source>(planes: &mut McuRows<S>, band: &mut [PairMut<'_>]) -> Result<(), Stop> {
     planes.read(|plan, segment| {
-        segment.copy_to(plan, 0, ycbcr420::pairs_mut(into, width).flat_map(|pair| pair.luma));
+        let luma = band.iter_mut().flat_map(|pair| pair.luma.iter_mut().map(|row| &mut **row));
+        segment.copy_to(plan, 0, luma);
         for plane in 0..2 {
-            let rows = ycbcr420::pairs_mut(into, width).filter_map(|pair| pair.chroma.into_iter().nth(plane));
+            let rows = band.iter_mut().filter_map(|pair| pair.chroma.get_mut(plane).map(|row| &mut **row));
             segment.copy_to(plan, 1 + plane, rows);
         }
     })
@@ -124,7 +125,10 @@ impl RowReader for RegularReader {
         let bytes = self.layout.row_bytes(self.size.width) * rows as usize;
         for to in into.chunks_exact_mut(bytes) {
             while let Err(stop) = match (&mut self.decoder, &mut self.cmyk) {
-                (Decoder::Planes(planes), _) => read_pairs(planes, self.size.width, to),
+                (Decoder::Planes(planes), _) => {
+                    let mut band: Vec<_> = ycbcr420::pairs_mut(to, self.size.width).collect();
+                    read_pairs(planes, &mut band)
+                }
                 (Decoder::Rows(reader), None) => reader.read_row(to),
                 (Decoder::Rows(reader), Some(cmyk)) => cmyk.convert(to, |row| reader.read_row(row)),
                 (Decoder::Libjpeg(reader), _) => return_rows(reader, to)?,
@@ -146,10 +150,10 @@ fn return_rows(reader: &mut Box<dyn RowReader>, to: &mut [u8]) -> Result<Result<
 mod tests {
     use std::io::Write;
 
-    use mozjpeg::{ColorSpace, ColorSpaceExt, Compress};
     use proptest::prelude::*;
     use proptest::test_runner::{Config, TestRunner};
 
+    use super::super::generated::{changed, jpeg};
     use super::super::ycbcr420::YCbCr420Reader;
     use super::super::{open_file, open_with, read_header, side};
     use super::*;
@@ -222,80 +226,6 @@ mod tests {
         Some([read(ours.map(|reader| Box::new(reader) as Box<dyn RowReader>)), read(by_libjpeg(bytes))])
     }
 
-    /// A picture of noise and edges, by a seed.
-    fn jpeg(seed: u64, (width, height): (usize, usize)) -> Vec<u8> {
-        let mut state = seed | 1;
-        let mut random = move || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state
-        };
-        let (from, stored) = [
-            (ColorSpace::JCS_GRAYSCALE, ColorSpace::JCS_GRAYSCALE),
-            (ColorSpace::JCS_CMYK, ColorSpace::JCS_CMYK),
-            (ColorSpace::JCS_CMYK, ColorSpace::JCS_YCCK),
-            (ColorSpace::JCS_RGB, ColorSpace::JCS_RGB),
-            (ColorSpace::JCS_RGB, ColorSpace::JCS_YCbCr),
-            (ColorSpace::JCS_RGB, ColorSpace::JCS_YCbCr),
-        ][random() as usize % 6];
-        let channels = from.num_components();
-        let (h, v) = [(2, 2), (1, 1), (2, 1), (1, 2), (4, 1), (2, 2)][random() as usize % 6];
-        let is_subsampled = matches!(stored, ColorSpace::JCS_YCbCr | ColorSpace::JCS_YCCK);
-        let (h, v) = if is_subsampled { (h, v) } else { (1, 1) };
-        let quality = (random() % 76 + 25) as f32; // below 25, steps have 16 bits
-        let (noise, step) = ([0, 4, 60, 255][random() as usize % 4], random() as usize % 40 + 1);
-        let has_restarts = random().is_multiple_of(3);
-        let pixels: Vec<u8> = (0..width * height * channels)
-            .map(|at| ((at / step * 37) as u64 % 200 + random() % (noise + 1)) as u8)
-            .collect();
-        let encode = |pixels: &[u8]| {
-            let mut encoder = Compress::new(from);
-            encoder.set_fastest_defaults();
-            encoder.set_color_space(stored);
-            encoder.set_size(width, pixels.len() / (width * channels));
-            encoder.set_quality(quality);
-            if is_subsampled {
-                encoder.set_chroma_sampling_pixel_sizes((h, v), (h, v));
-                for (number, component) in encoder.components_mut().iter_mut().enumerate() {
-                    let is_chroma = matches!(number, 1 | 2);
-                    component.h_samp_factor = if is_chroma { 1 } else { h.into() };
-                    component.v_samp_factor = if is_chroma { 1 } else { v.into() };
-                }
-            }
-            let mut started = encoder.start_compress(Vec::new()).unwrap();
-            started.write_scanlines(pixels).unwrap();
-            started.finish().unwrap()
-        };
-        if !has_restarts {
-            return encode(&pixels);
-        }
-        let bands = pixels.chunks(width * channels * 8 * usize::from(v)).map(encode).collect();
-        joined_by_restarts(bands, height, width.div_ceil(8 * usize::from(h)))
-    }
-
-    /// Makes files of a row of MCUs each, with the same tables, the restart intervals of one file.
-    fn joined_by_restarts(bands: Vec<Vec<u8>>, height: usize, mcus_across: usize) -> Vec<u8> {
-        let mut joined = Vec::new();
-        for (number, mut band) in bands.into_iter().enumerate() {
-            let marker = |code| band.windows(2).position(|pair| pair == [0xff, code]).unwrap();
-            let (frame, scan) = (marker(0xc0), marker(0xda));
-            let first_byte = scan + 2 + usize::from(band[scan + 3]);
-            band.truncate(band.len() - 2);
-            if number == 0 {
-                band[frame + 5..frame + 7].copy_from_slice(&(height as u16).to_be_bytes());
-                let [high, low] = (mcus_across as u16).to_be_bytes();
-                band.splice(scan..scan, [0xff, 0xdd, 0, 4, high, low]);
-                joined = band;
-            } else {
-                joined.extend([0xff, 0xd0 + (number as u8 - 1) % 8]);
-                joined.extend_from_slice(&band[first_byte..]);
-            }
-        }
-        joined.extend([0xff, 0xd9]);
-        joined
-    }
-
     fn check(bytes: &[u8]) {
         let [ours, theirs] = as_pixels(bytes);
         assert_eq!((&ours.1, &ours.2), (&theirs.1, &theirs.2));
@@ -339,18 +269,8 @@ mod tests {
         let cases =
             std::env::var("EDGEZOOM_FUZZ_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(300);
         let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::with_cases(cases) });
-        let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5);
-        let cut = prop::option::weighted(0.2, any::<prop::sample::Index>());
         runner
-            .run(&(any::<u64>(), (1_usize..200, 1_usize..150), changes, cut), |(seed, size, changes, cut)| {
-                let mut file = jpeg(seed, size);
-                for (index, value) in changes {
-                    let at = index.index(file.len());
-                    file[at] = value;
-                }
-                if let Some(cut) = cut {
-                    file.truncate(cut.index(file.len()));
-                }
+            .run(&changed(), |file| {
                 check(&file);
                 Ok(())
             })

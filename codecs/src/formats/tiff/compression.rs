@@ -15,6 +15,7 @@ use super::sample_format::SampleFormat;
 use super::tag::{compression as number, photometric};
 use super::{byte_codecs, embedded, jpeg};
 use crate::SourceError;
+use crate::formats::jpeg::embedded::Decoder;
 use crate::lzw::Lzw;
 
 /// The decoder of chunks.
@@ -43,11 +44,12 @@ pub struct Tools {
     lzw: Lzw,
     inflater: Decompressor,
     zstd: Option<Zstd<'static>>,
+    jpeg: Decoder,
 }
 
 impl Default for Tools {
     fn default() -> Self {
-        Self { lzw: Lzw::default(), inflater: Decompressor::new(), zstd: None }
+        Self { lzw: Lzw::default(), inflater: Decompressor::new(), zstd: None, jpeg: Decoder::default() }
     }
 }
 
@@ -153,7 +155,7 @@ impl Codec {
             Self::Lzma => byte_codecs::lzma(stored, out),
             Self::Ccitt(ccitt) => ccitt.decode(stored, shape.columns, shape.row_bytes, out),
             Self::LogLuv(log) => log.decode(stored, shape.columns as usize, out),
-            Self::Jpeg(tables) => jpeg::decode_samples(tables, stored, shape, out)?,
+            Self::Jpeg(tables) => jpeg::decode_samples(&mut tools.jpeg, tables, stored, shape, out)?,
             Self::WebP => embedded::webp(stored, shape, out)?,
             #[cfg(feature = "modern")]
             Self::Jp2 { is_ycbcr } => embedded::jp2(stored, shape, *is_ycbcr, out)?,

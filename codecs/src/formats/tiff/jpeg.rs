@@ -3,7 +3,7 @@
 //!
 //! Source: Adobe Photoshop TIFF Technical Notes (TTN2, 1995/2002): Compression 7 and JPEGTables.
 
-use std::mem;
+use std::{iter, mem};
 
 use edgezoom_geometry::Size;
 use edgezoom_jpeg::ycbcr420::{self, PairMut, ROWS};
@@ -13,7 +13,7 @@ use super::picture::{Picture, Shape};
 use super::tag::{self, compression, photometric};
 use super::{FORMAT, too_early, too_large};
 use crate::buffered::catch_panics;
-use crate::formats::jpeg;
+use crate::formats::jpeg::embedded::{self, Decoder};
 use crate::parallel::{Failure, for_all};
 use crate::row_reader::BandBuffer;
 use crate::{Bounds, DecodeOptions, Layout, RowReader, SourceError};
@@ -43,8 +43,7 @@ pub struct JpegChunks {
     layout: Layout,
     tiff: Tiff,
     grid: Grid,
-    /// The chunk that each thread decodes, with the tables before it.
-    threads: Vec<Vec<u8>>,
+    threads: Vec<Thread>,
     chunks_across: u32,
     memory: u64,
     /// Number of rows of chunks in a band.
@@ -54,6 +53,14 @@ pub struct JpegChunks {
     next: u32,
     /// Error to report after the rows of the band.
     failure: Option<SourceError>,
+}
+
+/// What a thread uses for each chunk.
+#[derive(Default)]
+struct Thread {
+    /// The chunk, with the tables before it.
+    file: Vec<u8>,
+    decoder: Decoder,
 }
 
 /// A JPEG to decode.
@@ -86,6 +93,7 @@ pub fn tables(tiff: &mut Tiff, directory: &Directory) -> Result<Vec<u8>, SourceE
 
 /// Fills `out` with the first rows of a JPEG as samples, without converting colours. Returns the number of bytes decoded.
 pub fn decode_samples(
+    decoder: &mut Decoder,
     tables: &[u8],
     stored: &[u8],
     shape: Shape,
@@ -94,7 +102,7 @@ pub fn decode_samples(
     // The tables have a start marker already.
     let own = if tables.is_empty() { stored } else { stored.strip_prefix(&SOI).unwrap_or(stored) };
     let file = [tables, own].concat();
-    jpeg::decode_samples(&file, shape.columns, shape.together, out)
+    decoder.decode_samples(&file, shape.columns, shape.together, out)
 }
 
 impl Grid {
@@ -123,7 +131,7 @@ impl JpegChunks {
         let mut chunks = Self {
             layout: Layout::Rgb,
             tiff,
-            threads: vec![Vec::new(); threads],
+            threads: iter::repeat_with(Thread::default).take(threads).collect(),
             chunks_across: size.width.div_ceil(chunk.width),
             memory: left,
             band_chunks: wanted.clamp(1, u64::from(size.height.div_ceil(chunk.height))) as u32,
@@ -147,7 +155,7 @@ impl JpegChunks {
         for &place in self.grid.chunks.iter().take(self.chunks_across as usize) {
             match self.read_chunk(place, &mut file) {
                 Ok(()) if file.is_empty() => {}
-                Ok(()) if jpeg::is_ycbcr420(&file) => is_any_stored = true,
+                Ok(()) if embedded::is_ycbcr420(&file) => is_any_stored = true,
                 _ => return false,
             }
         }
@@ -199,12 +207,12 @@ impl JpegChunks {
         let failure = if self.layout == Layout::YCbCr420 {
             let pairs = ycbcr420::pairs_mut(&mut band, size.width).map(|pair| pair.split(chunk.width));
             let chunks = distribute(places, across, chunk.height as usize / 2, pairs);
-            self.decode(&mut threads, chunks, jpeg::ycbcr420::decode_into, white_pair)
+            self.decode(&mut threads, chunks, Decoder::decode_pairs, white_pair)
         } else {
             let rows = band.chunks_exact_mut(row_bytes);
             let rows = rows.map(|row| row.chunks_mut(Layout::Rgb.row_bytes(chunk.width)));
             let chunks = distribute(places, across, chunk.height as usize, rows);
-            self.decode(&mut threads, chunks, jpeg::decode_into, |row| row.fill(255))
+            self.decode(&mut threads, chunks, Decoder::decode_rgb, |row| row.fill(255))
         };
         self.threads = threads;
         self.next += rows;
@@ -218,18 +226,18 @@ impl JpegChunks {
     /// Decodes chunks into their parts of rows, and makes those that are not stored white.
     fn decode<T: Send>(
         &self,
-        threads: &mut [Vec<u8>],
+        threads: &mut [Thread],
         chunks: Vec<Chunk<T>>,
-        decode_into: impl Fn(&[u8], u32, Vec<T>) -> Result<(), SourceError> + Sync,
+        decode_into: impl Fn(&mut Decoder, &[u8], u32, Vec<T>) -> Result<(), SourceError> + Sync,
         whiten: impl Fn(T) + Sync,
     ) -> Option<Failure> {
-        for_all(threads, chunks, |file, Chunk { place, row, parts }| {
+        for_all(threads, chunks, |Thread { file, decoder }, Chunk { place, row, parts }| {
             let decoded = self.read_chunk(place, file).and_then(|()| {
                 if file.is_empty() {
                     parts.into_iter().for_each(&whiten);
                     return Ok(());
                 }
-                decode_into(file, self.grid.chunk.width, parts)
+                decode_into(decoder, file, self.grid.chunk.width, parts)
             });
             decoded.map_err(|error| (row * self.grid.chunk.height, error))
         })

@@ -1,0 +1,321 @@
+//! JPEGs in memory that are parts of a picture, such as the tiles of a TIFF. Each is decoded on the calling thread, by
+//! `edgezoom_jpeg` if it is regular. Otherwise libjpeg decodes it from its beginning, and a loss of pixels is an error.
+
+use edgezoom_jpeg::decoder::frame::{Colours, Frame};
+use edgezoom_jpeg::decoder::mcu_rows::McuRows;
+use edgezoom_jpeg::decoder::pipeline::Stop;
+use edgezoom_jpeg::decoder::rows::{self, Rows};
+use edgezoom_jpeg::decoder::sequential::{Sequential, Workspace};
+use edgezoom_jpeg::ycbcr420::{self, PairMut, ROWS};
+use mozjpeg::ColorSpace;
+
+use super::decompressor::Decompressor;
+use super::error_manager::catch_errors;
+use super::regular::read_pairs;
+use super::{FORMAT, header, open_in_memory, side};
+use crate::format::READ_BYTES;
+use crate::{Layout, SourceError};
+
+/// Decodes one JPEG after the other.
+#[derive(Default)]
+pub struct Decoder {
+    workspace: Workspace,
+}
+
+/// Returns true if a JPEG can be read as planes.
+pub fn is_ycbcr420(file: &[u8]) -> bool {
+    open_in_memory(file).is_ok_and(|header| super::ycbcr420::is_ycbcr420(&header))
+}
+
+impl Decoder {
+    /// Decodes a 4:2:0 JPEG of this width into pairs of rows. They may cover less than its width and height: the rest is
+    /// cropped.
+    pub fn decode_pairs(
+        &mut self,
+        file: &[u8],
+        width: u32,
+        mut pairs: Vec<PairMut<'_>>,
+    ) -> Result<(), SourceError> {
+        match self.regular_pairs(file, width, &mut pairs) {
+            Some(()) => Ok(()),
+            None => libjpeg_pairs(file, width, pairs),
+        }
+    }
+
+    /// Decodes a JPEG of this width as RGB into rows. They may cover less than its width and height: the rest is cropped.
+    pub fn decode_rgb(
+        &mut self,
+        file: &[u8],
+        width: u32,
+        mut rows: Vec<&mut [u8]>,
+    ) -> Result<(), SourceError> {
+        match self.regular_rgb(file, width, &mut rows) {
+            Some(()) => Ok(()),
+            None => libjpeg_rgb(file, width, rows),
+        }
+    }
+
+    /// Fills `out` with the first rows of a JPEG, as the samples that it stores; only YCCK becomes CMYK. Returns the number
+    /// of bytes decoded.
+    pub fn decode_samples(
+        &mut self,
+        file: &[u8],
+        width: u32,
+        samples: usize,
+        out: &mut [u8],
+    ) -> Result<usize, SourceError> {
+        match self.regular_samples(file, width, samples, out) {
+            Some(decoded) => Ok(decoded),
+            None => libjpeg_samples(file, width, samples, out),
+        }
+    }
+
+    /// Reads the headers of a JPEG of this width and at least this height.
+    fn headers(&mut self, mut file: &[u8], width: u32, height: usize) -> Option<Frame> {
+        let frame = self.workspace.read_headers(&mut file).ok()??;
+        (frame.width == width && frame.height as usize >= height).then_some(frame)
+    }
+
+    fn start<'a>(&'a mut self, file: &'a [u8], frame: Frame) -> Option<Sequential<'a, &'a [u8]>> {
+        let scan = file.get(usize::try_from(frame.header_bytes).ok()?..)?;
+        Some(self.workspace.decode(frame, scan))
+    }
+
+    fn regular_pairs(&mut self, file: &[u8], width: u32, pairs: &mut [PairMut<'_>]) -> Option<()> {
+        // The last band may cover more than the picture's height.
+        let frame = self.headers(file, width, 0).filter(Frame::is_ycbcr420)?;
+        let mut planes = McuRows::new(self.start(file, frame)?);
+        pairs.chunks_mut(ROWS as usize / 2).try_for_each(|band| read_pairs(&mut planes, band)).ok()
+    }
+
+    fn regular_rgb(&mut self, file: &[u8], width: u32, rows: &mut [&mut [u8]]) -> Option<()> {
+        let frame = self.headers(file, width, rows.len())?;
+        if !matches!(frame.colours, Colours::YCbCr | Colours::Rgb) || !rows::can_read(&frame) {
+            return None;
+        }
+        let mut decoder = Rows::new(self.start(file, frame)?);
+        let mut full_row = vec![0; Layout::Rgb.row_bytes(width)];
+        let mut read = |row: &mut &mut [u8]| -> Result<(), Stop> {
+            if row.len() == full_row.len() {
+                return decoder.read_row(row);
+            }
+            decoder.read_row(&mut full_row)?;
+            row.copy_from_slice(&full_row[..row.len()]);
+            Ok(())
+        };
+        rows.iter_mut().try_for_each(&mut read).ok()
+    }
+
+    fn regular_samples(&mut self, file: &[u8], width: u32, samples: usize, out: &mut [u8]) -> Option<usize> {
+        let row_bytes = width as usize * samples;
+        let mut frame = self.headers(file, width, out.len() / row_bytes.max(1))?;
+        if frame.components.len() != samples || !rows::can_read(&frame) {
+            return None;
+        }
+        if frame.colours == Colours::YCbCr {
+            frame.colours = Colours::Rgb; // of which no sample is converted
+        }
+        let mut decoder = Rows::new(self.start(file, frame)?);
+        let mut rows = out.chunks_exact_mut(row_bytes);
+        rows.try_for_each(|row| decoder.read_row(row)).ok()?;
+        Some(out.len() / row_bytes * row_bytes)
+    }
+}
+
+/// [`Decoder::decode_pairs`] by libjpeg.
+fn libjpeg_pairs(file: &[u8], width: u32, pairs: Vec<PairMut<'_>>) -> Result<(), SourceError> {
+    header::admit_scans_of(file)?;
+    let mut decompressor = Decompressor::new(file, file.len().clamp(1, READ_BYTES));
+    let (found, height) = catch_errors(|| decompressor.start())?;
+    if found != width || (height.div_ceil(ROWS) * ROWS / 2) < pairs.len() as u32 {
+        return Err(FORMAT.corrupt("a strip or tile does not have the size that the file states"));
+    }
+    let mut pairs = pairs.into_iter();
+    let mut full = Vec::new();
+    loop {
+        let band: Vec<_> = pairs.by_ref().take(ROWS as usize / 2).collect();
+        match band.first() {
+            None => return Ok(()),
+            Some(pair) if pair.luma[0].len() >= ycbcr420::stride(width) => {
+                catch_errors(|| decompressor.read_band(band))?;
+            }
+            Some(_) => {
+                full.resize(Layout::YCbCr420.row_bytes(width) * ROWS as usize, 0);
+                catch_errors(|| decompressor.read_band(ycbcr420::pairs_mut(&mut full, width).collect()))?;
+                band.into_iter()
+                    .zip(ycbcr420::pairs(&full, width))
+                    .for_each(|(part, pair)| part.copy_from(&pair));
+            }
+        }
+    }
+}
+
+/// [`Decoder::decode_rgb`] by libjpeg.
+fn libjpeg_rgb(file: &[u8], width: u32, rows: Vec<&mut [u8]>) -> Result<(), SourceError> {
+    header::admit_scans_of(file)?;
+    let header = open_in_memory(file)?;
+    let is_colour = matches!(header.color_space(), ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB);
+    if !is_colour || side(header.width()) != width || header.height() < rows.len() {
+        return Err(
+            FORMAT.corrupt("a strip or tile does not have the size or colour space that the file states")
+        );
+    }
+    let mut decoder = catch_errors(|| header.rgb())?;
+    let mut full_row = vec![0; Layout::Rgb.row_bytes(width)];
+    for row in rows {
+        if row.len() == full_row.len() {
+            catch_errors(|| decoder.read_scanlines_into(row).map(|_| ()))?;
+        } else {
+            catch_errors(|| decoder.read_scanlines_into(&mut full_row).map(|_| ()))?;
+            row.copy_from_slice(&full_row[..row.len()]);
+        }
+    }
+    Ok(())
+}
+
+/// [`Decoder::decode_samples`] by libjpeg.
+fn libjpeg_samples(file: &[u8], width: u32, samples: usize, out: &mut [u8]) -> Result<usize, SourceError> {
+    header::admit_scans_of(file)?;
+    let header = open_in_memory(file)?;
+    let (space, stored) = match header.color_space() {
+        space @ ColorSpace::JCS_GRAYSCALE => (space, 1),
+        space @ (ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB) => (space, 3),
+        ColorSpace::JCS_CMYK | ColorSpace::JCS_YCCK => (ColorSpace::JCS_CMYK, 4),
+        _ => return Err(FORMAT.unsupported("its colour space is unknown")),
+    };
+    let row_bytes = width as usize * samples;
+    if stored != samples || side(header.width()) != width || header.height() < out.len() / row_bytes {
+        return Err(
+            FORMAT.corrupt("a strip or tile does not have the size or colour space that the file states")
+        );
+    }
+    let mut decoder = catch_errors(|| header.to_colorspace(space))?;
+    let mut decoded = 0;
+    for row in out.chunks_exact_mut(row_bytes) {
+        match catch_errors(|| decoder.read_scanlines_into(row).map(|_| ())) {
+            Ok(()) => decoded += row_bytes,
+            Err(error) if decoded == 0 => return Err(error),
+            Err(_) => break,
+        }
+    }
+    Ok(decoded)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use proptest::test_runner::{Config, TestRunner};
+
+    use super::super::generated::{changed, jpeg};
+    use super::*;
+
+    /// Buffers for a picture of the size that libjpeg finds.
+    struct Buffers {
+        width: u32,
+        height: u32,
+        samples: usize,
+        rgb: Vec<u8>,
+        stored: Vec<u8>,
+        planes: Vec<u8>,
+    }
+
+    impl Buffers {
+        fn of(file: &[u8]) -> Option<Self> {
+            let header = open_in_memory(file).ok()?;
+            let (width, height) = (header.width(), header.height());
+            let samples = header.components().len();
+            let planes =
+                Layout::YCbCr420.row_bytes(width as u32) * Layout::YCbCr420.rows_read(height as u32) as usize;
+            (width * height <= 1 << 20).then(|| Self {
+                width: width as u32,
+                height: height as u32,
+                samples,
+                rgb: vec![7; 3 * width * height],
+                stored: vec![7; samples * width * height],
+                planes: vec![7; planes],
+            })
+        }
+
+        /// The right quarter of the picture is cropped.
+        fn rows(&mut self) -> Vec<&mut [u8]> {
+            let (row, kept) = (3 * self.width as usize, 3 * (self.width as usize).div_ceil(4) * 3);
+            self.rgb.chunks_exact_mut(row).map(|row| &mut row[..kept.min(3 * self.width as usize)]).collect()
+        }
+
+        fn pairs(&mut self) -> Vec<PairMut<'_>> {
+            ycbcr420::pairs_mut(&mut self.planes, self.width).collect()
+        }
+
+        /// The planes without what is beside and below the picture.
+        fn visible(&self) -> Vec<&[u8]> {
+            let (width, height) = (self.width as usize, self.height as usize);
+            let pairs = ycbcr420::pairs(&self.planes, self.width).take(height.div_ceil(2)).enumerate();
+            pairs
+                .flat_map(|(number, pair)| {
+                    let luma = pair.luma.into_iter().take(height - 2 * number).map(|row| &row[..width]);
+                    luma.chain(pair.chroma.map(|row| &row[..width.div_ceil(2)]))
+                })
+                .collect()
+        }
+    }
+
+    fn check(decoder: &mut Decoder, file: &[u8]) {
+        let (Some(mut ours), Some(mut theirs)) = (Buffers::of(file), Buffers::of(file)) else { return };
+        let (width, samples) = (ours.width, ours.samples);
+        let said = |result: Result<usize, SourceError>| result.map_err(|error| error.to_string());
+
+        let results = [decoder.decode_rgb(file, width, ours.rows()), libjpeg_rgb(file, width, theirs.rows())];
+        let [result, expected] = results.map(|result| said(result.map(|()| 0)));
+        assert_eq!(result, expected);
+        assert!(result.is_err() || ours.rgb == theirs.rgb, "pixels differ");
+
+        let result = said(decoder.decode_samples(file, width, samples, &mut ours.stored));
+        let expected = said(libjpeg_samples(file, width, samples, &mut theirs.stored));
+        assert_eq!(result, expected);
+        let bytes = result.unwrap_or(0);
+        assert!(ours.stored[..bytes] == theirs.stored[..bytes], "samples differ");
+
+        if is_ycbcr420(file) {
+            let results =
+                [decoder.decode_pairs(file, width, ours.pairs()), libjpeg_pairs(file, width, theirs.pairs())];
+            let [result, expected] = results.map(|result| said(result.map(|()| 0)));
+            assert_eq!(result, expected);
+            assert!(result.is_err() || ours.visible() == theirs.visible(), "planes differ");
+        }
+    }
+
+    #[test]
+    fn regular_tiles_have_libjpegs_samples_without_libjpeg() {
+        let mut decoder = Decoder::default();
+        let mut run = |seed: u64, size: (usize, usize)| {
+            let file = &*jpeg(seed, size);
+            check(&mut decoder, file);
+            let mut buffers = Buffers::of(file).unwrap();
+            let (width, samples) = (buffers.width, buffers.samples);
+            assert!(decoder.regular_samples(file, width, samples, &mut buffers.stored).is_some());
+            assert_eq!(decoder.regular_rgb(file, width, &mut buffers.rows()).is_some(), samples == 3);
+            let has_planes = is_ycbcr420(file);
+            assert_eq!(decoder.regular_pairs(file, width, &mut buffers.pairs()).is_some(), has_planes);
+        };
+        for seed in 0..100_u64 {
+            let size = (1 + seed * 7919 % 300, 1 + seed * 104_729 % 200);
+            run(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15), (size.0 as usize, size.1 as usize));
+        }
+        (1..6).for_each(|seed| run(seed << 40, (1024, 600)));
+    }
+
+    #[test]
+    fn changed_files_look_the_same_in_tiles() {
+        let cases =
+            std::env::var("EDGEZOOM_FUZZ_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(300);
+        let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::with_cases(cases) });
+        let decoder = RefCell::new(Decoder::default());
+        runner
+            .run(&changed(), |file| {
+                check(&mut decoder.borrow_mut(), &file);
+                Ok(())
+            })
+            .unwrap();
+    }
+}
