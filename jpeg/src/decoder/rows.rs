@@ -21,6 +21,12 @@ pub struct Rows<S> {
     row: u32,
     /// A row of each component at full width.
     full: Vec<Vec<u8>>,
+    /// Weighted sums of two rows of samples.
+    sums: Vec<u16>,
+    /// Of each component.
+    scales: Vec<Scale>,
+    /// Rows of pixels of a band.
+    band_rows: u32,
 }
 
 /// The planes of a row of MCUs.
@@ -78,16 +84,15 @@ impl<S: Source> Rows<S> {
     #[must_use]
     pub fn new(source: S) -> Self {
         let frame = source.frame();
+        let none = Scale { across: 1, down: 1, width: 0, height: 1, rows: 8, stride: 0 };
         let count = frame.components.len();
-        let band = || {
-            let plane = |component| {
-                let scale = Scale::of(frame, component);
-                vec![0; scale.map_or(0, |scale| scale.stride * scale.rows)]
-            };
-            (0..count).map(plane).collect::<Band>()
-        };
+        let scales: Vec<_> =
+            (0..count).map(|component| Scale::of(frame, component).unwrap_or(none)).collect();
+        let band = || scales.iter().map(|scale| vec![0; scale.stride * scale.rows]).collect::<Band>();
         let (full, bands) = (vec![Vec::new(); count], [band(), band(), band()]);
-        Self { mcu_rows: McuRows::new(source), bands, band: 0, row: 0, full }
+        let band_rows = 8 * frame.most_blocks().1;
+        let mcu_rows = McuRows::new(source);
+        Self { mcu_rows, bands, band: 0, row: 0, full, sums: Vec::new(), scales, band_rows }
     }
 
     /// Reads the next row of pixels: grey, RGB or CMYK.
@@ -95,17 +100,14 @@ impl<S: Source> Rows<S> {
     /// # Errors
     /// If the scan cannot be decoded any further.
     pub fn read_row(&mut self, into: &mut [u8]) -> Result<(), Stop> {
-        let frame = self.mcu_rows.frame();
-        let (_, most_down) = frame.most_blocks();
-        let (_, down) = frame.mcus();
-        let band = self.row / (8 * most_down);
+        let band = self.row / self.band_rows;
         while self.band < band {
             self.bands.rotate_left(1);
             self.band += 1;
         }
         // The next one is only needed where chroma is interpolated, but it is decoded by other threads.
-        let needed = if (0..frame.components.len()).any(|component| self.scale(component).is_smooth_down()) {
-            (band + 2).min(down)
+        let needed = if self.scales.iter().any(|scale| scale.is_smooth_down()) {
+            (band + 2).min(self.mcu_rows.frame().mcus().1)
         } else {
             band + 1
         };
@@ -120,28 +122,24 @@ impl<S: Source> Rows<S> {
         Ok(())
     }
 
-    fn scale(&self, component: usize) -> Scale {
-        let none = Scale { across: 1, down: 1, width: 0, height: 1, rows: 8, stride: 0 };
-        Scale::of(self.mcu_rows.frame(), component).unwrap_or(none)
-    }
-
     /// Reads the planes of the next row of MCUs.
     fn read_band(&mut self) -> Result<(), Stop> {
         let place = (self.mcu_rows.row() + 1 - self.band) as usize;
-        let strides: Vec<_> = (0..self.full.len()).map(|component| self.scale(component).stride).collect();
+        let scales = &self.scales;
         let Some(band) = self.bands.get_mut(place) else { return Err(Stop::Irregular) };
         self.mcu_rows.read(|plan, segment| {
-            for (component, (plane, &stride)) in band.iter_mut().zip(&strides).enumerate() {
-                segment.copy_to(plan, component, plane.chunks_exact_mut(stride.max(1)));
+            for (component, (plane, scale)) in band.iter_mut().zip(scales).enumerate() {
+                segment.copy_to(plan, component, plane.chunks_exact_mut(scale.stride.max(1)));
             }
         })
     }
 
     /// Enlarges the current row of a component.
     fn enlarge(&mut self, component: usize) {
-        let scale = self.scale(component);
+        let scale = self.scales[component];
         let row = self.row as usize / scale.down;
         let mut full = std::mem::take(&mut self.full[component]);
+        let mut sums = std::mem::take(&mut self.sums);
         let near = self.samples(component, scale, row);
         full.resize(scale.width * scale.across, 0);
         if scale.is_smooth_down() {
@@ -150,7 +148,7 @@ impl<S: Source> Rows<S> {
             let far = self.samples(component, scale, other);
             with_vectors!(_simd => match scale.across {
                 1 => mix_down(near, far, is_upper, &mut full),
-                _ => mix_both(near, far, &mut full),
+                _ => mix_both(near, far, &mut sums, &mut full),
             });
         } else if scale.across == 2 && scale.down == 1 && scale.is_smooth_across() {
             with_vectors!(_simd => mix_across(near, &mut full));
@@ -162,6 +160,7 @@ impl<S: Source> Rows<S> {
             }
         }
         self.full[component] = full;
+        self.sums = sums;
     }
 
     /// Returns a row of a component's plane.
@@ -181,38 +180,44 @@ fn mix_down(near: &[u8], far: &[u8], is_upper: bool, out: &mut [u8]) {
     }
 }
 
-/// Three quarters of the nearer sample and one of the other, along a row.
+/// Three quarters of the nearer sample and one of the other, along a row of at least three.
 #[inline(always)]
 fn mix_across(row: &[u8], out: &mut [u8]) {
-    let [Some(&first), Some(&last)] = [row.first(), row.last()] else { return };
     let count = row.len();
-    let samples = row.iter().zip(&row[1..]).zip(&row[2..]);
-    for (((&before, &this), &next), out) in samples.zip(out[2..].as_chunks_mut::<2>().0) {
+    let pairs = out.as_chunks_mut::<2>().0;
+    let inner = row.iter().zip(&row[1..]).zip(&row[2..]);
+    for (((&before, &this), &next), out) in inner.zip(&mut pairs[1..]) {
         let [before, this, next] = [before, this, next].map(u16::from);
-        *out = [((3 * this + before + 1) >> 2) as u8, ((3 * this + next + 2) >> 2) as u8];
+        *out = pair((3 * this + before + 1) >> 2, (3 * this + next + 2) >> 2);
     }
-    let (second, next_to_last) = (u16::from(row[1]), u16::from(row[count - 2]));
-    out[..2].copy_from_slice(&[first, ((3 * u16::from(first) + second + 2) >> 2) as u8]);
-    out[2 * count - 2..].copy_from_slice(&[((3 * u16::from(last) + next_to_last + 1) >> 2) as u8, last]);
+    let end =
+        |nearer: u8, other: u8, bias: u16| ((3 * u16::from(nearer) + u16::from(other) + bias) >> 2) as u8;
+    pairs[0] = [row[0], end(row[0], row[1], 2)];
+    pairs[count - 1] = [end(row[count - 1], row[count - 2], 1), row[count - 1]];
 }
 
 /// The same in both directions.
 #[inline(always)]
-fn mix_both(near: &[u8], far: &[u8], out: &mut [u8]) {
+fn mix_both(near: &[u8], far: &[u8], sums: &mut Vec<u16>, out: &mut [u8]) {
     let count = near.len();
-    let sum = |at: usize| 3 * u16::from(near[at]) + u16::from(far[at]);
-    let sums = |near: &[u8; 3], far: &[u8; 3]| -> [u16; 3] {
-        std::array::from_fn(|at| 3 * u16::from(near[at]) + u16::from(far[at]))
-    };
-    for (at, out) in out[2..].as_chunks_mut::<2>().0.iter_mut().enumerate().take(count - 2) {
-        let [Some(near), Some(far)] = [near, far].map(|row| row[at..].first_chunk()) else { break };
-        let [before, this, next] = sums(near, far);
-        *out = [((3 * this + before + 8) >> 4) as u8, ((3 * this + next + 7) >> 4) as u8];
+    sums.resize(count, 0);
+    for ((&near, &far), sum) in near.iter().zip(far).zip(&mut *sums) {
+        *sum = 3 * u16::from(near) + u16::from(far);
     }
-    let (first, last) = (sum(0), sum(count - 1));
-    out[..2].copy_from_slice(&[((4 * first + 8) >> 4) as u8, ((3 * first + sum(1) + 7) >> 4) as u8]);
-    out[2 * count - 2..]
-        .copy_from_slice(&[((3 * last + sum(count - 2) + 8) >> 4) as u8, ((4 * last + 7) >> 4) as u8]);
+    let pairs = out.as_chunks_mut::<2>().0;
+    let inner = sums.iter().zip(&sums[1..]).zip(&sums[2..]);
+    for (((&before, &this), &next), out) in inner.zip(&mut pairs[1..]) {
+        *out = pair((3 * this + before + 8) >> 4, (3 * this + next + 7) >> 4);
+    }
+    let (first, last) = (sums[0], sums[count - 1]);
+    pairs[0] = pair((4 * first + 8) >> 4, (3 * first + sums[1] + 7) >> 4);
+    pairs[count - 1] = pair((3 * last + sums[count - 2] + 8) >> 4, (4 * last + 7) >> 4);
+}
+
+/// Returns two samples beside each other. Made from one number, they take no shuffle of bytes in vectors.
+#[inline(always)]
+fn pair(left: u16, right: u16) -> [u8; 2] {
+    (left | right << 8).to_le_bytes()
 }
 
 /// Converts the samples of a row's pixels.
