@@ -1,4 +1,4 @@
-//! JPEG, row by row, with libjpeg (mozjpeg) and its SIMD.
+//! JPEG, row by row: regular baseline pictures with `edgezoom_jpeg`, all others with libjpeg (mozjpeg) and its SIMD.
 //!
 //! Baseline pictures are decoded as they are read, in a few rows of memory. Progressive pictures, and those with a scan
 //! for each component, are complete only at the end of the file: libjpeg keeps the coefficients of the whole picture, in

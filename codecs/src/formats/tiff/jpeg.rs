@@ -1,5 +1,5 @@
-//! TIFF whose strips or tiles are JPEG. libjpeg decodes those in YCbCr, which slide scanners and map servers write, directly
-//! into the rows: as planes, if the options and the subsampling allow it. Others are decoded to samples.
+//! TIFF whose strips or tiles are JPEG. Those in YCbCr, which slide scanners and map servers write, are decoded directly into
+//! the rows: as planes, if the options and the subsampling allow it. Others are decoded to samples.
 //!
 //! Source: Adobe Photoshop TIFF Technical Notes (TTN2, 1995/2002): Compression 7 and JPEGTables.
 
