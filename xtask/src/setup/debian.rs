@@ -64,6 +64,10 @@ const FORMATS: &str = "for the tests of formats and colours";
 /// projects' encoders and decoders.
 pub const TESTING: &[Tool] = &[
     tool(&[HEADLESS_SHELL, "/usr/bin/chromium"], "chromium-headless-shell", "for the browser tests"),
+    tool(&["firefox-esr"], "firefox-esr", "for the browser tests"),
+    // It brings WebKit's MiniBrowser, which has no headless mode.
+    tool(&["WebKitWebDriver"], "webkit2gtk-driver", "for the browser tests"),
+    tool(&["Xvfb"], "xvfb", "for the browser tests"),
     tool(&["prometheus"], "prometheus", "to test dashboard and alerts"),
     tool(&["pdftoppm"], "poppler-utils", "to compare PDF with"),
     tool(&["rsvg-convert"], "librsvg2-bin", "to compare SVG with"),

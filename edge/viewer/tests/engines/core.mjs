@@ -1,0 +1,283 @@
+// The core of the viewer's tests, for engines beside Chromium: home page, progress, wheel, drag, keys, pinch, embed, share page,
+// dark colours, a narrow window, and screenshots compared with Chromium's.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { coloursIn, newPage, startBrowser } from "../browser.mjs";
+import { startHost } from "../servers.mjs";
+import { startFake } from "../service.mjs";
+import { difference } from "./structure.mjs";
+
+const PATIENCE_MS = 30_000;
+const WIDE = [1440, 900];
+/** The narrowest window that all engines have. */
+const NARROW = [448, 844];
+/** Largest share of cells in which a screenshot may differ from Chromium's. */
+const DIFFERENT = 0.02;
+
+/** Registers the tests for an engine; `start({ dark })` starts it. */
+export function testsOf(name, start) {
+  let engine;
+  let service;
+  let host;
+  let ready;
+
+  before(async () => {
+    [engine, service, host] = await Promise.all([start(), startFake(), startHost()]);
+    ready = await service.ready();
+    await engine.resize(...WIDE);
+  });
+  after(() => Promise.all([engine?.close(), service?.close(), host?.close()]));
+
+  const it = (behaviour, body) =>
+    test(`${name}: ${behaviour}`, async () => {
+      engine.wrongs.length = 0;
+      await body();
+      assert.deepEqual(engine.wrongs, []);
+    });
+  const seen = (selector) => boxOf(engine, selector);
+  const text = (selector) => engine.evaluate(inPage, selector, "text");
+  const percent = async () => parseInt(await text(".scale"), 10);
+  const share = async (fragment = "") => {
+    await engine.open("about:blank"); // a fragment alone would load nothing
+    await engine.open(`${service.origin}/${ready}${fragment}`);
+    await painted(engine);
+  };
+  /** Waits until the view rests, and returns its percentage. */
+  async function resting() {
+    let last = null;
+    await until("the view rests", async () => {
+      const now = await percent();
+      const rests = now === last;
+      last = now;
+      if (!rests) await new Promise((resolve) => setTimeout(resolve, 200));
+      return rests;
+    });
+    return last;
+  }
+
+  it("the home page takes a URL and leads to the picture", async () => {
+    await engine.open(service.origin);
+    // A window that has just appeared ignores clicks until it is active.
+    await until("the field has the focus", async () => {
+      await click(engine, "#url");
+      return engine.evaluate(() => document.activeElement.id === "url");
+    });
+    await type(engine, "https://example.com/a.jpg");
+    await click(engine, "#ask button[type=submit]");
+    await until("the share page is open", () => engine.evaluate(() => location.pathname.length === 12));
+    await painted(engine);
+  });
+
+  it("progress is shown, then the picture", async () => {
+    const { id, report, finish } = await service.slow();
+    await engine.open(`${service.origin}/${id}`);
+    await until("there is progress", () => seen("progress"));
+    report({ stage: "rendering", progress: 0.42 });
+    await until("the progress is 42 %", async () => (await text(".figure"))?.startsWith("42"));
+    finish();
+    await painted(engine);
+    assert.equal(await seen("progress"), null);
+  });
+
+  it("the wheel zooms about the pointer, and dragging moves the picture", async () => {
+    await share("#3000,2000,4");
+    const before = await resting();
+    await move(engine, 720, 450);
+    await engine.act({ type: "wheel", id: "wheel", actions: [{ type: "scroll", x: 720, y: 450, deltaX: 0, deltaY: -240 }] });
+    await until("it is nearer", async () => (await percent()) > before);
+    await resting();
+    const placed = await until("the place is in the address", () => placeOf(engine));
+    assert.ok(Math.abs(placed.x - 3000) < 60 && Math.abs(placed.y - 2000) < 60, JSON.stringify(placed));
+    await drag(engine, [720, 450], [520, 450]);
+    await until("it has moved", async () => (await placeOf(engine))?.x > placed.x + 20);
+  });
+
+  it("keys zoom, move, rotate and go home", async () => {
+    await share();
+    const home = await resting();
+    await engine.evaluate(inPage, ".openseadragon-canvas", "focus");
+    await type(engine, "+");
+    await until("plus zooms in", async () => (await percent()) > home);
+    await resting();
+    const placed = await until("the place is in the address", () => placeOf(engine));
+    await type(engine, "\uE014");
+    await until("the arrow moves it", async () => (await placeOf(engine))?.x > placed.x + 10);
+    await type(engine, "0");
+    await until("0 shows it whole", async () => (await percent()) === home);
+    await type(engine, "r");
+    // Turned, its longer side has to fit into the height.
+    await until("r turns it", async () => Math.abs((await percent()) / home - 2 / 3) < 0.1);
+  });
+
+  it("an embed shows the picture in a page of another site", async () => {
+    await engine.open(host.put(`<script src="${service.origin}/${ready}.js?height=400px"></script><p>after</p>`));
+    await painted(engine);
+    const { height, width } = await seen(".viewer");
+    assert.equal(height, 400);
+    assert.ok(width > 1000, `${width}`);
+    assert.ok(await seen(".attribution"));
+  });
+
+  it("the share page offers links, and the details of the picture", async () => {
+    await share("#3000,2000,4");
+    await click(engine, "#open-share");
+    const link = await until("the dialog is open", () => engine.evaluate(() => document.querySelector("dialog[open] input")?.value));
+    assert.equal(link, `${service.origin}/${ready}`);
+    await click(engine, "dialog[open] .plain");
+    await click(engine, "#open-details");
+    await until("the details are open", () => engine.evaluate(() => /6,000 × 4,000 pixels/.test(document.querySelector("dialog[open]")?.textContent)));
+  });
+
+  it("in a narrow window the controls are in view and nothing overflows", async () => {
+    await engine.resize(...NARROW);
+    try {
+      for (const path of ["", ready]) {
+        await engine.open(`${service.origin}/${path}`);
+        if (path) await painted(engine);
+        const width = await engine.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(width <= NARROW[0], `the page is ${width} pixels wide`);
+      }
+      const { left, right, bottom } = await seen(".controls");
+      assert.ok(left >= 0 && right <= NARROW[0] && bottom <= NARROW[1]);
+      assert.ok((await seen("#open-share")).right <= NARROW[0]);
+      // A frame of 390 pixels in a wider page.
+      await engine.open(host.put(`<iframe src="${service.origin}/${ready}/embed" width="390" height="600" style="border:0"></iframe>`));
+      await until("the frame is painted", async () => coloursIn(await engine.screenshot()) > 20);
+    } finally {
+      await engine.resize(...WIDE);
+    }
+  });
+
+  it("a ruler measures the same length as in Chromium", async () => {
+    const scale = { value: 2.5e-7, unit: "metre", basis: "MPP of the Aperio slide" };
+    const slide = service.create({ kind: "ready", scale });
+    await engine.open(`${service.origin}/${slide}#3000,2000,4`);
+    await painted(engine);
+    await engine.evaluate(inPage, ".openseadragon-canvas", "focus");
+    await type(engine, "m");
+    // 0.36 of the view, which is a quarter of 1.5 mm wide.
+    await until("the ruler says 135 µm", async () => (await text(".length")) === "135\u202fµm");
+    const { width } = await seen(".bar i");
+    assert.equal(await text(".bar span"), "20\u202fµm");
+    assert.ok(Math.abs(width / 1440 - 20 / 375) < 0.001, `${width}`);
+  });
+
+  it("dark colours are used where the reader prefers them", async () => {
+    const dark = await start({ dark: true });
+    try {
+      await dark.resize(...WIDE);
+      await dark.open(service.origin);
+      assert.equal(await dark.evaluate(() => matchMedia("(prefers-color-scheme: dark)").matches), true);
+      await sameAsChromium(dark, service.origin, { colorScheme: "dark" });
+      await dark.open(`${service.origin}/${ready}`);
+      await painted(dark);
+      const ground = await dark.evaluate(() => getComputedStyle(document.querySelector(".share")).backgroundColor);
+      assert.equal(ground, "rgb(18, 19, 21)");
+    } finally {
+      await dark.close();
+    }
+  });
+
+  it("screenshots have the structure of Chromium's", async () => {
+    await engine.open(service.origin);
+    await engine.evaluate(() => localStorage.clear()); // the pictures seen recently
+    for (const path of ["/", `/${ready}`, `/${ready}/embed`]) {
+      await engine.open(service.origin + path);
+      if (path !== "/") await painted(engine);
+      await sameAsChromium(engine, service.origin + path);
+    }
+  });
+  return { it, engine: () => engine, share, resting };
+}
+
+/** Compares what an engine shows with Chromium's picture of the page, until both are complete. */
+async function sameAsChromium(engine, url, options = {}) {
+  const chromium = await startBrowser();
+  try {
+    const [width, height] = WIDE;
+    const page = await newPage(chromium, { viewport: { width, height }, ...options });
+    await page.goto(url);
+    await page.waitForLoadState("networkidle");
+    let share;
+    await until(`${url} looks as in Chromium`, async () => {
+      share = difference(await engine.screenshot(), await page.screenshot());
+      return share <= DIFFERENT;
+    }).catch((error) => assert.fail(`${error.message}: ${(share * 100).toFixed(1)} % of the cells differ`));
+  } finally {
+    await chromium.close();
+  }
+}
+
+/** Waits until `holds()` returns something true, and returns that. */
+async function until(what, holds) {
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; ) {
+    const held = await holds();
+    if (held) return held;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.fail(`not true in time: ${what}`);
+}
+
+async function painted(engine) {
+  await until("the picture is painted", async () => (await boxOf(engine, ".viewer")) && coloursIn(await engine.screenshot()) > 20);
+}
+
+const boxOf = (engine, selector) => engine.evaluate(inPage, selector, "box");
+
+const mouse = (...actions) => ({ type: "pointer", id: "mouse", parameters: { pointerType: "mouse" }, actions });
+const to = ([x, y], duration = 0) => ({ type: "pointerMove", x: Math.round(x), y: Math.round(y), duration });
+const [DOWN, UP] = ["pointerDown", "pointerUp"].map((type) => ({ type, button: 0 }));
+
+const move = (engine, x, y) => engine.act(mouse(to([x, y])));
+
+/** Clicks an element, once it is under the pointer: a page that has just been laid out may still get events at old places. */
+async function click(engine, selector) {
+  await until(`${selector} is under the pointer`, async () => {
+    const box = await boxOf(engine, selector);
+    if (!box) return false;
+    await move(engine, (box.left + box.right) / 2, (box.top + box.bottom) / 2);
+    return engine.evaluate((name) => document.querySelector(name).matches(":hover"), selector);
+  });
+  await engine.act(mouse(DOWN, UP));
+}
+
+const drag = (engine, from, target) => engine.act(mouse(to(from), DOWN, to(target, 200), UP));
+
+/** Presses keys; those without a character are in WebDriver's private range. */
+async function type(engine, keys) {
+  const actions = [...keys].flatMap((value) => [{ type: "keyDown", value }, { type: "keyUp", value }]);
+  await engine.act({ type: "key", id: "keyboard", actions });
+}
+
+/**
+ * Moves two fingers apart, from a point. They take turns: Firefox makes a pointer event of only the first of several touches
+ * that change at once, if that one is prevented.
+ */
+export async function pinch(engine, [x, y]) {
+  const steps = [80, 120, 160, 200, 240];
+  const finger = (id, side, turn) => {
+    const inTurn = (action) => (turn === 0 ? [action, { type: "pause", duration: 20 }] : [{ type: "pause", duration: 20 }, action]);
+    const actions = [to([x + side * 60, y]), DOWN, ...steps.map((distance) => to([x + side * distance, y])), UP];
+    return { type: "pointer", id, parameters: { pointerType: "touch" }, actions: actions.flatMap(inTurn) };
+  };
+  await engine.act(finger("left", -1, 0), finger("right", 1, 1));
+}
+
+async function placeOf(engine) {
+  const hash = await engine.evaluate(() => location.hash);
+  const [x, y, zoom] = hash.slice(1).split(",").map(Number);
+  return hash ? { x, y, zoom } : null;
+}
+
+/** Runs in the page: finds an element in any shadow root. Returns its box or its text, or gives it the focus. */
+function inPage(selector, wanted) {
+  const find = (root) => root.querySelector(selector) ?? [...root.querySelectorAll("*")].map((host) => host.shadowRoot && find(host.shadowRoot)).find(Boolean);
+  const found = find(document);
+  if (wanted === "text") return found?.textContent;
+  if (wanted === "focus") return found.focus();
+  if (!found?.checkVisibility()) return null;
+  const { left, top, right, bottom, width, height } = found.getBoundingClientRect();
+  return { left, top, right, bottom, width, height };
+}
