@@ -40,6 +40,11 @@ pub trait RowReader {
     fn scale(&self) -> Option<Scale> {
         None
     }
+    /// Returns the quantisation steps of luma and chroma, in row order, of a JPEG whose blocks begin at the first stored pixel.
+    /// Encoders that use the same blocks can adapt their own.
+    fn jpeg_steps(&self) -> Option<[[u16; 64]; 2]> {
+        None
+    }
     /// Returns the number of rows that are best read at once: if that fails, all of them are lost.
     fn rows_at_once(&self) -> u32 {
         1
@@ -217,6 +222,10 @@ pub(crate) trait Wrapper {
         self.source().scale()
     }
 
+    fn jpeg_steps(&self) -> Option<[[u16; 64]; 2]> {
+        self.source().jpeg_steps()
+    }
+
     fn rows_at_once(&self) -> u32 {
         self.source().rows_at_once()
     }
@@ -249,6 +258,10 @@ impl<W: Wrapper> RowReader for W {
 
     fn scale(&self) -> Option<Scale> {
         Wrapper::scale(self)
+    }
+
+    fn jpeg_steps(&self) -> Option<[[u16; 64]; 2]> {
+        Wrapper::jpeg_steps(self)
     }
 
     fn rows_at_once(&self) -> u32 {

@@ -23,6 +23,10 @@ const LARGEST: f32 = 255.0;
 /// Remainders below this many 256ths of a step are rounded down.
 const DEAD_ZONE: u16 = 148;
 
+/// Multiples of a source's step: below the first its own is kept, from the second on it does not matter.
+const KEEP_BELOW: f32 = 2.0;
+const FREE_FROM: f32 = 3.5;
+
 /// Steps and rounding of an encoder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantisation {
@@ -47,6 +51,24 @@ impl Quantisation {
             steps: [steps(&LUMA, &[1.0; 64], 1.0), steps(&CHROMA, &HALVED, CHROMA_SCALE)],
             dead_zone: DEAD_ZONE,
         }
+    }
+
+    /// Returns the quantisation for tiles whose blocks are blocks of a JPEG with these steps. A second rounding at a step that differs
+    /// a little costs likeness and saves nothing, so steps become the source's own or whole multiples of them, unless the source is
+    /// much finer.
+    #[must_use]
+    pub fn for_source(&self, source: &[[u16; 64]; 2]) -> Self {
+        let mut adapted = self.clone();
+        for (step, &source) in adapted.steps.iter_mut().flatten().zip(source.iter().flatten()) {
+            let ratio = f32::from(*step) / f32::from(source.max(1));
+            let times = match ratio {
+                ..KEEP_BELOW => 1,
+                ..FREE_FROM => ratio.round() as u16,
+                _ => continue,
+            };
+            *step = (source * times).clamp(1, LARGEST as u16);
+        }
+        adapted
     }
 
     /// Returns what is added to 8 times a coefficient's magnitude before it is divided by 8 times its step and rounded down.
@@ -143,6 +165,14 @@ mod tests {
             }
             assert_eq!(all[99].steps[0], [1; 64]);
         }
+    }
+
+    #[test]
+    fn steps_become_multiples_of_a_sources() {
+        let ours = Quantisation { steps: [[12; 64]; 2], dead_zone: 148 };
+        let steps = |source| ours.for_source(&[[source; 64]; 2]).steps[0][9];
+        let of_sources = [1, 3, 4, 5, 6, 8, 9, 11, 12, 13, 40, 300].map(steps);
+        assert_eq!(of_sources, [12, 12, 12, 10, 12, 8, 9, 11, 12, 13, 40, 255]);
     }
 
     #[test]

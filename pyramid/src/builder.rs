@@ -13,7 +13,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, ScopedJoinHandle};
 
 use edgezoom_codecs::{Damage, RowReader};
-use edgezoom_geometry::Dzi;
+use edgezoom_geometry::{Dzi, Size};
+use edgezoom_jpeg::ycbcr420::ROWS;
 
 use crate::TileOutput;
 use crate::build_error::BuildError;
@@ -67,6 +68,10 @@ pub fn build<'a>(
     let (layout, orientation) = (reader.layout(), reader.orientation());
     let encoding = Encoding { format: dzi.tile_format, quality, layout, orientation };
     let levels = geometry::levels(dzi, layout, orientation);
+    let source_steps = reader
+        .jpeg_steps()
+        .filter(|_| has_blocks_of_source(dzi, &*reader))
+        .map(|steps| if orientation.swapped { steps.map(|table| transposed(&table)) } else { steps });
     let stored_rows = u64::from(reader.size().height.max(1));
     let progress = |rows| {
         let upright_rows = u64::from(rows) * u64::from(dzi.size.height) / stored_rows;
@@ -75,7 +80,13 @@ pub fn build<'a>(
     output.begin(dzi)?;
     let cutters = u32::try_from(threads.get()).unwrap_or(u32::MAX);
     let encoder = |index| {
-        let cutter = Cutter::new(&levels, encoding, output, Partition { index, count: cutters });
+        let cutter = Cutter::new(
+            &levels,
+            encoding,
+            source_steps.as_ref(),
+            output,
+            Partition { index, count: cutters },
+        );
         // The last thread makes the previews: levels of one column are spread over the threads from the first on.
         let has_previews = with_previews && index + 1 == cutters;
         let previews = if has_previews { previews(dzi, &levels, encoding, output) } else { Vec::new() };
@@ -105,6 +116,20 @@ pub fn build<'a>(
         // When an encoder thread ends early, its error is the cause, and the failed send only the consequence.
         cut.and(read).map(|()| damage)
     })
+}
+
+/// Returns true if the MCUs of full-size tiles are MCUs of the stored picture.
+fn has_blocks_of_source(dzi: &Dzi, reader: &dyn RowReader) -> bool {
+    let (Size { width, height }, orientation) = (reader.size(), reader.orientation());
+    let is_whole = |pixels: u32| pixels.is_multiple_of(ROWS);
+    dzi.tile_overlap == 0
+        && is_whole(dzi.tile_size)
+        && (!orientation.from_right || is_whole(width))
+        && (!orientation.from_bottom || is_whole(height))
+}
+
+fn transposed(table: &[u16; 64]) -> [u16; 64] {
+    std::array::from_fn(|place| table[place % 8 * 8 + place / 8])
 }
 
 /// State of one encoder thread.

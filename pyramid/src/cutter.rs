@@ -32,15 +32,31 @@ pub struct Cutter<'a> {
     partition: Partition,
     /// Encoders of the tiles that have begun.
     open: HashMap<TileCoord, TileEncoder>,
-    /// Template of further encoders.
-    encoder: TileEncoder,
-    /// Encoders without a tile.
-    spare: Vec<TileEncoder>,
+    /// Encoders of reduced levels and of the full level.
+    encoders: [Encoders; 2],
     /// Tiles that are being collected.
     collected: HashMap<TileCoord, StoredTile>,
     /// For each level, the collected tiles that wait to be encoded.
     complete: Vec<Complete>,
     buffers: Buffers,
+}
+
+/// Encoders of one kind.
+struct Encoders {
+    /// Template of further ones.
+    first: TileEncoder,
+    /// Encoders without a tile.
+    spare: Vec<TileEncoder>,
+}
+
+impl Encoders {
+    fn new(first: TileEncoder) -> Self {
+        Self { first, spare: Vec::new() }
+    }
+
+    fn take(&mut self) -> TileEncoder {
+        self.spare.pop().unwrap_or_else(|| self.first.another())
+    }
 }
 
 /// Collected tiles of a level that wait to be encoded.
@@ -68,20 +84,25 @@ impl Partition {
 }
 
 impl<'a> Cutter<'a> {
+    /// Makes the cutter of one thread. `source_steps` are those of [`RowReader::jpeg_steps`](edgezoom_codecs::RowReader::jpeg_steps),
+    /// turned, if tiles of the full level consist of the source's blocks.
     pub fn new(
         levels: &'a [Level],
         encoding: Encoding,
+        source_steps: Option<&[[u16; 64]; 2]>,
         output: &'a dyn TileOutput,
         partition: Partition,
     ) -> Self {
+        let reduced = TileEncoder::new(encoding);
+        let full =
+            source_steps.map_or_else(|| reduced.another(), |steps| reduced.for_source(encoding, steps));
         Self {
             levels,
             encoding,
             output,
             partition,
             open: HashMap::new(),
-            encoder: TileEncoder::new(encoding),
-            spare: Vec::new(),
+            encoders: [reduced, full].map(Encoders::new),
             collected: HashMap::new(),
             complete: levels.iter().map(|_| Complete::default()).collect(),
             buffers: Buffers::default(),
@@ -122,6 +143,7 @@ impl<'a> Cutter<'a> {
     /// Encodes the level's collected tiles that are due with this strip. They are spread evenly over the rows, so none is left
     /// when the next row of tiles is complete.
     fn encode_complete(&mut self, level: &Level, strip: &Strip) -> io::Result<()> {
+        let is_full = self.is_full(level);
         let Some(complete) = self.complete.get_mut(level.number as usize) else { return Ok(()) };
         let rows = strip.rows();
         let columns = self.partition.columns(level).count() as u64;
@@ -134,10 +156,11 @@ impl<'a> Cutter<'a> {
             };
             complete.due = complete.due.saturating_sub(u64::from(level.rows.tile));
             let coord = tile.coord;
-            let mut encoder = self.spare.pop().unwrap_or_else(|| self.encoder.another());
+            let encoders = &mut self.encoders[usize::from(is_full)];
+            let mut encoder = encoders.take();
             tile.encode(self.encoding, &mut encoder, &mut self.buffers)?;
             encoder.finish(|bytes| self.output.tile(coord, bytes))?;
-            self.spare.push(encoder);
+            encoders.spare.push(encoder);
         }
         Ok(())
     }
@@ -146,10 +169,11 @@ impl<'a> Cutter<'a> {
         let coord = TileCoord { level: level.number, column, row };
         let columns = level.columns.pixels(column);
         let rows = level.rows.pixels(row);
+        let is_full = self.is_full(level);
         let mut encoder = match self.open.remove(&coord) {
             Some(encoder) => encoder,
             None => {
-                let mut encoder = self.spare.pop().unwrap_or_else(|| self.encoder.another());
+                let mut encoder = self.encoders[usize::from(is_full)].take();
                 encoder.begin(columns.end - columns.start, rows.end - rows.start)?;
                 encoder
             }
@@ -177,7 +201,11 @@ impl<'a> Cutter<'a> {
             return Ok(());
         }
         encoder.finish(|bytes| self.output.tile(coord, bytes))?;
-        self.spare.push(encoder);
+        self.encoders[usize::from(is_full)].spare.push(encoder);
         Ok(())
+    }
+
+    fn is_full(&self, level: &Level) -> bool {
+        level.number as usize + 1 == self.levels.len()
     }
 }

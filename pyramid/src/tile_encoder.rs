@@ -61,6 +61,17 @@ impl TileEncoder {
         }
     }
 
+    /// Makes another encoder for tiles whose blocks are blocks of a JPEG with these steps of luma and chroma, in row order.
+    pub fn for_source(&self, encoding: Encoding, steps: &[[u16; 64]; 2]) -> Self {
+        match self {
+            Self::JpegYCbCr420(jpeg) => {
+                let quantisation = Quantisation::of_quality(encoding.quality, true).for_source(steps);
+                Self::JpegYCbCr420(jpeg.with_quantisation(&quantisation))
+            }
+            other => other.another(),
+        }
+    }
+
     /// Makes another encoder of the same kind.
     pub fn another(&self) -> Self {
         match self {

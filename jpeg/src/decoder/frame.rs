@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use super::huffman::{Class, Definition, Table, Tables};
 use super::idct::Steps;
+use crate::tables::ZIGZAG;
 
 /// The colours of a file's components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +70,21 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// Returns the quantisation steps of luma and chroma in row order. `None`: Cb and Cr have different ones, or the picture is no
+    /// YCbCr.
+    #[must_use]
+    pub fn steps(&self) -> Option<[[u16; 64]; 2]> {
+        let (Colours::YCbCr, [luma, cb, cr]) = (self.colours, self.components.as_slice()) else {
+            return None;
+        };
+        let in_rows = |stored: &Steps| {
+            let mut steps = [0; 64];
+            ZIGZAG.iter().zip(stored).for_each(|(&place, &step)| steps[place] = step);
+            steps
+        };
+        (cb.steps == cr.steps).then(|| [in_rows(&luma.steps), in_rows(&cb.steps)])
+    }
+
     /// Returns the largest numbers of blocks across and down that a component has in an MCU.
     #[must_use]
     pub fn most_blocks(&self) -> (u32, u32) {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use edgezoom_codecs::{DecodeOptions, Layout, Orientation, RowReader, SourceError, ycbcr420};
 use edgezoom_geometry::{Dzi, Size, TileFormat};
+use edgezoom_jpeg::quantisation::Quantisation;
 use edgezoom_pyramid::{Options, TileCoord, TileSource};
 use proptest::prelude::*;
 
@@ -135,7 +136,7 @@ fn assert_planes_exact(planes: &[Plane; 3], number: u32, tile_size: u32, overlap
     let size = Size { width: turned[0].width as u32, height: turned[0].height as u32 };
     let dzi = dzi(size, tile_size, overlap, TileFormat::Jpg);
     let built = output::build(&mut Stored { rows: Planes { planes, next: 0 }, number }, &dzi, 75, threads);
-    let expected = expected(turned, &dzi);
+    let expected = expected(turned, &dzi, None);
     assert_eq!(built.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
     for (coord, tile) in expected {
         assert!(built[&coord] == tile, "{coord:?}, {number}, {size:?} upright, {tile_size}+{overlap}");
@@ -285,5 +286,27 @@ proptest! {
         width in 1usize..100, height in 1usize..100, number in 1u32..9, tile in 5u32..130, overlap in 0u32..5, threads in 1usize..4,
     ) {
         assert_planes_exact(&noise_planes(2 * width, 2 * height), number, tile, overlap, threads);
+    }
+}
+
+#[test]
+fn steps_of_a_turned_jpeg_are_adapted_as_its_blocks_lie_in_tiles() {
+    let (file, _) = jpeg(128, 64, false);
+    let file = with_exif(&file, 6);
+    let options = Options { tile_size: 64, ..Options::default() };
+    let (open, output) = (
+        |decode: &DecodeOptions| edgezoom_codecs::open_with(files::file(&file), BOUNDS, decode),
+        MemoryOutput::default(),
+    );
+    let dzi = TileSource::open(&options, open).unwrap().build(&options, &output).unwrap().dzi;
+    let steps =
+        |file: &[u8]| edgezoom_jpeg::decoder::frame::read(&mut &*file).unwrap().unwrap().steps().unwrap();
+    let transposed = steps(&file).map(|table| std::array::from_fn(|place| table[place % 8 * 8 + place / 8]));
+    assert_ne!(transposed, steps(&file));
+    let ours = Quantisation::of_quality(options.quality, true);
+    for (coord, tile) in output.tiles.into_inner().unwrap() {
+        let expected =
+            if coord.level == dzi.max_level() { ours.for_source(&transposed).steps } else { ours.steps };
+        assert_eq!(steps(&tile), expected, "{coord:?}");
     }
 }

@@ -92,7 +92,7 @@ pub fn jpeg(width: u32, height: u32, progressive: bool) -> (Vec<u8>, [Plane; 3])
 }
 
 /// Encodes a reference tile.
-fn tile(level: &[Plane; 3], dzi: &Dzi, column: u32, row: u32) -> Vec<u8> {
+fn tile(level: &[Plane; 3], dzi: &Dzi, (column, row): (u32, u32), quantisation: &Quantisation) -> Vec<u8> {
     let start = |index: u32| (index * dzi.tile_size).saturating_sub(dzi.tile_overlap) as usize;
     let end = |index: u32, side: usize| side.min(((index + 1) * dzi.tile_size + dzi.tile_overlap) as usize);
     let (left, top) = (start(column), start(row));
@@ -118,7 +118,7 @@ fn tile(level: &[Plane; 3], dzi: &Dzi, column: u32, row: u32) -> Vec<u8> {
 
     let chroma = [chroma(&level[1]), chroma(&level[2])];
     let chroma_stride = chroma_width.next_multiple_of(8);
-    let mut encoder = Encoder::new(Input::YCbCr420, &Quantisation::of_quality(QUALITY, true), true);
+    let mut encoder = Encoder::new(Input::YCbCr420, quantisation, true);
     encoder.begin(width as u32, height as u32);
     for y in 0..height {
         let luma = [y / 2 * 2, y / 2 * 2 + 1].map(|y| &luma[y * padded_width..][..padded_width]);
@@ -128,13 +128,21 @@ fn tile(level: &[Plane; 3], dzi: &Dzi, column: u32, row: u32) -> Vec<u8> {
     encoder.finish().to_vec()
 }
 
-pub fn expected(planes: [Plane; 3], dzi: &Dzi) -> BTreeMap<TileCoord, Vec<u8>> {
+/// The tiles of a pyramid. If the full level consists of the blocks of a JPEG, its steps are adapted to those of the JPEG.
+pub fn expected(
+    planes: [Plane; 3],
+    dzi: &Dzi,
+    source: Option<[[u16; 64]; 2]>,
+) -> BTreeMap<TileCoord, Vec<u8>> {
     let mut tiles = BTreeMap::new();
     let mut planes = planes;
+    let ours = Quantisation::of_quality(QUALITY, true);
+    let full = source.map_or_else(|| ours.clone(), |steps| ours.for_source(&steps));
     for level in (0..=dzi.max_level()).rev() {
         let (columns, rows) = dzi.grid(level);
         for (column, row) in (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row))) {
-            tiles.insert(TileCoord { level, column, row }, tile(&planes, dzi, column, row));
+            let quantisation = if level == dzi.max_level() { &full } else { &ours };
+            tiles.insert(TileCoord { level, column, row }, tile(&planes, dzi, (column, row), quantisation));
         }
         planes = planes.map(|plane| plane.halved());
     }
@@ -160,7 +168,9 @@ fn dzi(width: u32, height: u32, tile_size: u32, tile_overlap: u32) -> Dzi {
 fn assert_exact(width: u32, height: u32, tile_size: u32, overlap: u32, threads: usize) {
     let (file, planes) = jpeg(width, height, (width + height).is_multiple_of(3));
     let dzi = dzi(width, height, tile_size, overlap);
-    let (built, expected) = (build(&file, &dzi, true, threads), expected(planes, &dzi));
+    let open = edgezoom_codecs::open_with(files::file(&file), BOUNDS, &ycbcr420_accepted()).unwrap();
+    let source = open.jpeg_steps().filter(|_| overlap == 0 && tile_size.is_multiple_of(16));
+    let (built, expected) = (build(&file, &dzi, true, threads), expected(planes, &dzi, source));
     assert_eq!(built.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
     for (coord, tile) in expected {
         assert!(built[&coord] == tile, "{coord:?} of {width}x{height}, tiles of {tile_size}+{overlap}");

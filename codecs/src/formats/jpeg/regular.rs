@@ -26,6 +26,8 @@ pub struct RegularReader {
     /// Rows of pixels that were given.
     row: u32,
     fallback: Option<Fallback>,
+    /// Steps of luma and chroma, if planes are read.
+    steps: Option<[[u16; 64]; 2]>,
 }
 
 enum Decoder {
@@ -61,12 +63,13 @@ impl RegularReader {
         let size = Size { width: frame.width, height: frame.height };
         let mut scan = file.apart();
         scan.seek(SeekFrom::Start(frame.header_bytes))?;
+        let steps = frame.steps().filter(|_| layout == Layout::YCbCr420);
         let pipeline = Pipeline::start(frame, scan, options.threads.get())?;
         let decoder = match layout {
             Layout::YCbCr420 => Decoder::Planes(McuRows::new(pipeline)),
             _ => Decoder::Rows(Rows::new(pipeline)),
         };
-        Ok(Self { size, layout, decoder, cmyk, row: 0, fallback: Some(fallback) })
+        Ok(Self { size, layout, decoder, cmyk, row: 0, fallback: Some(fallback), steps })
     }
 
     /// Goes on with libjpeg, at the next row.
@@ -114,6 +117,10 @@ impl RowReader for RegularReader {
             Decoder::Planes(_) | Decoder::Rows(_) => None,
             Decoder::Libjpeg(reader) => reader.damage(),
         }
+    }
+
+    fn jpeg_steps(&self) -> Option<[[u16; 64]; 2]> {
+        self.steps
     }
 
     fn rows_at_once(&self) -> u32 {
