@@ -31,8 +31,8 @@ const KV_WRITE: f64 = 5.0e-6;
 const BUCKET_WRITE: f64 = 4.50e-6;
 /// Rented core, an hour.
 const CORE_HOUR: f64 = 0.04;
-/// Megabytes a megapixel: 11 MB for 50 megapixels at quality 75 (docs/benchmarks), a quarter more at 82.
-const MEGABYTES: f64 = 0.28;
+/// Megabytes a megapixel: 0.28 for libvips' tiles of quality 82 (docs/benchmarks), and 0.78 of that for ours (decision 56).
+const MEGABYTES: f64 = 0.22;
 const BUCKET_GB_MONTH: f64 = 0.015;
 const OBJECT_GB_MONTH: f64 = 0.20;
 const KV_GB_MONTH: f64 = 0.50;
