@@ -15,8 +15,8 @@ pub const VALID: Duration = Duration::from_secs(120);
 pub struct Shares {
     /// Maximum number of waiting jobs. Beyond it, new contents are refused.
     pub backlog: u64,
-    /// Maximum share of the tilers' slots for one client, in percent. Below 100, another client always finds a free
-    /// slot if there are two or more.
+    /// Maximum share of the tilers' slots for all clients that have jobs already, together, in percent. Below 100, another
+    /// client always finds a free slot if there are two or more.
     pub slots_percent: u64,
     /// Maximum number of tiles for a client per day (UTC).
     pub tiles_a_day: u64,

