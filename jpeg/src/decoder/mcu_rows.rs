@@ -1,11 +1,26 @@
 //! Rows of MCUs, collected from the segments that a decoder gives in order.
 
 use std::collections::VecDeque;
+use std::io;
 
-use super::chunk::Plan;
+use super::chunk::{Irregular, Plan};
 use super::frame::Frame;
-use super::pipeline::Stop;
 use super::planes::Segment;
+
+/// Why decoding stopped.
+#[derive(Debug)]
+pub enum Stop {
+    /// The file is not regular from here on. Samples that were given before are right.
+    Irregular,
+    /// The file cannot be read.
+    Io(io::Error),
+}
+
+impl From<Irregular> for Stop {
+    fn from(Irregular: Irregular) -> Self {
+        Self::Irregular
+    }
+}
 
 /// A decoder of samples.
 pub trait Source {

@@ -11,10 +11,10 @@ use std::ops::RangeInclusive;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use super::chunk::{Chunk, Irregular, Plan, Tail};
+use super::chunk::{Chunk, Plan, Tail};
 use super::frame::Frame;
 use super::input::{Input, intervals};
-use super::mcu_rows::Source;
+use super::mcu_rows::{Source, Stop};
 use super::planes::{Segment, transform};
 
 /// MCUs of a chunk: a quarter of a megapixel where chroma is halved both ways. What is decoded of a larger one does not
@@ -27,21 +27,6 @@ const CHUNK_BYTES: RangeInclusive<usize> = 8 << 10..=512 << 10;
 
 /// The rest of a file.
 type File = Box<dyn Read + Send>;
-
-/// Why decoding stopped.
-#[derive(Debug)]
-pub enum Stop {
-    /// The file is not regular from here on. Samples that were given before are right.
-    Irregular,
-    /// The file cannot be read.
-    Io(io::Error),
-}
-
-impl From<Irregular> for Stop {
-    fn from(Irregular: Irregular) -> Self {
-        Self::Irregular
-    }
-}
 
 /// A scan that is being decoded.
 pub struct Pipeline {

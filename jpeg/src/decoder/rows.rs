@@ -6,8 +6,7 @@
 //! Source: libjpeg-turbo's `jdsample.c` and `jdcolor.c`; ITU-T T.871 for the colours.
 
 use super::frame::{Colours, Frame};
-use super::mcu_rows::{McuRows, Source};
-use super::pipeline::Stop;
+use super::mcu_rows::{McuRows, Source, Stop};
 use crate::vectors::with_vectors;
 
 /// A picture that is decoded into rows of its colours: grey, RGB or CMYK.

@@ -7,8 +7,7 @@ use super::chunk::{Chunk, Irregular, MCUS, Plan, Scan};
 use super::frame::{self, Frame};
 use super::huffman::Tables;
 use super::input::{Input, intervals};
-use super::mcu_rows::Source;
-use super::pipeline::Stop;
+use super::mcu_rows::{Source, Stop};
 use super::planes::{Segment, transform};
 
 /// MCUs decoded at once. Their coefficients stay in the cache until they are transformed.

@@ -21,7 +21,7 @@ const END_TO_END: &str = "tests";
 /// Ignored tests that also run in the step `sources`, by program: they measure a whole process's memory, or need a browser that the
 /// others in their program do not.
 const MORE: [(&str, &[&str]); 2] =
-    [("sources", &["--ignored", "--test-threads=1"]), ("integration", &["--ignored"])];
+    [("sources", &["page::memory", "--ignored"]), ("integration", &["serve::pages", "--ignored"])];
 
 /// CPU-bound programs, by package directory and name: they run with low priority beside the others.
 const PATIENT: [(&str, &str); 4] =

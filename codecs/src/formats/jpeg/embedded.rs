@@ -3,7 +3,7 @@
 
 use edgezoom_jpeg::decoder::frame::{Colours, Frame};
 use edgezoom_jpeg::decoder::mcu_rows::McuRows;
-use edgezoom_jpeg::decoder::pipeline::Stop;
+use edgezoom_jpeg::decoder::mcu_rows::Stop;
 use edgezoom_jpeg::decoder::rows::{self, Rows};
 use edgezoom_jpeg::decoder::sequential::{Sequential, Workspace};
 use edgezoom_jpeg::ycbcr420::{self, PairMut, ROWS};

@@ -5,8 +5,8 @@ use std::io::{BufReader, Seek, SeekFrom};
 
 use edgezoom_geometry::Size;
 use edgezoom_jpeg::decoder::frame::{self, Colours, Frame};
-use edgezoom_jpeg::decoder::mcu_rows::{McuRows, Source};
-use edgezoom_jpeg::decoder::pipeline::{Pipeline, Stop};
+use edgezoom_jpeg::decoder::mcu_rows::{McuRows, Source, Stop};
+use edgezoom_jpeg::decoder::pipeline::Pipeline;
 use edgezoom_jpeg::decoder::rows::{self, Rows};
 use edgezoom_jpeg::ycbcr420::{self, PairMut};
 
