@@ -1,4 +1,4 @@
-// What a client may not do with uploads: keep places, fill the store, complete a file again and again, learn a key.
+// Attacks by uploads: keeping places, filling the store, completing a file again and again, learning a key.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -67,7 +67,7 @@ test("a client's uploads that are not complete have a maximum number and size, a
   const whole = Buffer.alloc(PART, "open");
   for (const path of paths.slice(0, 2)) for (const number of [1, 2]) assert.equal((await put(path, number, whole, headers)).status, 200);
   assert.equal((await put(paths[2], 1, "x", headers)).status, 503, "two of the largest files are open");
-  assert.equal((await put(paths[2], 1, "x", newClient())).status, 503, "whoever sends it");
+  assert.equal((await put(paths[2], 1, "x", newClient())).status, 503, "whichever client sends it");
   assert.equal((await put(paths[0], 1, whole, headers)).status, 200, "a repeated part takes no more room");
 });
 

@@ -1,8 +1,8 @@
-//! Steps and rounding of coefficients: what decides about a file's size and its likeness.
+//! Steps and rounding of coefficients, which decide a file's size and its likeness.
 //!
 //! The steps are those of jpegli, which were optimised for what people see: finer ones for low frequencies, which show as blocks
-//! and bands. They grow with jpegli's distance: 1 looks the same, 2 is good. A dead zone rounds towards zero what is not worth its
-//! bits.
+//! and bands. They grow with jpegli's distance: 1 looks the same, 2 is good. A dead zone rounds small remainders down,
+//! which are not worth their bits.
 //!
 //! | quality | 30 | 50 | 75 | 82 | 90 | 95 | 100 |
 //! |---|---|---|---|---|---|---|---|

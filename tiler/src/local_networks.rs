@@ -50,7 +50,7 @@ pub fn follow() -> io::Result<LocalNetworks> {
     thread::Builder::new().name("addresses".into()).spawn(move || {
         let mut message = vec![0; BUFFER_BYTES];
         loop {
-            // What has changed does not matter, nor how many changes were lost because the buffer was full (`ENOBUFS`).
+            // Any change makes it read everything again, so lost changes (`ENOBUFS`: the buffer was full) do not matter.
             match recv(&changes, &mut message, RecvFlags::empty()) {
                 Ok(_) | Err(Errno::NOBUFS | Errno::INTR) => {}
                 Err(error) => {

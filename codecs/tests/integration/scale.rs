@@ -79,7 +79,7 @@ fn metres(side: f64, basis: ScaleBasis) -> Option<Scale> {
     Some(Scale::new(side, side, ScaleUnit::Metre, basis).unwrap())
 }
 
-/// Tags for so many pixels per centimetre.
+/// Tags for a resolution in pixels per centimetre.
 fn per_centimetre(pixels: u32) -> [(u16, Value); 3] {
     [(X_RESOLUTION, Fraction(pixels, 1)), (Y_RESOLUTION, Fraction(pixels, 1)), (UNIT, Number(3))]
 }

@@ -25,7 +25,7 @@ export const maxPuts = (maxBytes, partBytes) => 2 * Math.ceil(maxBytes / partByt
 export class UploadsObject extends DurableObject {
   #sql = this.ctx.storage.sql;
 
-  /** Creates the tables. Only a client that is admitted gets here, so no address that somebody makes up stores anything. */
+  /** Creates the tables. Only a client that is admitted gets here, so a made-up address stores nothing. */
   #prepare() {
     this.#sql.exec(`CREATE TABLE IF NOT EXISTS uploads (token TEXT PRIMARY KEY, key TEXT, id TEXT, owner TEXT, expected TEXT, at INTEGER,
       puts INTEGER DEFAULT 0, tries INTEGER DEFAULT 0, completing INTEGER DEFAULT 0, digest TEXT DEFAULT '') WITHOUT ROWID`);
@@ -66,13 +66,18 @@ export class UploadsObject extends DurableObject {
     if (party && open >= MAX_OPEN) return "!too-many-open";
     const [token, key] = [random(), `uploads/${random()}`];
     this.#sql.exec("INSERT INTO uploads (token, key, id, owner, expected, at) VALUES (?, ?, '', ?, ?, ?)", token, key, owner, expected, Date.now());
-    const { uploadId } = await this.env.PYRAMIDS.createMultipartUpload(key);
-    this.#sql.exec("UPDATE uploads SET id = ? WHERE token = ?", uploadId, token);
+    try {
+      const { uploadId } = await this.env.PYRAMIDS.createMultipartUpload(key);
+      this.#sql.exec("UPDATE uploads SET id = ? WHERE token = ?", uploadId, token);
+    } catch (error) {
+      this.settle(token, null); // otherwise it would count as open for a day
+      throw error;
+    }
     if ((await this.ctx.storage.getAlarm()) === null) await this.ctx.storage.setAlarm(Date.now() + DAY);
     return token;
   }
 
-  /** Counts a part, whoever sends it, for the client that began the upload. Returns the key of the file and R2's id of the upload, or the name of an error. */
+  /** Counts a part for the client that began the upload, whichever client sends it. Returns the key of the file and R2's id of the upload, or the name of an error. */
   part(token, number, bytes, partBytes, maxBytes) {
     const upload = this.#find(token);
     if (!upload?.id || upload.digest) return { error: "not-begun" };
@@ -94,7 +99,7 @@ export class UploadsObject extends DurableObject {
     return this.#find(token)?.owner ?? "!not-begun";
   }
 
-  /** Starts to complete an upload. Returns what is known of it, with the file's digest if it is complete, or the name of an error. */
+  /** Starts to complete an upload. Returns its row, with the file's digest if it is complete, or the name of an error. */
   complete(token) {
     const upload = this.#find(token);
     if (!upload?.id || upload.tries >= MAX_TRIES) return { error: "not-begun" };

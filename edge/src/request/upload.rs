@@ -101,7 +101,7 @@ impl FromStr for PartedUpload {
     }
 }
 
-/// What the query of an upload says about the file.
+/// Query parameters of an upload that describe the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UploadQuery {
     pub name: Option<String>,

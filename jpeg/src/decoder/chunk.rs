@@ -154,7 +154,7 @@ impl Tail {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Irregular;
 
-/// What follows the bytes of a chunk.
+/// The continuation of a scan behind a chunk's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scan {
     /// More bytes of the scan.

@@ -17,7 +17,7 @@ const BYTES_AT_ONCE: usize = 16 << 10;
 /// MCUs of the longest restart interval, as the coefficients of an interval are in memory at once.
 const LONGEST_INTERVAL: u32 = 8192;
 
-/// What one picture after the other uses again: memory, and the Huffman tables that they share.
+/// Memory and Huffman tables that are reused from picture to picture.
 #[derive(Default)]
 pub struct Workspace {
     tables: Tables,

@@ -17,54 +17,73 @@ use edgezoom_test_support::files::{self, Jpeg, file};
 
 use crate::renderer::{TILER, finished, render};
 
-/// Renders a source of which three quarters have arrived. The rest arrives once `holds` is true for an output, or after the
-/// renderer has waited for a while.
-async fn render_arriving(
-    bytes: &[u8],
-    limits: &Limits,
-    holds: impl Fn(&Output) -> bool,
-) -> Result<Vec<Output>, Failure> {
-    render_arriving_with(bytes, &RenderOptions::default(), limits, holds).await
+/// Time limit of a step that does not depend on the source's missing part.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A renderer whose source has arrived for three quarters.
+struct Arriving {
+    renderer: Renderer,
+    arrivals: watch::Sender<Option<Arrival>>,
+    length: u64,
 }
 
-async fn render_arriving_with(
-    bytes: &[u8],
-    options: &RenderOptions,
-    limits: &Limits,
-    holds: impl Fn(&Output) -> bool,
-) -> Result<Vec<Output>, Failure> {
-    let announced = Some(bytes.len() as u64);
-    let arrived = |bytes, is_complete| Arrival {
+impl Arriving {
+    fn start(bytes: &[u8], options: &RenderOptions, limits: &Limits) -> Self {
+        let length = bytes.len() as u64;
+        let first = Arrival { file: Arc::new(file(bytes)), ..arrival(length, length / 4 * 3) };
+        let (arrivals, receiver) = watch::channel(Some(first.clone()));
+        let renderer = Renderer::start_arriving(Path::new(TILER), &first, receiver, options, limits).unwrap();
+        Self { renderer, arrivals, length }
+    }
+
+    /// Announces the rest of the source.
+    fn complete(&self) {
+        self.arrivals.send_replace(Some(arrival(self.length, self.length)));
+    }
+
+    /// Returns the next output. Panics if none comes.
+    async fn next(&mut self) -> Result<Output, Failure> {
+        let Ok(output) = tokio::time::timeout(PATIENCE, self.renderer.next()).await else {
+            panic!("no output without the rest of the source")
+        };
+        output.map_err(crate::failure)
+    }
+
+    /// Adds the outputs up to the last one.
+    async fn finish(&mut self, outputs: &mut Vec<Output>) -> Result<(), Failure> {
+        while !matches!(outputs.last(), Some(Output::Finished { .. })) {
+            outputs.push(self.next().await?);
+        }
+        Ok(())
+    }
+}
+
+/// An arrival of some of the source's bytes.
+fn arrival(length: u64, bytes: u64) -> Arrival {
+    Arrival {
         beginning: 1,
         file: Arc::new(file(&[])),
         bytes,
-        announced,
-        is_complete,
-    };
-    let first = Arrival { file: Arc::new(file(bytes)), ..arrived(bytes.len() as u64 / 4 * 3, false) };
-    let (sender, arrivals) = watch::channel(Some(first.clone()));
-    let mut renderer = Renderer::start_arriving(Path::new(TILER), &first, arrivals, options, limits).unwrap();
-    let mut outputs = Vec::new();
-    let complete = || sender.send_replace(Some(arrived(bytes.len() as u64, true)));
-    let mut is_complete = false;
-    loop {
-        match tokio::time::timeout(Duration::from_millis(1600), renderer.next()).await {
-            Ok(output) => outputs.push(output.map_err(crate::failure)?),
-            Err(_) if is_complete => {}
-            Err(_) => {
-                complete();
-                is_complete = true;
-            }
-        }
-        match outputs.last() {
-            Some(Output::Finished { .. }) => return Ok(outputs),
-            Some(output) if !is_complete && holds(output) => {
-                complete();
-                is_complete = true;
-            }
-            _ => {}
-        }
+        announced: Some(length),
+        is_complete: bytes == length,
     }
+}
+
+/// Renders a source of which three quarters have arrived. The rest arrives when `holds` returns true for an output; panics
+/// if it never does.
+async fn render_arriving(
+    bytes: &[u8],
+    options: &RenderOptions,
+    holds: impl Fn(&Output) -> bool,
+) -> Result<Vec<Output>, Failure> {
+    let mut arriving = Arriving::start(bytes, options, &Limits::default());
+    let mut outputs = Vec::new();
+    while !outputs.last().is_some_and(&holds) {
+        outputs.push(arriving.next().await?);
+    }
+    arriving.complete();
+    arriving.finish(&mut outputs).await?;
+    Ok(outputs)
 }
 
 fn tiles(outputs: Vec<Output>) -> Vec<(u32, u32, u32, Vec<u8>)> {
@@ -86,14 +105,25 @@ async fn an_arriving_source_yields_tiles_before_its_last_byte_and_the_same_pyram
         files::jpeg(&picture, Jpeg::default()),
         files::png(&picture, |_| {}),
         files::png(&Picture::photo(900, 1300, Layout::Rgba), |_| {}),
-        files::tiff(&picture, 16, None),
     ];
     for (number, source) in sources.into_iter().enumerate() {
-        let limits = Limits::default();
-        let whole = tiles(render(file(&source), &RenderOptions::default(), &limits).await.unwrap());
+        let options = RenderOptions::default();
+        let whole = tiles(render(file(&source), &options, &Limits::default()).await.unwrap());
         let is_tile = |output: &Output| matches!(output, Output::Tile(_));
-        assert_eq!(tiles(render_arriving(&source, &limits, is_tile).await.unwrap()), whole, "{number}");
+        assert_eq!(tiles(render_arriving(&source, &options, is_tile).await.unwrap()), whole, "{number}");
     }
+}
+
+#[tokio::test]
+async fn an_arriving_tiff_with_its_directory_at_the_end_yields_the_same_pyramid() {
+    let source = files::tiff(&Picture::photo(1700, 2100, Layout::Rgb), 16, None);
+    let (options, limits) = (RenderOptions::default(), Limits::default());
+    let whole = tiles(render(file(&source), &options, &limits).await.unwrap());
+    let mut arriving = Arriving::start(&source, &options, &limits);
+    arriving.complete();
+    let mut outputs = Vec::new();
+    arriving.finish(&mut outputs).await.unwrap();
+    assert_eq!(tiles(outputs), whole);
 }
 
 #[tokio::test]
@@ -103,8 +133,7 @@ async fn an_arriving_picture_yields_a_coarse_picture_before_its_last_byte() {
     let is_coarse = |output: &Output| matches!(output, Output::Coarse(_));
     for progressive in [false, true] {
         let source = files::jpeg(&picture, Jpeg { progressive, ..Jpeg::default() });
-        // The source is completed only after a coarse picture, or after a while.
-        let outputs = render_arriving_with(&source, &options, &Limits::default(), is_coarse).await.unwrap();
+        let outputs = render_arriving(&source, &options, is_coarse).await.unwrap();
         let first = outputs.iter().position(is_coarse).unwrap();
         let last_tile = outputs.iter().rposition(|output| matches!(output, Output::Tile(_))).unwrap();
         assert!(first < last_tile);
@@ -117,8 +146,15 @@ async fn an_arriving_picture_yields_a_coarse_picture_before_its_last_byte() {
 #[tokio::test]
 async fn waiting_for_the_source_does_not_count_as_idle_time() {
     let source = files::jpeg(&Picture::photo(900, 1300, Layout::Rgb), Jpeg::default());
-    let limits = Limits { renderer_idle: Duration::from_secs(1), ..Limits::default() };
-    finished(&render_arriving(&source, &limits, |_| false).await.unwrap());
+    let limits = Limits { renderer_idle: Duration::from_millis(500), ..Limits::default() };
+    let mut arriving = Arriving::start(&source, &RenderOptions::default(), &limits);
+    let mut outputs = Vec::new();
+    // Reads the outputs meanwhile, because a renderer whose output is not read does not count as idle.
+    let early = tokio::time::timeout(3 * limits.renderer_idle, arriving.finish(&mut outputs)).await;
+    assert!(early.is_err(), "the picture is complete without its last quarter");
+    arriving.complete();
+    arriving.finish(&mut outputs).await.unwrap();
+    finished(&outputs);
 }
 
 #[tokio::test]
@@ -134,8 +170,8 @@ async fn a_png_with_an_orientation_at_its_end_must_be_rendered_again() {
         file.extend(&upright[upright.len() - 12..]);
         file
     };
-    let any = |_: &Output| true;
-    finished(&render_arriving(&with_exif(1), &Limits::default(), any).await.unwrap());
-    let failure = render_arriving(&with_exif(6), &Limits::default(), any).await.unwrap_err();
+    let (any, options) = (|_: &Output| true, RenderOptions::default());
+    finished(&render_arriving(&with_exif(1), &options, any).await.unwrap());
+    let failure = render_arriving(&with_exif(6), &options, any).await.unwrap_err();
     assert_eq!(failure.message, "The source has to be read again, as a whole.");
 }

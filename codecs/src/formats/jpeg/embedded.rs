@@ -2,8 +2,7 @@
 //! `edgezoom_jpeg` if it is regular. Otherwise libjpeg decodes it from its beginning, and a loss of pixels is an error.
 
 use edgezoom_jpeg::decoder::frame::{Colours, Frame};
-use edgezoom_jpeg::decoder::mcu_rows::McuRows;
-use edgezoom_jpeg::decoder::mcu_rows::Stop;
+use edgezoom_jpeg::decoder::mcu_rows::{McuRows, Stop};
 use edgezoom_jpeg::decoder::rows::{self, Rows};
 use edgezoom_jpeg::decoder::sequential::{Sequential, Workspace};
 use edgezoom_jpeg::ycbcr420::{self, PairMut, ROWS};

@@ -55,7 +55,7 @@ pub struct JpegChunks {
     failure: Option<SourceError>,
 }
 
-/// What a thread uses for each chunk.
+/// A thread's buffer and decoder, reused from chunk to chunk.
 #[derive(Default)]
 struct Thread {
     /// The chunk, with the tables before it.

@@ -4,14 +4,12 @@
 //!
 //! * Clients that have jobs already never get all slots together, so another client's job begins at once.
 //! * A client may have as many jobs waiting as others could add (dynamic thresholds: Choudhury and Hahne, 1998): one
-//!   client at
-//!   most half of the maximum, two a third each. So one client cannot fill it for all others.
+//!   client at most half of the maximum, two a third each. So one client cannot fill it for all others.
 //! * The jobs that are sent for one host of sources have a limit.
 //! * A client whose jobs have made its tiles of the day waits until the next day. A job counts as a photograph until a
 //!   tiler has reported its size, so the budget is looked at again at each turn.
 //! * A job that was sent counts until its conversion has ended, but at most for two hours: the message about the end
-//!   may be
-//!   lost.
+//!   may be lost.
 //!
 //! The scheduler is pure: [changes](Scheduler::take_changes) come out as rows to store, and it is
 //! [restored](Scheduler::restore) from them.
@@ -86,7 +84,7 @@ const ASSUMED_SLOTS: u64 = 16;
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
 impl Scheduler {
-    /// Restores stored rows, all or some of them. Unknown rows are ignored.
+    /// Restores stored rows, all or some. Unknown rows are ignored.
     pub fn restore(&mut self, rows: impl IntoIterator<Item = (String, String)>) {
         for (key, value) in rows {
             match Row::parse(&key, &value) {
