@@ -35,12 +35,15 @@ export function offerSharing(content) {
 }
 
 function sharing({ shareUrl, embedHtml }) {
-  const frame = `<iframe src="${shareUrl}/embed" width="100%" height="400" title="Zoomable picture" allow="fullscreen"></iframe>`;
+  const title = attribute(document.querySelector("h1").textContent);
+  const frame = `<iframe src="${shareUrl}/embed" width="100%" height="400" title="${title}" allow="fullscreen"></iframe>`;
   const lines = [["Link", shareUrl], ["Embed", embedHtml], ["Embed as a frame", frame]];
   // Without a fragment the view is the opening view, which the first line opens too.
   if (location.hash) lines.splice(1, 0, ["Link to this view", shareUrl + location.hash]);
   return [deviceSharing(shareUrl + location.hash), ...lines.map(copyLine)];
 }
+
+const attribute = (text) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
 
 /** Creates a button that opens the device's own sharing, if there is one. */
 function deviceSharing(url) {

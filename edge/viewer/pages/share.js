@@ -18,10 +18,11 @@ if (framed === undefined) {
   mountContent(stage, address, {
     known,
     home,
-    inUrl: true,
+    ownsPage: true,
     coveredTop: () => panels.getBoundingClientRect().bottom + BELOW_PANELS,
     onReady: describe,
     onUpdate({ kind, content }) {
+      if (content?.title) showTitle(content.title);
       showSharing(kind === "ready" || kind === "processing");
       showDetails(kind === "ready" ? content : null);
       if (kind === "ready") remember(content, document.querySelector("h1").textContent);
@@ -29,7 +30,14 @@ if (framed === undefined) {
   });
 } else {
   const attribution = parameter("attribution") !== "0";
-  mountContent(stage, address, { known, cooperative: true, attribution, fit: parameter("fit"), background: parameter("background") });
+  const onReady = ({ title }) => title && showTitle(title, "");
+  mountContent(stage, address, { known, cooperative: true, attribution, fit: parameter("fit"), background: parameter("background"), onReady });
+}
+
+/** Shows a title that became known after the page was made. */
+function showTitle(title, suffix = " – Edgezoom") {
+  document.querySelector("h1").textContent = title;
+  document.title = title + suffix;
 }
 
 /** Shows the size of the picture, and the warning if there is one. */

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { decodePng } from "../png.mjs";
 import { assertAccessible, globalsLeft, painted, parts, restingScale } from "./browser.mjs";
 import { ofTheViewer } from "./service.mjs";
 import { host, openEmpty, page, ready, service, setUp } from "./site.mjs";
@@ -175,6 +176,41 @@ test("all forms of width and height are supported", ofTheViewer, async () => {
     assert.deepEqual([Math.round(box.width), Math.round(box.height)], [width, height], query);
   }
 });
+
+test("the picture is centred above the controls, in a low embed as far as there is room", ofTheViewer, async () => {
+  for (const [width, height, size] of [
+    [800, 600, { width: 6000, height: 4000 }],
+    [800, 400, { width: 6000, height: 4000 }],
+    [800, 300, { width: 2000, height: 4000 }],
+    [360, 500, { width: 6000, height: 4000 }],
+    [800, 260, { width: 8000, height: 2400 }],
+    [800, 260, { width: 6000, height: 4000 }],
+    [300, 200, { width: 6000, height: 4000 }],
+  ]) {
+    const id = service.create({ kind: "ready", size });
+    await open(script(`?width=${width}&height=${height}`, id), {}, { reducedMotion: "reduce" });
+    await painted(page);
+    const viewer = parts(page);
+    const [around, controls] = [await viewer.region.boundingBox(), await page.locator(".controls").boundingBox()];
+    await restingScale(viewer);
+    const { top, bottom } = edges(await page.screenshot({ clip: around }));
+    const [above, below] = [top, controls.y - around.y - bottom];
+    const what = JSON.stringify({ width, height, size, above, below });
+    // The margin of the controls is free above them too.
+    if (height >= 300) assert.ok(below >= 0 && Math.abs(above - (below - 12)) <= 2, what);
+    else assert.ok(above <= 2 || Math.abs(above - (below - 12)) <= 2, what);
+  }
+});
+
+/** Returns the first row of a picture and the row after its last, in the column at its left edge. */
+function edges(screenshot) {
+  const { pixels, channels, width, height } = decodePng(screenshot);
+  const isGround = (x, y) => [236, 235, 232].every((level, channel) => Math.abs(pixels[(y * width + x) * channels + channel] - level) < 3);
+  const rows = Array.from({ length: height }, (_, y) => y);
+  const left = Array.from({ length: width }, (_, x) => x).find((x) => !isGround(x, Math.floor(height / 2)));
+  const top = rows.find((y) => !isGround(left + 4, y));
+  return { top, bottom: rows.find((y) => y > top && isGround(left + 4, y)) ?? height };
+}
 
 test("fit and background apply, and a background must be a colour", async () => {
   const ground = () => page.getByRole("region").evaluate((region) => getComputedStyle(region).backgroundColor);

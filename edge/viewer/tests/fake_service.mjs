@@ -45,10 +45,10 @@ export async function startFakeService() {
   let server;
 
   function contentObject(id) {
-    const { kind, url, progress = 0, stage, failure, size = SIZE, warning, scale, coarse } = states.get(id);
+    const { kind, url, progress = 0, stage, failure, size = SIZE, title, warning, scale, coarse } = states.get(id);
     const common = JSON.parse(JSON.stringify(CONTENTS[kind]).replaceAll(EXAMPLE_ORIGIN, server.origin).replaceAll(QUEUED.id, id));
     const own = {
-      ready: () => ({ dzi: { ...common.dzi, ...size, tileFormat: "png" }, ...(warning && { warning }), ...(scale && { scale }) }),
+      ready: () => ({ dzi: { ...common.dzi, ...size, tileFormat: "png" }, ...(title && { title }), ...(warning && { warning }), ...(scale && { scale }) }),
       processing: () => ({ progress, stage: stage ?? common.stage, ...(coarse && { coarseUrl: `${server.origin}/cache/${id}/1_coarse/${coarse}.jpg` }) }),
       failed: () => ({ failure: { ...common.failure, ...failure } }),
     };
@@ -98,7 +98,7 @@ export async function startFakeService() {
     const isFile = url.startsWith("ni:");
     const values = {
       name: isFile ? new URL(url).searchParams.get("name") : "old town.jpg",
-      origin: isFile ? "Uploaded file" : `<a href="${url}" rel="noopener noreferrer">${new URL(url).hostname}</a>`,
+      origin: isFile ? `<span class="origin">Uploaded file</span>` : `<a href="${url}" rel="noopener noreferrer">${new URL(url).hostname}</a>`,
       address: `${server.origin}/v1/content/${id}`,
       preview: "",
       warning: `<p id="warning" role="status" hidden></p>`,
@@ -191,7 +191,7 @@ export async function startFakeService() {
     parts,
     /**
      * Creates a content and returns its id. Its state has a `kind` (`processing`, `ready` or `failed`), members of the
-     * content object (`url`, `progress`, `stage`, `failure`, `warning`, `scale`), the `size` of the picture, the number of the
+     * content object (`url`, `progress`, `stage`, `failure`, `title`, `warning`, `scale`), the `size` of the picture, the number of the
      * `coarse` picture, and the state after a retry, `again`.
      */
     create(state) {

@@ -212,6 +212,15 @@ test("controls are disabled when they have no effect", ofTheViewer, async () => 
   assert.equal(await restingScale(viewer), 800);
 });
 
+test("in a resized window the picture is still whole", ofTheViewer, async () => {
+  const viewer = await open(`/${ready}`);
+  await painted(page);
+  await restingScale(viewer);
+  await page.setViewportSize({ width: 600, height: 900 });
+  await assertEventually(async () => (await restingScale(viewer)) === 10, "6,000 pixels fill the width of 600");
+  assert.equal(await viewer.home.getAttribute("aria-disabled"), "true");
+});
+
 test("a rotated picture is shown whole", ofTheViewer, async () => {
   const viewer = await open(`/${ready}`);
   await painted(page);
@@ -222,6 +231,120 @@ test("a rotated picture is shown whole", ofTheViewer, async () => {
   assert.ok(onItsSide < upright, `${onItsSide} < ${upright}`);
   assert.equal(await viewer.home.getAttribute("aria-disabled"), "true");
 });
+
+test("a rotation is part of the place's address, at the opening view too", ofTheViewer, async () => {
+  for (const reducedMotion of ["reduce", "no-preference"]) {
+    const viewer = await open(`/${ready}`, { reducedMotion });
+    await painted(page);
+    await page.keyboard.press("r");
+    await page.waitForURL(/#3000,2000,0,90$/);
+    const onItsSide = await restingScale(viewer);
+    await page.reload();
+    await painted(page);
+    assert.equal(await restingScale(viewer), onItsSide);
+    assert.equal(await viewer.home.getAttribute("aria-disabled"), "true");
+    await page.setViewportSize({ width: 500, height: 900 }); // whole in every window
+    await restingScale(viewer);
+    assert.equal(await viewer.home.getAttribute("aria-disabled"), "true");
+    await page.keyboard.press("+");
+    await page.waitForURL(/#[\d.]+,[\d.]+,(?!0,)[\d.]+,90$/);
+    const [zoomed, url] = [await restingScale(viewer), page.url()];
+    await page.reload();
+    await painted(page);
+    assert.ok(Math.abs((await restingScale(viewer)) - zoomed) <= 1);
+    assert.equal(page.url(), url);
+    for (let turns = 0; turns < 3; turns += 1) await page.keyboard.press("r");
+    await page.keyboard.press("0");
+    await page.waitForURL((address) => address.hash === "");
+    await page.evaluate(() => (location.hash = "#3000,2000,0,180"));
+    await restingScale(viewer);
+    await page.evaluate(() => (location.hash = ""));
+    await restingScale(viewer);
+    await page.keyboard.press("+");
+    await page.waitForURL(/#[\d.]+,[\d.]+,[\d.]+$/);
+  }
+});
+
+test("keys work at once, but not in a dialog", ofTheViewer, async () => {
+  const viewer = await open(`/${ready}`);
+  await painted(page);
+  const whole = await restingScale(viewer);
+  assert.ok(await page.evaluate(() => document.activeElement === document.body));
+  await page.keyboard.press("+");
+  assert.ok((await restingScale(viewer)) > whole);
+  await page.waitForURL(/#/);
+  const before = placeIn(page.url());
+  await page.keyboard.press("ArrowRight");
+  await page.waitForURL((url) => placeIn(url).x > before.x);
+  await page.keyboard.press("0");
+  await page.waitForURL((url) => url.hash === "");
+  await page.keyboard.press("f");
+  await page.waitForFunction(() => document.fullscreenElement !== null);
+  await page.keyboard.press("f");
+  await page.waitForFunction(() => document.fullscreenElement === null);
+  await page.getByRole("button", { name: "Share" }).click();
+  await page.keyboard.press("+");
+  await page.getByLabel("Link", { exact: true }).press("+");
+  await page.keyboard.press("Escape");
+  assert.equal(await restingScale(viewer), whole);
+});
+
+test("a click leaves no focus ring, the Tab key makes one", ofTheViewer, async () => {
+  const viewer = await open(`/${ready}`);
+  await painted(page);
+  const ring = () => viewer.picture.evaluate((canvas) => getComputedStyle(canvas, "::after").content !== "none");
+  await viewer.picture.click();
+  assert.ok(await viewer.picture.evaluate(isFocused));
+  assert.equal(await ring(), false);
+  await page.keyboard.press("+");
+  assert.equal(await ring(), false);
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Shift+Tab");
+  assert.ok(await viewer.picture.evaluate(isFocused));
+  assert.equal(await ring(), true);
+});
+
+test("a title that becomes known is shown in tab, heading and Recent", ofTheViewer, async () => {
+  const title = 'Maps & <b>"more"</b>';
+  const { id, finish } = await service.slow({ title });
+  await open(`/${id}`);
+  await page.getByRole("progressbar").waitFor();
+  finish();
+  await painted(page);
+  assert.equal(await page.title(), `${title} – Edgezoom`);
+  await page.getByRole("heading", { level: 1, name: title }).waitFor();
+  await page.getByRole("region", { name: `Zoomable picture: ${title}` }).waitFor();
+  await page.getByRole("button", { name: "Share" }).click();
+  const frame = await page.getByLabel("Embed as a frame", { exact: true }).inputValue();
+  const parsed = await page.evaluate((html) => new DOMParser().parseFromString(html, "text/html").body.firstElementChild.title, frame);
+  assert.equal(parsed, title);
+  assert.ok(frame.endsWith("></iframe>"));
+  await page.goto(service.origin);
+  await page.getByRole("link", { name: title }).waitFor();
+  await page.goto(`${service.origin}/${id}/embed`);
+  await painted(page);
+  assert.equal(await page.title(), title);
+});
+
+for (const width of [320, 390]) {
+  test(`the size and the warning of a damaged picture fit ${width} pixels`, ofTheViewer, async () => {
+    const warning = "The file is damaged: nothing after row 3,012 of 4,000 could be read.";
+    const url = "https://collections.museum-of-natural-history.example.com/old-town.tif";
+    const id = service.create({ kind: "ready", url, warning, size: { width: 120_000, height: 80_000 } });
+    const viewer = await open(`/${id}`, { viewport: { width, height: 844 }, hasTouch: true, isMobile: true });
+    await painted(page);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
+    const about = await page.locator(".about").boundingBox();
+    for (const part of ["#size", "#warning"]) {
+      const { x, width: wide, height } = await page.locator(part).boundingBox();
+      assert.ok(x >= about.x && x + wide <= about.x + about.width, `${part} ends at ${x + wide}`);
+      assert.ok(height <= 60, `${part} is ${height} high`);
+      assert.ok(await page.locator(part).evaluate((element) => element.scrollWidth <= element.clientWidth || element.clientWidth === 0), part);
+    }
+    assert.match(await page.locator("#size").textContent(), /120,000 × 80,000$/);
+    assert.ok(await viewer.zoomIn.isVisible());
+  });
+}
 
 test("a fragment opens its place, and so does one that is typed later", ofTheViewer, async () => {
   const viewer = await open(`/${ready}#500,400,6`);

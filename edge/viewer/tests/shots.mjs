@@ -7,7 +7,7 @@ import { assertAccessible, newPage, startBrowser } from "./browser.mjs";
 import { startFakeService } from "./fake_service.mjs";
 import { startHost } from "./servers.mjs";
 
-const WIDTHS = [[390, 844], [768, 1024], [1440, 900], [1920, 1080]];
+const WIDTHS = [[320, 640], [390, 844], [768, 1024], [1440, 900]];
 const [folder, ...chosen] = process.argv.slice(2);
 
 const [browser, service, host] = await Promise.all([startBrowser(), startFakeService(), startHost()]);
@@ -45,6 +45,7 @@ const STATES = {
   ruler: { path: `/${ids.slide}#23000,16000,4`, act: measure },
   "slide-details": { path: `/${ids.slide}`, act: (page) => page.getByRole("button", { name: "About this picture" }).click() },
   "slide-embedded": { path: `/${ids.slide}/embed`, act: settled },
+  damaged: { path: `/${ids.damaged}`, act: settled },
   details: { path: `/${ids.damaged}`, act: (page) => page.getByRole("button", { name: "About this picture" }).click() },
   sharing: { path: `/${ready}#4200,1400,6`, act: (page) => page.getByRole("button", { name: "Share" }).click() },
   queued: { path: `/${ids.queued}`, act: (page) => page.getByRole("progressbar").waitFor() },

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { keyAction } from "../zoom/controls.js";
-import { isCrisp, scaleOf, wheelFactor, zoomRange } from "../zoom/geometry.js";
+import { freeHeight, isCrisp, scaleOf, wheelFactor, zoomRange } from "../zoom/geometry.js";
 import { formatPlace, parsePlace } from "../zoom/place.js";
 
 const near = (actual, expected) => assert.ok(Math.abs(actual - expected) < 1e-9, `${actual} is not ${expected}`);
@@ -41,6 +41,13 @@ test("a small picture opens at its own size, a large one in the uncovered view",
   near(home({ width: 8000, height: 2000 }, { top: 70, bottom: 80 }), 1 / 8);
 });
 
+test("a whole picture leaves the rest of the view's height free", () => {
+  const view = { width: 800, height: 260 };
+  near(freeHeight({ width: 8000, height: 2000 }, view, false), 60);
+  near(freeHeight({ width: 8000, height: 2000 }, view, true), 0);
+  near(freeHeight({ width: 80, height: 20 }, view, false), 240);
+});
+
 test("an elongated picture opens with its shorter side filling the view, others whole", () => {
   const opened = (width, height, view) => {
     const range = zoomRange({ width, height }, view, false, "contain");
@@ -71,14 +78,16 @@ test("only large pixels are drawn as squares", () => {
 const PICTURE = { width: 6000, height: 4000 };
 
 test("a place survives formatting and parsing", () => {
-  const place = { x: 1234.5, y: 0, zoom: 7.125 };
-  assert.equal(formatPlace(place), "#1234.5,0,7.125");
-  assert.deepEqual(parsePlace(formatPlace(place), PICTURE), place);
+  for (const [turn, fragment] of [[0, "#1234.5,0,7.125"], [270, "#1234.5,0,7.125,270"]]) {
+    const place = { x: 1234.5, y: 0, zoom: 7.125, turn };
+    assert.equal(formatPlace(place), fragment);
+    assert.deepEqual(parsePlace(fragment, PICTURE), place);
+  }
 });
 
 test("fragments that are no place in the picture are rejected", () => {
   const malformed = ["", "#", "#top", "#1,2", "#1,2,3,4", "#1e3,1,1", "#NaN,1,1", "#1,2,3;"];
-  for (const fragment of [...malformed, "#1,2,0", "#-1,2,3", "#6001,1,1", "#1,4001,1"]) {
+  for (const fragment of [...malformed, "#1,2,3,45", "#1,2,3,90,", "#-1,2,3", "#6001,1,1", "#1,4001,1"]) {
     assert.equal(parsePlace(fragment, PICTURE), null, fragment);
   }
 });

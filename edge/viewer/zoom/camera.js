@@ -1,7 +1,7 @@
 // The view of a picture: its position, its limits, and the moves of controls, keys and URLs. It drives OpenSeadragon's
 // viewport and knows neither buttons nor pages.
 
-import { isCrisp, scaleOf, zoomRange } from "./geometry.js";
+import { freeHeight, isCrisp, scaleOf, zoomRange } from "./geometry.js";
 
 /** Relative difference below which two zooms or positions are equal. */
 const TOLERANCE = 1e-3;
@@ -18,15 +18,21 @@ export class Camera {
 
   /**
    * `picture` is `{ width, height }`, `fit` is `contain` or `cover`, `isStill()` returns true if moves are not animated, and
-   * `covered()` returns the CSS pixels that panels and controls cover, `{ top, bottom }`.
+   * `covered()` returns the CSS pixels that panels and controls cover, `{ top, bottom, isLow }`. In a low view the controls
+   * may cover the picture, as far as there is no room beside it.
    */
   constructor(viewer, picture, { fit, isStill, covered }) {
     this.#viewer = viewer;
     this.#fit = fit;
     this.#isStill = isStill;
-    this.#covered = () => (fit === "cover" ? { top: 0, bottom: 0 } : covered());
+    this.#covered = () => {
+      if (fit === "cover") return { top: 0, bottom: 0 };
+      const { top, bottom, isLow } = covered();
+      return { top, bottom: isLow ? Math.min(bottom, freeHeight(picture, this.#view, this.#isSideways)) : bottom };
+    };
     this.picture = picture;
-    viewer.addHandler("resize", () => this.refit());
+    // OpenSeadragon raises this event before it changes the zoom.
+    viewer.addHandler("resize", () => queueMicrotask(() => this.refit(true)));
     viewer.addHandler("animation-finish", () => (this.#at = this.isOpening() ? "opening" : this.isHome() ? "home" : null));
   }
 
@@ -49,8 +55,8 @@ export class Camera {
   }
 
   /** Fits the picture into a view that was resized or covered. */
-  refit() {
-    this.#keepWhole(() => this.measure());
+  refit(immediately = this.#isStill()) {
+    this.#keepWhole(() => this.measure(), immediately);
   }
 
   /** Turns smoothing off if pixels are large enough to be drawn as squares. Call it when the view moves. */
@@ -129,11 +135,13 @@ export class Camera {
   /** Returns the position at the end of the animation, as a place of `place.js`. */
   place() {
     const { x, y } = this.#viewport.viewportToImageCoordinates(this.#viewport.getCenter());
-    return { x, y, zoom: this.#viewport.getZoom() };
+    const turn = (((Math.round(this.rotation) % 360) + 360) % 360);
+    return { x, y, zoom: this.#viewport.getZoom(), turn };
   }
 
-  go({ x, y, zoom }, immediately = this.#isStill()) {
+  go({ x, y, zoom, turn = this.rotation }, immediately = this.#isStill()) {
     this.#at = null;
+    this.#turnTo(turn, immediately);
     this.#viewport.zoomTo(this.#within(zoom), null, immediately);
     this.#viewport.panTo(this.#viewport.imageToViewportCoordinates(x, y), immediately);
     this.#viewport.applyConstraints(immediately);
@@ -144,7 +152,8 @@ export class Camera {
     this.#at = "home";
   }
 
-  goToOpening(immediately = this.#isStill()) {
+  goToOpening(immediately = this.#isStill(), turn = this.rotation) {
+    this.#turnTo(turn, immediately);
     this.go(this.#opening, immediately);
     this.#at = "opening";
   }
@@ -173,10 +182,7 @@ export class Camera {
 
   /** Rotates the picture by 90° clockwise. */
   rotate() {
-    this.#keepWhole(() => {
-      this.#viewport.setRotation(this.#viewport.getRotation() + 90, this.#isStill());
-      this.measure();
-    });
+    this.#keepWhole(() => this.#turnTo(this.rotation + 90, this.#isStill()));
     this.#viewport.applyConstraints(this.#isStill());
   }
 
@@ -185,12 +191,18 @@ export class Camera {
     this.#viewer.addHandler("animation-finish", listener);
   }
 
+  #turnTo(degrees, immediately) {
+    if (degrees === this.rotation) return;
+    this.#viewport.setRotation(degrees, immediately);
+    this.measure();
+  }
+
   /** Makes a change that keeps the home view or the opening view, if the view is one of these. */
-  #keepWhole(change) {
+  #keepWhole(change, immediately = this.#isStill()) {
     const at = this.#at;
     change();
-    if (at === "opening") this.goToOpening();
-    else if (at === "home") this.goHome();
+    if (at === "opening") this.goToOpening(immediately);
+    else if (at === "home") this.goHome(immediately);
   }
 
   get #isSideways() {

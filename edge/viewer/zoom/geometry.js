@@ -39,6 +39,12 @@ export function zoomRange(picture, view, sideways, fit, covered = NOTHING_COVERE
   };
 }
 
+/** Returns the height of a view that a whole picture leaves free. */
+export function freeHeight(picture, view, sideways) {
+  const [width, height] = sideways ? [picture.height, picture.width] : [picture.width, picture.height];
+  return Math.max(view.height - height * Math.min(view.width / width, 1), 0);
+}
+
 /** Returns true if a picture opens with its shorter side filling the view. */
 function opensFilled(shape, home, across, down) {
   const isElongated = shape >= ELONGATED || shape <= 1 / ELONGATED;

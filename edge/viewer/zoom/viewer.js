@@ -30,12 +30,13 @@ const MEASURING = "M shows a ruler.";
  * Shows a ready content in `host`, in its shadow root.
  *
  * Options: `name` (name of the picture), `cooperative` (leave plain gestures to the page around), `mayCover` (cover the page
- * if there is no fullscreen), `inUrl` (keep the view in the page's URL), `fit` (`contain` or `cover`), `background` (a CSS
- * colour), `coveredTop()` (CSS pixels that the page covers at the top), `attribution` (show a link to the share page).
+ * if there is no fullscreen), `ownsPage` (keep the view in the page's URL, and take keys without having the focus), `fit`
+ * (`contain` or `cover`), `background` (a CSS colour), `coveredTop()` (CSS pixels that the page covers at the top),
+ * `attribution` (show a link to the share page).
  * Returns `{ viewer, canvas, focus }`: OpenSeadragon's viewer, and the element in which it draws.
  */
 export function mountViewer(host, content, options = {}) {
-  const { name, cooperative = false, mayCover = false, inUrl = false, fit = "contain", background } = options;
+  const { name, cooperative = false, mayCover = false, ownsPage = false, fit = "contain", background } = options;
   const { coveredTop = () => 0, attribution = false } = options;
   const root = shadow(host, shared, css);
   const canvas = element("div", { class: "canvas" });
@@ -49,8 +50,8 @@ export function mountViewer(host, content, options = {}) {
   const { width, height } = content.dzi;
   const camera = new Camera(viewer, { width, height }, { fit, isStill: () => stillness.matches, covered });
   function covered() {
-    const controlsCover = region.clientHeight < LOW ? 0 : controls.bar.offsetHeight + 2 * CONTROLS_MARGIN;
-    return { top: fullscreen?.active ? 0 : coveredTop(), bottom: controlsCover };
+    const top = fullscreen?.active ? 0 : coveredTop();
+    return { top, bottom: controls.bar.offsetHeight + 2 * CONTROLS_MARGIN, isLow: region.clientHeight < LOW };
   }
   const fullscreen = fullscreenOf(region, mayCover, (active) => {
     if (cooperative) viewer.setCooperativeGestures(!active);
@@ -90,7 +91,7 @@ export function mountViewer(host, content, options = {}) {
     stillness.addEventListener("change", () => setStill(viewer, stillness.matches));
     camera.measure();
     camera.goToOpening(true);
-    if (inUrl) keepInUrl(camera);
+    if (ownsPage) keepInUrl(camera);
     continues.show();
   });
   viewer.addHandler("update-viewport", () => {
@@ -106,8 +107,16 @@ export function mountViewer(host, content, options = {}) {
     event.preventDefaultAction = true;
     camera.zoomBy(wheelFactor(event.originalEvent), event.position);
   });
-  region.addEventListener("keydown", (event) => {
-    const action = keyAction(event, [focusable, map].includes(root.activeElement));
+  // A pointer gives the picture the focus, for keys, but no focus ring.
+  focusable.addEventListener("pointerdown", () => {
+    region.classList.add("pointed");
+    focusable.focus({ preventScroll: true });
+  });
+  focusable.addEventListener("blur", () => region.classList.remove("pointed"));
+  (ownsPage ? document : region).addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || (ownsPage && belongsToPage(event))) return;
+    const onPicture = [focusable, map].includes(root.activeElement) || (ownsPage && !root.activeElement);
+    const action = keyAction(event, onPicture);
     if (!action) return;
     if (action.pan) camera.pan(...action.pan.map((step) => step * ARROW_STEP));
     else actions[action.press]?.();
@@ -116,4 +125,9 @@ export function mountViewer(host, content, options = {}) {
   });
 
   return { viewer, canvas, focus: () => focusable.focus({ preventScroll: true }) };
+}
+
+/** Returns true if a key press is for a field or a dialog of the page. */
+function belongsToPage(event) {
+  return document.querySelector("dialog[open]") !== null || event.composedPath()[0].matches?.("input, textarea, select, [contenteditable]");
 }

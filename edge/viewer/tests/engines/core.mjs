@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
+import { decodePng } from "../../png.mjs";
 import { coloursIn, newPage, startBrowser } from "../browser.mjs";
 import { startHost } from "../servers.mjs";
 import { startFake } from "../service.mjs";
@@ -109,6 +110,33 @@ export function testsOf(name, start) {
     await type(engine, "r");
     // Turned, its longer side has to fit into the height.
     await until("r turns it", async () => Math.abs((await percent()) / home - 2 / 3) < 0.1);
+  });
+
+  it("keys work at once, and a click leaves no focus ring", async () => {
+    await share();
+    const home = await resting();
+    await type(engine, "+");
+    await until("plus zooms in", async () => (await percent()) > home);
+    await resting();
+    await engine.act(mouse(to([720, 450]), DOWN, UP));
+    await until("the picture has the focus", () => engine.evaluate(inPage, ".openseadragon-canvas", "focused"));
+    assert.equal(await engine.evaluate(inPage, ".openseadragon-canvas", "ring"), false);
+    await type(engine, "r");
+    await until("the rotation is in the address", () => engine.evaluate(() => location.hash.endsWith(",90")));
+    await type(engine, TAB);
+    await type(engine, SHIFT + TAB, { held: 1 });
+    // Firefox without a screen has no active window, and without one no rings.
+    if (await engine.evaluate(() => document.hasFocus())) await until("the Tab key makes a ring", () => engine.evaluate(inPage, ".openseadragon-canvas", "ring"));
+  });
+
+  it("a line separates the zoom from the other controls", async () => {
+    await share();
+    const [before, after] = [await seen(".zoomIn"), await seen(".home")];
+    const { pixels, channels, width } = decodePng(await engine.screenshot());
+    const level = (x) => pixels[(Math.round((after.top + after.bottom) / 2) * width + x) * channels];
+    const gap = Array.from({ length: Math.floor(after.left - before.right) }, (_, x) => Math.ceil(before.right) + x);
+    const dark = gap.filter((x) => level(x) < Math.max(...gap.map(level)) - 10);
+    assert.equal(dark.length, 1, `${gap.map(level)}`);
   });
 
   it("an embed shows the picture in a page of another site", async () => {
@@ -245,9 +273,14 @@ async function click(engine, selector) {
 
 const drag = (engine, from, target) => engine.act(mouse(to(from), DOWN, to(target, 200), UP));
 
-/** Presses keys; those without a character are in WebDriver's private range. */
-async function type(engine, keys) {
-  const actions = [...keys].flatMap((value) => [{ type: "keyDown", value }, { type: "keyUp", value }]);
+/** Keys without a character are in WebDriver's private range. */
+const [TAB, SHIFT] = ["\uE004", "\uE008"];
+
+/** Presses keys, of which the first `held` are held down. */
+async function type(engine, keys, { held = 0 } = {}) {
+  const [down, up] = ["keyDown", "keyUp"].map((kind) => (value) => ({ type: kind, value }));
+  const modifiers = [...keys].slice(0, held);
+  const actions = [...modifiers.map(down), ...[...keys].slice(held).flatMap((key) => [down(key), up(key)]), ...modifiers.map(up)];
   await engine.act({ type: "key", id: "keyboard", actions });
 }
 
@@ -271,12 +304,14 @@ async function placeOf(engine) {
   return hash ? { x, y, zoom } : null;
 }
 
-/** Runs in the page: finds an element in any shadow root. Returns its box or its text, or gives it the focus. */
+/** Runs in the page: finds an element in any shadow root. Returns what is wanted of it, or gives it the focus. */
 function inPage(selector, wanted) {
   const find = (root) => root.querySelector(selector) ?? [...root.querySelectorAll("*")].map((host) => host.shadowRoot && find(host.shadowRoot)).find(Boolean);
   const found = find(document);
   if (wanted === "text") return found?.textContent;
   if (wanted === "focus") return found.focus();
+  if (wanted === "focused") return found.getRootNode().activeElement === found;
+  if (wanted === "ring") return getComputedStyle(found, "::after").content !== "none";
   if (!found?.checkVisibility()) return null;
   const { left, top, right, bottom, width, height } = found.getBoundingClientRect();
   return { left, top, right, bottom, width, height };
