@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import http from "node:http";
 import { after, before, test } from "node:test";
 import vm from "node:vm";
+import { paths } from "./openapi.mjs";
 import { PICTURE, byUrl, start } from "./system.mjs";
 
 const SOURCE = "http://example.com/old.jpg";
@@ -123,6 +124,12 @@ test("zoom.it's JavaScript client gets the dzi object, and polls until it exists
   for (const target of [asked(url), "00000000000", "x"]) assert.ok((await getDzi(target)).failed, target);
   assert.ok((await getDzi(asked("ftp://example.com/"))).error);
   assert.ok((await getDzi("")).error);
+});
+
+test("zoom.it's getThumbnail gets an error, not pictures that do not exist, and the documentation says why", async () => {
+  const asked = `zoomit://thumbnail/?url=${encodeURIComponent("http://example.com/")}`;
+  assert.match((await getDzi(`?url=${encodeURIComponent(asked)}`)).error, /http:\/\/ or https:\/\//);
+  assert.match(paths["/v1/dzi/"].get.description, /`getThumbnail` is not supported: .* Use `\/\{id\}\/thumbnail\.jpg`/);
 });
 
 test("the dzi object has statuses and is available as XML and wrapped", async () => {

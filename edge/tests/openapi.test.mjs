@@ -103,7 +103,8 @@ test("every response of uploads is described", async () => {
   const headers = { "Content-Type": "image/png" };
   for (const form of ["", "format=json", "format=xml", "callback=cb", "callback=1"]) await send("/v1/content/", `/v1/content/?${form}`, { headers, body: "a file" });
   const plain = { "Content-Type": "application/x-www-form-urlencoded" };
-  for (const wrong of [{ body: "" }, { body: "a=b", headers: plain }, { body: "x".repeat(101) }, { body: "x", headers: { Origin: "null" } }]) await send("/v1/content/", "/v1/content/", { headers, ...wrong });
+  const json = { "Content-Type": "application/json" };
+  for (const wrong of [{ body: "" }, { body: "a=b", headers: plain }, { body: '{"url":"http://example.com/a.jpg"}', headers: json }, { body: "x".repeat(101) }, { body: "x", headers: { Origin: "null" } }]) await send("/v1/content/", "/v1/content/", { headers, ...wrong });
   const { address } = await send("/v1/uploads/", "/v1/uploads/");
   const file = new URL(address).pathname;
   const [part, whole] = ["/v1/uploads/{file}/{number}", "/v1/uploads/{file}"];

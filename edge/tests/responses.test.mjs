@@ -101,6 +101,21 @@ test("a preflight request succeeds, and other methods are refused", async () => 
   }
 });
 
+test("a browser that opens an address of the API gets JSON", async () => {
+  const Accept = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8";
+  for (const path of [`/v1/content/${id}`, byUrl(SOURCE), `/v1/dzi/${id}`]) {
+    const { headers } = await system.fetch(path, { headers: { Accept } });
+    assert.equal(headers.get("Content-Type"), "application/json; charset=utf-8", path);
+  }
+});
+
+test("a reserved word is no callback", async () => {
+  for (const callback of ["class", "this"]) {
+    const { status, type } = await system.send(`/v1/content/${id}?callback=${callback}`);
+    assert.deepEqual([status, type], [400, "text/plain; charset=utf-8"], callback);
+  }
+});
+
 test("a current copy of a finished content gets 304, with an ETag for each endpoint and variant", async () => {
   const tags = new Set();
   const targets = [`/v1/content/${id}?`, `/v1/dzi/${id}?`, `${byUrl(SOURCE)}&`, `/v1/dzi/?url=${encodeURIComponent(SOURCE)}&`];

@@ -101,6 +101,7 @@ test("refusals have a reason, and nothing is stored", async () => {
     [400, /not valid multipart/, cut, FORM],
     [400, /not valid multipart/, many, FORM],
     [415, /-F file=@/, "a=b", { "Content-Type": "application/x-www-form-urlencoded" }],
+    [415, /use GET \/v1\/content\/\?url=/, '{"url":"http://example.com/a.jpg"}', { "Content-Type": "application/json" }],
     [403, /other sites/, small, { Origin: "https://elsewhere.example" }],
     [403, /other sites/, small, { Origin: "null" }],
   ]) {
@@ -174,8 +175,12 @@ test("no URL returns an uploaded file", async () => {
   const { id } = json(await send(bytes(77, "secret")));
   const { upload } = await claimed(id);
   const { address } = await begin();
-  for (const target of [`/${upload}`, `/cache/${upload}`, `/v1/${upload}`, `/v1/content/${upload}`, new URL(address).pathname, `${new URL(address).pathname}/1`, `/${id}/download`, `/${id}/preview.jpg`]) {
+  for (const target of [`/${upload}`, `/cache/${upload}`, `/v1/${upload}`, `/v1/content/${upload}`, `/${id}/download`, `/${id}/preview.jpg`]) {
     assert.equal((await system.send(target)).status, 404, target);
+  }
+  for (const [target, allowed] of [[new URL(address).pathname, "OPTIONS, POST"], [`${new URL(address).pathname}/1`, "OPTIONS, PUT"]]) {
+    const refused = await system.send(target);
+    assert.deepEqual([refused.status, refused.headers.get("Allow")], [405, allowed], target);
   }
   const seen = [`/v1/content/${id}`, `/${id}`, `/v1/content/${id}/dzi.js`].map(async (target) => (await system.send(target)).body);
   for (const body of await Promise.all(seen)) assert.ok(!body.includes(upload.slice(8)), "only tilers get its key");
@@ -204,6 +209,7 @@ test("uploads count as new contents, and are off by default", async () => {
   try {
     const off = await closed.send("/v1/content/", { method: "POST", body: "x" });
     assert.deepEqual([off.status, off.headers.get("Allow")], [405, "GET, HEAD, OPTIONS"]);
+    assert.match(off.body, /^Uploads are off\. .* GET \/v1\/content\/\?url=/);
     const refused = await resting.send("/v1/content/", { method: "POST", body: "x", headers: { "Content-Type": "image/png" } });
     assert.deepEqual([refused.status, refused.headers.get("Retry-After")], [503, "300"]);
     const headers = { "CF-Connecting-IP": "203.0.113.9" };

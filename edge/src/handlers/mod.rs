@@ -17,7 +17,7 @@ use crate::content::response::{ContentResponse, descriptor_script};
 use crate::pages::{self, embed};
 use crate::platform::bridge::RequestHead;
 use crate::platform::isolate::now;
-use crate::request::route::Route;
+use crate::request::route::{Methods, Route};
 use crate::request::url::{RequestUrl, signature};
 use crate::response::{Response, plain};
 use crate::tiler_api;
@@ -50,19 +50,21 @@ pub async fn handle(
     let repository = &Repository::new(env, looked_up, &client);
     let request = || Request::from(Clone::clone(sent));
     let upload = |uploads| Upload { routed, uploads, client: client(), request: sent, repository, env };
+    let has_uploads = config.uploads.is_some();
+    let uploads_off = |methods: Methods| plain::uploads_off(methods.names(has_uploads));
     let response = match route {
         Route::Content { key, variant, retry } => {
             content::find(key, *retry, repository).await.write(variant, addresses, now())
         }
         Route::Upload { query, variant } => match (&config.uploads, query) {
-            (None, _) => plain::method_not_allowed(plain::READ_METHODS),
+            (None, _) => uploads_off(Methods::ReadOrUpload),
             (Some(_), Err(error)) => ContentResponse::Failed(error.clone()).write(variant, addresses, now()),
             (Some(uploads), Ok(query)) => {
                 upload(uploads).receive(query).await?.write(variant, addresses, now()).uncached()
             }
         },
         Route::UploadInParts(step) => match &config.uploads {
-            None => plain::method_not_allowed(plain::READ_METHODS),
+            None => uploads_off(Methods::Upload),
             Some(uploads) => upload(uploads).step(step).await?,
         },
         Route::Dzi { key, variant } => {
@@ -102,8 +104,8 @@ pub async fn handle(
         Route::Version => plain::version(),
         Route::Robots => plain::robots(addresses),
         Route::Sitemap => plain::sitemap(addresses),
-        Route::Preflight => plain::preflight(config.uploads.is_some()),
-        Route::MethodNotAllowed(allowed) => plain::method_not_allowed(allowed),
+        Route::Preflight(methods) => plain::preflight(methods.names(has_uploads)),
+        Route::MethodNotAllowed(methods) => plain::method_not_allowed(methods.names(has_uploads)),
         Route::NotFound { page: true } => pages::not_found(addresses),
         Route::NotFound { page: false } => plain::not_found(),
     };

@@ -62,13 +62,27 @@ pub enum Route {
     Robots,
     Sitemap,
     /// `OPTIONS`: a preflight request (Fetch standard).
-    Preflight,
-    /// The path exists with other methods, which the text lists.
-    MethodNotAllowed(&'static str),
+    Preflight(Methods),
+    /// The path has other methods.
+    MethodNotAllowed(Methods),
     NotFound {
         /// True if the response is a page, for people; otherwise it is text, for programs.
         page: bool,
     },
+}
+
+/// The methods of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Methods {
+    Read,
+    /// Reading, and `POST` where uploads are enabled.
+    ReadOrUpload,
+    /// `POST` where uploads are enabled.
+    Upload,
+    /// `PUT` where uploads are enabled.
+    UploadPart,
+    /// `POST`, for tilers and the operator.
+    Call,
 }
 
 /// The way a request names a content.
@@ -102,6 +116,20 @@ pub enum TilerCall {
     Report,
     /// The operator starts the conversion again.
     Reset,
+}
+
+impl Methods {
+    /// Returns the methods as `Allow` lists them.
+    pub fn names(self, has_uploads: bool) -> &'static str {
+        match self {
+            Self::ReadOrUpload if has_uploads => "GET, HEAD, OPTIONS, POST",
+            Self::Read | Self::ReadOrUpload => "GET, HEAD, OPTIONS",
+            Self::Upload if has_uploads => "OPTIONS, POST",
+            Self::UploadPart if has_uploads => "OPTIONS, PUT",
+            Self::Upload | Self::UploadPart => "OPTIONS",
+            Self::Call => "POST",
+        }
+    }
 }
 
 impl ContentKey {

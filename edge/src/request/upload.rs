@@ -15,8 +15,8 @@ use crate::response::{ApiError, UploadError};
 pub const UPLOADS: &str = "/v1/uploads";
 /// Size in bytes of each part but the last. R2 accepts 10,000 parts of one size from 5 MiB.
 pub const PART_BYTES: u64 = 8 << 20;
-/// Media type of `curl -d` and plain HTML forms, which have no files.
-const PLAIN_FORM: &str = "application/x-www-form-urlencoded";
+/// Media types of requests without a file: of `curl -d` and plain HTML forms, and of clients that send the URL of a file.
+const WITHOUT_FILES: [&str; 2] = ["application/x-www-form-urlencoded", "application/json"];
 const FORM: &str = "multipart/form-data";
 
 /// The headers of a request with a file.
@@ -35,7 +35,7 @@ impl UploadHeaders<'_> {
     pub fn check(&self, uploads: &Uploads, addresses: &Addresses) -> Result<(), UploadError> {
         self.check_origin(uploads, addresses)?;
         let media_type = self.content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-        if media_type.eq_ignore_ascii_case(PLAIN_FORM) {
+        if WITHOUT_FILES.iter().any(|of| media_type.eq_ignore_ascii_case(of)) {
             return Err(UploadError::NotAFile);
         }
         match self.length() {
@@ -154,6 +154,7 @@ mod tests {
         assert_eq!(check(Some("image/jpeg"), Some("0"), None), Err(UploadError::NoFile));
         let form = Some("Application/x-www-form-urlencoded; charset=utf-8");
         assert_eq!(check(form, Some("9"), None), Err(UploadError::NotAFile));
+        assert_eq!(check(Some("application/json"), Some("9"), None), Err(UploadError::NotAFile));
         assert_eq!(check(None, None, Some("https://other.example")), Err(UploadError::ForeignOrigin));
     }
 

@@ -54,7 +54,10 @@ pub enum UploadError {
     /// The file, or a part, has more than this number of bytes.
     #[error("The file is too large: the limit is {0} bytes.")]
     TooLarge(u64),
-    #[error("The request has no file. Send it as the body, or as a field of multipart/form-data.")]
+    #[error(
+        "The request has no file. Send it as the body, or as a field of multipart/form-data. To convert a file on the \
+         web, use GET /v1/content/?url=<URL of the file>."
+    )]
     NoFile,
     #[error("The form is not valid multipart/form-data (RFC 7578).")]
     MalformedForm,
@@ -75,13 +78,13 @@ pub enum UploadError {
     #[error("The digest is not a SHA-256 in base64url without padding.")]
     MalformedDigest,
     #[error(
-        "The parts do not form a file. Send all parts, all but the last with the same size, and then the list of their \
-         tags."
+        "The parts do not form a file. Send all parts, all but the last with the same size, and then their etags: \
+         {{\"parts\":[\"<etag of part 1>\", …]}}"
     )]
     MalformedParts,
     #[error(
         "Send the file as multipart/form-data, or as the body with its own media type, such as image/jpeg. With curl: \
-         -F file=@city.jpg"
+         -F file=@city.jpg. To convert a file on the web, use GET /v1/content/?url=<URL of the file>."
     )]
     NotAFile,
     #[error("Pages of other sites may not upload files here.")]

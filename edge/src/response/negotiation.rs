@@ -85,10 +85,11 @@ impl Format {
     }
 
     /// Returns the format that `Accept` prefers (RFC 9110, 12.5.1): XML if one of its media types has a higher weight
-    /// than JSON, otherwise JSON. Of two with the same weight, the first wins.
+    /// than JSON, otherwise JSON. Of two with the same weight, the first wins. A browser that opens an address names XML,
+    /// but after HTML; JSON stands in for that, because people can read it there.
     fn accepted(accept: &str) -> Self {
         let mut best = (0, Self::Json);
-        let mut any = 0; // the weight of a range that includes JSON
+        let mut any = 0; // the weight of a range for which JSON is the response
         for range in accept.split(',') {
             let mut parts = range.split(';').map(str::trim);
             let media_type = parts.next().unwrap_or_default().to_ascii_lowercase();
@@ -96,7 +97,7 @@ impl Format {
             let format = match media_type.as_str() {
                 "application/json" => Self::Json,
                 "application/xml" | "text/xml" => Self::Xml,
-                "*/*" | "application/*" => {
+                "*/*" | "application/*" | "text/html" => {
                     any = any.max(weight);
                     continue;
                 }
@@ -129,7 +130,8 @@ fn thousandths(figure: &str) -> Option<u16> {
 }
 
 /// The name of the function that a JSONP response calls: identifiers of ASCII letters, digits, `_` and `$`, separated
-/// by dots. It is the only text of a client that is written into a script as code, so nothing else is accepted.
+/// by dots, of which the first is no reserved word. It is the only text of a client that is written into a script as
+/// code, so nothing else is accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Callback(String);
 
@@ -151,7 +153,9 @@ impl FromStr for Callback {
 
     fn from_str(text: &str) -> Result<Self, CallbackError> {
         let named = text.len() <= Self::MAX_LENGTH && text.split('.').all(is_identifier);
-        named.then(|| Self(text.to_owned())).ok_or(CallbackError)
+        // After a dot, reserved words are names of properties.
+        let is_reserved = text.split('.').next().is_some_and(|first| RESERVED_WORDS.contains(&first));
+        (named && !is_reserved).then(|| Self(text.to_owned())).ok_or(CallbackError)
     }
 }
 
@@ -160,6 +164,48 @@ impl fmt::Display for Callback {
         f.write_str(&self.0)
     }
 }
+
+/// JavaScript's reserved words (ECMAScript 2025, section 12.7.2), which cannot be names of functions.
+const RESERVED_WORDS: [&str; 38] = [
+    "await",
+    "break",
+    "case",
+    "catch",
+    "class",
+    "const",
+    "continue",
+    "debugger",
+    "default",
+    "delete",
+    "do",
+    "else",
+    "enum",
+    "export",
+    "extends",
+    "false",
+    "finally",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "instanceof",
+    "new",
+    "null",
+    "return",
+    "super",
+    "switch",
+    "this",
+    "throw",
+    "true",
+    "try",
+    "typeof",
+    "var",
+    "void",
+    "while",
+    "with",
+    "yield",
+];
 
 fn is_identifier(text: &str) -> bool {
     let begins = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$');
@@ -194,7 +240,9 @@ mod tests {
             ("application/xml;q=0", Format::Json),
             ("application/xml;q=nonsense", Format::Json),
             ("application/xml; charset=utf-8; Q=1.0", Format::Xml),
-            ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", Format::Xml),
+            ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", Format::Json), // Firefox, Safari
+            ("application/xml,application/xhtml+xml,text/html;q=0.9,*/*;q=0.5", Format::Xml),
+            ("application/xml, text/html", Format::Xml),
             ("application/xml;q=0.5, */*", Format::Json),
             ("application/xml;q=0.801, application/json;q=0.8", Format::Xml),
             ("application/xml;q=0.8001, application/json;q=0.8", Format::Json),
@@ -247,7 +295,19 @@ mod tests {
     #[test]
     fn the_callbacks_of_old_clients_are_accepted() {
         let longest = "a".repeat(128);
-        for name in ["cb", "jQuery123_456", "_jsonCallback7", "a.b.c", "$", "$.f", "_", "A9", &longest] {
+        for name in [
+            "cb",
+            "jQuery123_456",
+            "_jsonCallback7",
+            "a.b.c",
+            "$",
+            "$.f",
+            "_",
+            "A9",
+            "a.class",
+            "thisOne",
+            &longest,
+        ] {
             assert_eq!(name.parse::<Callback>().map(|name| name.to_string()).as_deref(), Ok(name));
         }
     }
@@ -275,6 +335,10 @@ mod tests {
             "é",
             "a\\u0041",
             "a\0",
+            "class",
+            "this",
+            "this.a",
+            "null.f",
             &too_long,
         ] {
             assert_eq!(text.parse::<Callback>(), Err(CallbackError), "{text:?}");

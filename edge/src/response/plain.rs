@@ -5,9 +5,6 @@ use http::StatusCode;
 use super::{CachePolicy, Response};
 use crate::config::Addresses;
 
-/// The methods of all paths that can only be read.
-pub const READ_METHODS: &str = "GET, HEAD, OPTIONS";
-
 pub fn health() -> Response {
     json(r#"{"status":"ok"}"#.to_owned())
 }
@@ -37,10 +34,9 @@ pub fn sitemap(addresses: &Addresses) -> Response {
     Response::new(StatusCode::OK, "application/xml; charset=utf-8", CachePolicy::OneHour, sitemap).tagged()
 }
 
-/// The response to a preflight request: pages of all sites may read, with any header. Whether one may upload is decided
-/// at the upload.
-pub fn preflight(has_uploads: bool) -> Response {
-    let methods = if has_uploads { "GET, HEAD, OPTIONS, POST, PUT" } else { READ_METHODS };
+/// The response to a preflight request: pages of all sites may use the methods of the path, with any header. Whether one
+/// may upload is decided at the upload.
+pub fn preflight(methods: &'static str) -> Response {
     Response::empty(StatusCode::NO_CONTENT)
         .with("Allow", methods)
         .with("Access-Control-Allow-Methods", methods)
@@ -57,6 +53,13 @@ pub fn no_base_url() -> Response {
 /// 405 with the allowed methods.
 pub fn method_not_allowed(allowed: &'static str) -> Response {
     Response::text(StatusCode::METHOD_NOT_ALLOWED, format!("Use {allowed}.")).with("Allow", allowed)
+}
+
+/// 405 to an upload while uploads are off.
+pub fn uploads_off(allowed: &'static str) -> Response {
+    let message =
+        "Uploads are off. To convert a file on the web, use GET /v1/content/?url=<URL of the file>.";
+    Response::text(StatusCode::METHOD_NOT_ALLOWED, message).with("Allow", allowed)
 }
 
 /// 404 in plain text, for programs.

@@ -8,7 +8,7 @@ mod requests;
 use crate::admission::policy::AdmissionError;
 use crate::config::Addresses;
 use crate::content::response::{ContentResponse, dzi_response};
-use crate::request::route::{ContentKey, Route};
+use crate::request::route::{ContentKey, Methods, Route};
 use crate::request::router::{RequestParts, route};
 use crate::response::{ApiError, Response, plain};
 use edgezoom_content::{
@@ -84,10 +84,10 @@ fn answer(method: Method, target: &str, accept: Option<&str>, there: There) -> R
             let by_url = !matches!(key, Ok(ContentKey::Id(_)));
             dzi_response(key.map(|_| content(there)), by_url, &variant, &addresses)
         }
-        Route::Preflight => plain::preflight(false),
+        Route::Preflight(methods) => plain::preflight(methods.names(false)),
         // Uploads are disabled by default.
-        Route::Upload { .. } => plain::method_not_allowed(plain::READ_METHODS),
-        Route::MethodNotAllowed(allowed) => plain::method_not_allowed(allowed),
+        Route::Upload { .. } => plain::uploads_off(Methods::ReadOrUpload.names(false)),
+        Route::MethodNotAllowed(methods) => plain::method_not_allowed(methods.names(false)),
         other => panic!("{target} has the route {other:?}"),
     }
 }

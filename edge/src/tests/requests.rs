@@ -25,7 +25,7 @@ fn only_reading_is_allowed() {
             Access-Control-Max-Age: 86400
             "#);
         }
-        for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
+        for method in [Method::PUT, Method::PATCH, Method::DELETE] {
             insta::allow_duplicates! {
                 insta::assert_snapshot!(wire(&answer(method, target, None, Ready)), @r#"
                 405 Method Not Allowed
@@ -38,6 +38,18 @@ fn only_reading_is_allowed() {
             }
         }
     }
+}
+
+#[test]
+fn an_upload_that_is_refused_learns_how_to_name_a_url() {
+    insta::assert_snapshot!(wire(&answer(Method::POST, BY_URL, None, Ready)), @r#"
+    405 Method Not Allowed
+    Content-Type: text/plain; charset=utf-8
+    Cache-Control: no-store
+    Allow: GET, HEAD, OPTIONS
+
+    Uploads are off. To convert a file on the web, use GET /v1/content/?url=<URL of the file>.
+    "#);
 }
 
 #[test]

@@ -5,13 +5,12 @@ use edgezoom_content::{AddressPolicy, ContentId, PreviewKind, SourceUrl};
 use http::Method;
 
 use super::iiif::IiifRequest;
-use super::route::{ContentKey, HomeForm, OembedRequest, Route, TilerCall};
+use super::route::{ContentKey, HomeForm, Methods, OembedRequest, Route, TilerCall};
 use super::upload::{self, UPLOADS, UploadQuery, UploadStep};
 use super::url::{parameter, url_parameter};
 use crate::config::shared_content;
 use crate::response::ApiError;
 use crate::response::negotiation::{NotAcceptable, Variant};
-use crate::response::plain::READ_METHODS;
 
 /// The parts of a request that determine its route.
 #[derive(Clone, Copy, Debug)]
@@ -29,24 +28,34 @@ pub struct RequestParts<'a> {
 /// Finds the route. `policy` decides about literal addresses of sources.
 pub fn route(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
     if request.path == BACKLOG_PATH {
-        return if request.method == Method::POST { Route::Backlog } else { Route::MethodNotAllowed("POST") };
+        return if request.method == Method::POST {
+            Route::Backlog
+        } else {
+            Route::MethodNotAllowed(Methods::Call)
+        };
     }
     if let Some(rest) = request.path.strip_prefix("/internal/") {
         return match tiler_call(rest) {
             Some((id, call)) if request.method == Method::POST => Route::TilerCall(id, call),
-            Some(_) => Route::MethodNotAllowed("POST"),
+            Some(_) => Route::MethodNotAllowed(Methods::Call),
             None => Route::NotFound { page: false },
         };
     }
+    if let Some(path) = request.path.strip_prefix(UPLOADS)
+        && (path.is_empty() || path.starts_with('/'))
+    {
+        return upload_in_parts(request, path.trim_start_matches('/'));
+    }
+    let is_contents = request.path.trim_end_matches('/') == "/v1/content";
+    let methods = if is_contents { Methods::ReadOrUpload } else { Methods::Read };
     match *request.method {
         Method::GET | Method::HEAD => read(request, policy),
-        Method::OPTIONS => Route::Preflight,
-        Method::POST if request.path.trim_end_matches('/') == "/v1/content" => {
+        Method::OPTIONS => Route::Preflight(methods),
+        Method::POST if is_contents => {
             let (query, variant) = in_variant(request, upload_query(request.query));
             Route::Upload { query, variant }
         }
-        Method::POST | Method::PUT if request.path.starts_with(UPLOADS) => upload_in_parts(request),
-        _ => Route::MethodNotAllowed(READ_METHODS),
+        _ => Route::MethodNotAllowed(methods),
     }
 }
 
@@ -107,17 +116,23 @@ fn upload_query(query: &str) -> Result<UploadQuery, ApiError> {
     Ok(UploadQuery::parse(query)?)
 }
 
-fn upload_in_parts(request: RequestParts<'_>) -> Route {
-    let path = request.path.strip_prefix(UPLOADS).unwrap_or_default();
-    let step = match (request.method, path.strip_prefix('/').unwrap_or(path)) {
-        (&Method::POST, "") => Some(UploadStep::Begin(upload_query(request.query))),
-        (&Method::POST, upload) => upload.parse().ok().map(|upload| {
-            let (name, variant) = in_variant(request, Ok(parameter(request.query, "name")));
-            UploadStep::Finish { upload, name, variant }
-        }),
-        (_, path) => upload::part(path).map(|(upload, number)| UploadStep::Part(upload, number)),
+/// Finds the step of an upload in parts. `path` is what follows `/v1/uploads/`.
+fn upload_in_parts(request: RequestParts<'_>, path: &str) -> Route {
+    let (method, methods, step) = if path.is_empty() {
+        (Method::POST, Methods::Upload, UploadStep::Begin(upload_query(request.query)))
+    } else if let Some((upload, number)) = upload::part(path) {
+        (Method::PUT, Methods::UploadPart, UploadStep::Part(upload, number))
+    } else if let Ok(upload) = path.parse() {
+        let (name, variant) = in_variant(request, Ok(parameter(request.query, "name")));
+        (Method::POST, Methods::Upload, UploadStep::Finish { upload, name, variant })
+    } else {
+        return Route::NotFound { page: false };
     };
-    step.map_or(Route::NotFound { page: false }, Route::UploadInParts)
+    match request.method {
+        asked if *asked == method => Route::UploadInParts(step),
+        &Method::OPTIONS => Route::Preflight(methods),
+        _ => Route::MethodNotAllowed(methods),
+    }
 }
 
 fn dzi(request: RequestParts<'_>, key: Result<ContentKey, ApiError>) -> Route {

@@ -72,7 +72,7 @@ fn an_upload_in_parts_is_begun_sent_and_finished() {
     let file = "00112233445566778899aabbccddeeff.ffeeddccbbaa99887766554433221100";
     let sent = |method, path: &str| match ask(method, &format!("/v1/uploads{path}")) {
         Route::UploadInParts(step) => Some(step),
-        Route::NotFound { page: false } => None,
+        Route::NotFound { page: false } | Route::MethodNotAllowed(_) => None,
         other => panic!("{other:?}"),
     };
     for path in ["", "/"] {
@@ -95,7 +95,33 @@ fn an_upload_in_parts_is_begun_sent_and_finished() {
     ] {
         assert_eq!(sent(method.clone(), &path), None, "{method} {path}");
     }
-    assert!(matches!(ask(Method::DELETE, &format!("/v1/uploads/{file}")), Route::MethodNotAllowed(_)));
+}
+
+#[test]
+fn a_refused_method_gets_the_methods_of_its_path() {
+    let file = "00112233445566778899aabbccddeeff.ffeeddccbbaa99887766554433221100";
+    for (path, with_uploads, without) in [
+        ("/v1/content/", "GET, HEAD, OPTIONS, POST", "GET, HEAD, OPTIONS"),
+        ("/v1/content", "GET, HEAD, OPTIONS, POST", "GET, HEAD, OPTIONS"),
+        ("/v1/dzi/", "GET, HEAD, OPTIONS", "GET, HEAD, OPTIONS"),
+        ("/", "GET, HEAD, OPTIONS", "GET, HEAD, OPTIONS"),
+        ("/v1/uploads", "OPTIONS, POST", "OPTIONS"),
+        ("/v1/uploads/", "OPTIONS, POST", "OPTIONS"),
+        (&format!("/v1/uploads/{file}"), "OPTIONS, POST", "OPTIONS"),
+        (&format!("/v1/uploads/{file}/7"), "OPTIONS, PUT", "OPTIONS"),
+        (&claim_path(id()), "POST", "POST"),
+    ] {
+        let Route::MethodNotAllowed(methods) = ask(Method::DELETE, path) else { panic!("{path}") };
+        assert_eq!((methods.names(true), methods.names(false)), (with_uploads, without), "{path}");
+        if path.starts_with("/internal/") {
+            continue;
+        }
+        assert_eq!(ask(Method::OPTIONS, path), Route::Preflight(methods), "{path}");
+        for name in with_uploads.split(", ") {
+            let allowed = ask(name.parse().unwrap(), path);
+            assert!(!matches!(allowed, Route::MethodNotAllowed(_)), "{name} {path}");
+        }
+    }
 }
 
 #[test]
@@ -186,8 +212,8 @@ fn tilers_and_the_operator_post() {
         Route::TilerCall(id(), TilerCall::Reset)
     );
     assert_eq!(ask(Method::POST, BACKLOG_PATH), Route::Backlog);
-    assert_eq!(get(BACKLOG_PATH), Route::MethodNotAllowed("POST"));
-    assert_eq!(get(&claim_path(id())), Route::MethodNotAllowed("POST"));
+    assert_eq!(get(BACKLOG_PATH), Route::MethodNotAllowed(Methods::Call));
+    assert_eq!(get(&claim_path(id())), Route::MethodNotAllowed(Methods::Call));
     for unknown in ["/internal/", "/internal/content/x/claim", "/internal/content/6qy4OXfXSid/steal"] {
         assert_eq!(ask(Method::POST, unknown), Route::NotFound { page: false }, "{unknown}");
     }
@@ -197,9 +223,9 @@ fn tilers_and_the_operator_post() {
 fn all_other_paths_only_allow_reading() {
     for method in [Method::POST, Method::PUT, Method::DELETE, Method::PATCH, Method::TRACE] {
         let path = format!("/v1/content/{ID}");
-        assert_eq!(ask(method, &path), Route::MethodNotAllowed("GET, HEAD, OPTIONS"));
+        assert_eq!(ask(method, &path), Route::MethodNotAllowed(Methods::Read));
     }
-    assert_eq!(ask(Method::OPTIONS, "/v1/content/"), Route::Preflight);
+    assert_eq!(ask(Method::OPTIONS, "/v1/content/"), Route::Preflight(Methods::ReadOrUpload));
     assert_eq!(ask(Method::HEAD, "/health"), Route::Health);
 }
 
