@@ -39,6 +39,19 @@ test("a consumer discovers oEmbed like WordPress, and can embed the result", asy
   assert.match(xml.body, /^<\?xml version="1.0"[^>]*><oembed>.*<width>500<\/width>.*<\/oembed>$/);
 });
 
+test("a scraper of the link of a place gets that link, and the picture", async () => {
+  const head = async (query) => {
+    const page = (await system.send(`/${id}${query}`)).body;
+    return Object.fromEntries([...page.matchAll(/<(?:meta property|link rel)="([^"]+)" (?:content|href)="([^"]+)"/g)].map(([, name, value]) => [name, value]));
+  };
+  const place = `?at=${Math.round(PICTURE.width / 2)},0.25,3,90`;
+  const [placed, whole, other] = [await head(place), await head(""), await head("?at=<b>,1")];
+  assert.deepEqual(placed, { ...whole, "og:url": `${system.origin}/${id}${place.replace("0.25", "0.3")}` });
+  assert.deepEqual(other, whole);
+  assert.deepEqual([whole.canonical, whole["og:url"]], [`${system.origin}/${id}`, `${system.origin}/${id}`]);
+  assert.equal((await system.send(new URL(placed["og:image"]).pathname)).status, 200);
+});
+
 test("oEmbed errors have the statuses of the specification", async () => {
   const ask = async (query) => (await system.send(`/oembed?${query}`)).status;
   const link = encodeURIComponent(`${system.origin}/${id}`);

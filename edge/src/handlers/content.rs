@@ -153,7 +153,7 @@ pub async fn home(
 /// Returns a page that shows a content.
 pub async fn picture(
     id: ContentId,
-    page: fn(&Content, &Addresses, Timestamp) -> Response,
+    page: impl FnOnce(&Content, &Addresses, Timestamp) -> Response,
     addresses: &Addresses,
     repository: &Repository<'_>,
 ) -> Response {

@@ -91,7 +91,10 @@ pub async fn handle(
             Err(response) => response,
         },
         Route::Home(form) => content::home(form.as_ref(), config, addresses, repository).await,
-        Route::Share(id) => content::picture(*id, pages::share, addresses, repository).await,
+        Route::Share(id, place) => {
+            let share = |content: &_, addresses: &_, now| pages::share(content, *place, addresses, now);
+            content::picture(*id, share, addresses, repository).await
+        }
         Route::Frame(id) => content::picture(*id, pages::frame, addresses, repository).await,
         Route::EmbedScript => embed::script(),
         Route::Object(key) => match object::serve(key, &request(), repository, env).await? {

@@ -11,12 +11,13 @@ use super::preview::preview_size;
 use super::{Frames, Page, home_address, icon, meta, script};
 use crate::config::Addresses;
 use crate::content::representation::content_json;
+use crate::request::place::Place;
 use crate::response::element::Element::{self, Object, Text};
 use crate::response::escape;
 use crate::response::{CachePolicy, Response};
 
-/// Returns the share page of a content.
-pub fn share(content: &Content, addresses: &Addresses, now: Timestamp) -> Response {
+/// Returns the share page of a content, which opens at a place if one is given.
+pub fn share(content: &Content, place: Option<Place>, addresses: &Addresses, now: Timestamp) -> Response {
     let cache = CachePolicy::of(&content.status, now);
     let robots = match content.status {
         Status::Ready { .. } => "",
@@ -25,7 +26,7 @@ pub fn share(content: &Content, addresses: &Addresses, now: Timestamp) -> Respon
     let head = format!(
         "{robots}{}{}{}",
         canonical(content, addresses),
-        tags(content, addresses),
+        tags(content, place, addresses),
         script("share.js", addresses)
     );
     let body = format!(
@@ -78,7 +79,7 @@ fn warning(content: &Content) -> String {
 
 /// Returns the metadata in the head: for link cards (OpenGraph, Twitter), for sites that embed the page (oEmbed) and
 /// for search engines (JSON-LD). A failed content has none.
-fn tags(content: &Content, addresses: &Addresses) -> String {
+fn tags(content: &Content, place: Option<Place>, addresses: &Addresses) -> String {
     if matches!(content.status, Status::Failed { .. }) {
         return String::new();
     }
@@ -100,7 +101,7 @@ fn tags(content: &Content, addresses: &Addresses) -> String {
         meta("property", "og:site_name", "Edgezoom"),
         meta("property", "og:title", &title),
         meta("property", "og:description", &description),
-        meta("property", "og:url", &share),
+        meta("property", "og:url", &at_place(&share, place, finished)),
     ];
     if let Some(finished) = finished {
         let dzi = &finished.dzi;
@@ -135,6 +136,13 @@ fn tags(content: &Content, addresses: &Addresses) -> String {
         tags.push(discovery(format, &share, &title, addresses));
     }
     tags.concat()
+}
+
+/// Returns the link of a place in a picture.
+fn at_place(share: &str, place: Option<Place>, finished: Option<&Finished>) -> String {
+    let Some(place) = place else { return share.to_owned() };
+    let place = finished.map_or(place, |finished| place.within(finished.dzi.size));
+    format!("{share}?at={place}")
 }
 
 fn linked_data(value: Element) -> String {

@@ -8,6 +8,7 @@ use edgezoom_content::{
 };
 
 use super::*;
+use crate::request::place::Place;
 use crate::response::ApiError;
 
 const NOW: Timestamp = Timestamp(1_700_000_000_000);
@@ -42,7 +43,7 @@ fn ready_with(change: impl FnOnce(&mut Finished)) -> Content {
 
 #[test]
 fn the_share_page_contains_the_content_object() {
-    insta::assert_snapshot!(share(&ready(), &addresses(), NOW).body, @r##"
+    insta::assert_snapshot!(share(&ready(), None, &addresses(), NOW).body, @r##"
     <!doctype html>
     <html lang="en">
     <head>
@@ -98,9 +99,23 @@ fn the_share_page_contains_the_content_object() {
 }
 
 #[test]
+fn the_card_of_a_place_links_to_the_place_and_search_engines_see_the_whole() {
+    let page = |content: &Content, at| share(content, Place::parse(at), &addresses(), NOW).body;
+    let whole = page(&ready(), "");
+    let placed = page(&ready(), "9000.04,400,6.5,90");
+    let (link, url) = ("https://zoom.example/6qy4OXfXSid", r#"<meta property="og:url" content=""#);
+    assert_eq!(
+        placed,
+        whole.replace(&format!("{url}{link}\""), &format!("{url}{link}?at=8000,400,6.5,90\""))
+    );
+    let waiting = content(Status::Processing { stage: Stage::Queued, coarse: None });
+    assert!(page(&waiting, "9000,400,6").contains(&format!("{url}{link}?at=9000,400,6\"")));
+}
+
+#[test]
 fn the_name_of_a_web_page_is_its_title() {
     let ready = ready_with(|finished| finished.title = Title::of_page("Maps & <towns>"));
-    let response = share(&ready, &addresses(), NOW);
+    let response = share(&ready, None, &addresses(), NOW);
     assert!(
         response.body.contains("<title>Maps &amp; &lt;towns&gt; – Edgezoom</title>"),
         "{}",
@@ -112,7 +127,7 @@ fn the_name_of_a_web_page_is_its_title() {
 #[test]
 fn the_warning_is_a_line_of_the_page() {
     let warning = Warning::of_text("</p><script>alert('1')</script>");
-    let response = share(&ready_with(|finished| finished.warning = warning), &addresses(), NOW);
+    let response = share(&ready_with(|finished| finished.warning = warning), None, &addresses(), NOW);
     let line =
         r#"<p id="warning" role="status">&lt;/p&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;</p>"#;
     assert!(response.body.contains(line), "{}", response.body);
@@ -143,7 +158,7 @@ fn only_finished_contents_are_cached_and_only_ready_ones_are_indexed() {
         ),
         (content(Status::Processing { stage: Stage::Queued, coarse: None }), "no-store", true),
     ] {
-        let response = share(&content, &addresses(), NOW);
+        let response = share(&content, None, &addresses(), NOW);
         assert_eq!(response.header("Cache-Control"), Some(cached));
         assert_eq!(response.body.contains("noindex"), hidden);
         let scripts = if hidden { 2 } else { 3 }; // of ours: code, content, and linked data when ready
@@ -193,14 +208,14 @@ fn notices_have_the_status_of_their_error() {
 fn only_the_page_for_frames_may_be_framed() {
     let policy = |response: Response| response.header("Content-Security-Policy").unwrap().to_owned();
     assert!(policy(frame(&ready(), &addresses(), NOW)).ends_with("frame-ancestors *"));
-    assert!(policy(share(&ready(), &addresses(), NOW)).ends_with("frame-ancestors 'none'"));
+    assert!(policy(share(&ready(), None, &addresses(), NOW)).ends_with("frame-ancestors 'none'"));
     assert!(frame(&ready(), &addresses(), NOW).body.contains("noindex"));
 }
 
 #[test]
 fn link_cards_have_the_size_of_the_preview() {
     let ready = ready_with(|finished| finished.previews = Some(Previews::Objects));
-    let page = share(&ready, &addresses(), NOW).body;
+    let page = share(&ready, None, &addresses(), NOW).body;
     for line in [
         r#"<meta property="og:image" content="https://zoom.example/6qy4OXfXSid/preview.jpg">"#,
         r#"<meta property="og:image:width" content="1200">"#,
@@ -224,7 +239,7 @@ fn an_uploaded_file_has_its_name_and_no_link() {
     let digest = "f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk";
     let sent = |name| {
         let url = SourceUrl::of_file(digest, name).unwrap();
-        share(&Content { url, ..ready() }, &addresses(), NOW).body
+        share(&Content { url, ..ready() }, None, &addresses(), NOW).body
     };
     let page = sent("<b> town.jpg");
     for line in [

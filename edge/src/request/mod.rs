@@ -2,6 +2,7 @@
 
 pub mod iiif;
 pub mod object_key;
+pub mod place;
 pub mod route;
 pub mod router;
 pub mod upload;

@@ -4,6 +4,7 @@ use edgezoom_content::{ContentId, PreviewKind, SourceUrl};
 
 use super::iiif::IiifRequest;
 use super::object_key::ObjectKey;
+use super::place::Place;
 use super::upload::{UploadQuery, UploadStep};
 use super::url::url_parameter;
 use crate::response::ApiError;
@@ -45,8 +46,8 @@ pub enum Route {
     Oembed(OembedRequest),
     /// `/`: the home page, with its form if it was submitted.
     Home(Option<HomeForm>),
-    /// `/<id>`: the share page.
-    Share(ContentId),
+    /// `/<id>`: the share page, and the place that it opens at.
+    Share(ContentId, Option<Place>),
     /// `/<id>.js`: the embed script, the same for every id, known or not.
     EmbedScript,
     /// `/<id>/embed`: the page for frames.
@@ -169,7 +170,7 @@ impl Route {
             | Self::Preview(id, _)
             | Self::Download(id)
             | Self::Iiif(id, _)
-            | Self::Share(id)
+            | Self::Share(id, _)
             | Self::Frame(id) => Some(*id),
             _ => None,
         }

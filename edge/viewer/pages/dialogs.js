@@ -3,6 +3,7 @@
 import { element } from "../dom.js";
 import { isFile, nameOf } from "../live/words.js";
 import { scaleWords } from "../zoom/lengths.js";
+import { placeText, withPlace } from "../zoom/place.js";
 
 const ABOUT = "About this picture";
 /** Time that a button says "Copied". */
@@ -27,20 +28,36 @@ function openDialog(button, title, contents) {
   document.body.append(dialog);
 }
 
-/** Activates the Share button. Returns a function that shows or hides it: failed contents cannot be shared. */
-export function offerSharing(content) {
+/**
+ * Activates the Share button. Returns a function that shows it for a content, and hides it for null: failed contents cannot be
+ * shared.
+ */
+export function offerSharing() {
   const button = document.getElementById("open-share");
+  let content = null;
   openDialog(button, "Share", () => sharing(content));
-  return (shown) => (button.hidden = !shown);
+  return (shown) => {
+    content = shown;
+    button.hidden = !shown;
+  };
 }
 
-function sharing({ shareUrl, embedHtml }) {
+function sharing({ ready, shareUrl, embedHtml }) {
   const title = attribute(document.querySelector("h1").textContent);
   const frame = `<iframe src="${shareUrl}/embed" width="100%" height="400" title="${title}" allow="fullscreen"></iframe>`;
   const lines = [["Link", shareUrl], ["Embed", embedHtml], ["Embed as a frame", frame]];
-  // Without a fragment the view is the opening view, which the first line opens too.
-  if (location.hash) lines.splice(1, 0, ["Link to this view", shareUrl + location.hash]);
-  return [deviceSharing(shareUrl + location.hash), ...lines.map(copyLine)];
+  const view = withPlace(shareUrl, placeText(location));
+  // Without a place the view is the opening view, which the first line opens too.
+  if (view !== shareUrl) lines.splice(1, 0, ["Link to this view", view]);
+  return [ready && linkCard(shareUrl), deviceSharing(view), ...lines.map(copyLine)];
+}
+
+/** Creates the card that other sites show for the link: the preview image, the name and the site. */
+function linkCard(shareUrl) {
+  const name = document.querySelector("h1").textContent;
+  const picture = element("img", { src: `${shareUrl}/preview.jpg`, alt: "" });
+  const words = element("figcaption", {}, element("b", {}, name), element("span", {}, new URL(shareUrl).host));
+  return element("figure", { class: "link-card", "aria-label": "How other sites show the link" }, picture, words);
 }
 
 const attribute = (text) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");

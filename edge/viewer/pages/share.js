@@ -13,7 +13,7 @@ const { address, home, framed } = stage.dataset;
 
 if (framed === undefined) {
   const panels = document.querySelector(".top");
-  const showSharing = offerSharing(known);
+  const showSharing = offerSharing();
   const showDetails = offerDetails();
   mountContent(stage, address, {
     known,
@@ -23,7 +23,7 @@ if (framed === undefined) {
     onReady: describe,
     onUpdate({ kind, content }) {
       if (content?.title) showTitle(content.title);
-      showSharing(kind === "ready" || kind === "processing");
+      showSharing(kind === "ready" || kind === "processing" ? content : null);
       showDetails(kind === "ready" ? content : null);
       if (kind === "ready") remember(content, document.querySelector("h1").textContent);
     },

@@ -111,10 +111,17 @@ export function globalsLeft(page) {
 /** Returns true if an element has the focus in its root; for `evaluate`. */
 export const isFocused = (element) => element === element.getRootNode().activeElement;
 
-/** Returns the place in a URL's fragment. */
+/** Returns the place in a URL, or null if there is none. */
 export function placeIn(url) {
-  const [x, y, zoom] = new URL(url).hash.slice(1).split(",").map(Number);
-  return { x, y, zoom };
+  const at = new URL(url).searchParams.get("at");
+  const [x, y, zoom, turn = 0] = at?.split(",").map(Number) ?? [];
+  return at && { x, y, zoom, turn };
+}
+
+/** Waits until the page's URL has a place that passes `check`, and returns it. */
+export async function placed(page, check = () => true) {
+  await page.waitForURL((url) => placeIn(url) !== null && check(placeIn(url)));
+  return placeIn(page.url());
 }
 
 /** Waits until `holds()` returns true. */

@@ -155,9 +155,9 @@ export async function startFakeService() {
       return pathname.startsWith("/v1/uploads/") ? uploadInParts(request.method, pathname, name, body) : uploaded(name);
     }
     if (down && pathname.startsWith("/v1/")) return { status: 503, headers: CORS };
-    const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed|\/thumbnail\.jpg)?$/.exec(pathname) ?? [];
+    const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed|\/thumbnail\.jpg|\/preview\.jpg)?$/.exec(pathname) ?? [];
     if (/^\/[^/]+\.js$/.test(pathname)) return { type: TYPES.js, body: await readFile(at("../embed/loader.js")) };
-    if (id && states.has(id) && rest !== "/thumbnail.jpg") return contentPage(rest ? "embed" : "share", id);
+    if (id && states.has(id) && !rest?.endsWith(".jpg")) return contentPage(rest ? "embed" : "share", id);
     if (pathname === "/") {
       const entered = searchParams.get("url") ?? "";
       const problem = entered.startsWith("ftp:") ? `<p class="problem" id="problem" role="alert">The URL must begin with http:// or https://.</p>` : "";
@@ -168,7 +168,7 @@ export async function startFakeService() {
     if (pathname === "/docs" || pathname === "/bot") return { ...(await asset(`${pathname}.html`)), headers: { "Content-Security-Policy": DOCS_POLICY } };
     if (pathname.startsWith("/assets/")) return asset(pathname);
     if (pathname.endsWith("/download")) return { type: "application/zip", headers: { "Content-Length": "12345678" } };
-    if (id && rest === "/thumbnail.jpg") return tile(`/${id}/1_files/9/0_0.png`);
+    if (id && rest?.endsWith(".jpg")) return tile(`/${id}/1_files/9/0_0.png`);
     const [content, events] = pathname.replace("/v1/content/", "").split("/");
     const again = searchParams.get("retry") === "1" && states.get(content)?.again;
     if (again) states.set(content, { ...again, url: states.get(content).url });

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { assertAccessible, assertEventually, isFocused, painted, placeIn, restingScale } from "./browser.mjs";
+import { assertAccessible, assertEventually, isFocused, painted, placed, restingScale } from "./browser.mjs";
 import { startFake } from "./service.mjs";
 import { open, page, ready, service, setUp } from "./site.mjs";
 
@@ -18,22 +18,20 @@ test("the overview appears when part of the picture is out of view, and moves th
   await viewer.zoomIn.click();
   await viewer.zoomIn.click();
   await overview.waitFor();
-  await page.waitForFunction(() => location.hash !== "");
+  const before = await placed(page);
   await assertAccessible(page);
 
-  const before = placeIn(page.url());
   const box = await overview.boundingBox();
   await page.mouse.click(box.x + box.width * 0.8, box.y + box.height * 0.25);
-  await page.waitForFunction((x) => Number(location.hash.slice(1).split(",")[0]) > x, before.x);
-  const clicked = placeIn(page.url());
+  const clicked = await placed(page, ({ x }) => x > before.x);
   assert.ok(clicked.y < before.y);
 
   for (let tabs = 0; tabs < 15 && !(await overview.evaluate(isFocused)); tabs += 1) await page.keyboard.press("Tab");
   assert.ok(await overview.evaluate(isFocused), "Tab reaches it");
   await page.keyboard.press("ArrowLeft");
-  await page.waitForFunction((x) => Number(location.hash.slice(1).split(",")[0]) < x, clicked.x);
+  await placed(page, ({ x }) => x < clicked.x);
   await page.keyboard.press("0");
-  await page.waitForURL((url) => url.hash === "");
+  await page.waitForURL((url) => url.search === "");
   await viewer.picture.focus();
   await assertEventually(async () => (await overview.count()) === 0, "it did not fade out");
   assert.deepEqual(page.wrongs, []);
@@ -49,10 +47,10 @@ test("the overview rotates with the picture", async () => {
   await overview.waitFor();
   const box = await overview.boundingBox();
   assert.ok(box.height > box.width, "a rotated wide picture is high");
-  await page.waitForFunction(() => location.hash !== "");
-  const before = placeIn(page.url());
+  const before = await placed(page);
+  assert.equal(before.turn, 90);
   await page.mouse.click(box.x + box.width / 2, box.y + box.height * 0.85); // the right side is below
-  await page.waitForFunction((x) => Number(location.hash.slice(1).split(",")[0]) > x, before.x);
+  await placed(page, ({ x }) => x > before.x);
 });
 
 /** Returns the box of the drawn picture in CSS pixels of the page. */
@@ -107,7 +105,7 @@ test("an elongated picture opens at its start, with a note on where it continues
     const { width, height } = page.viewportSize();
     if (size.width > size.height) assert.ok(left < 2 && right >= width - 2 && bottom - top > height * 0.75);
     else assert.ok(top < 100 && left < 2 && right >= width - 2);
-    assert.equal(new URL(page.url()).hash, "");
+    assert.equal(new URL(page.url()).search, "");
     await viewer.picture.focus();
     await page.keyboard.press(size.width > size.height ? "ArrowRight" : "ArrowDown");
     await assertEventually(async () => !(await note.isVisible()), "the note stays after a move");
@@ -128,9 +126,8 @@ test("the wheel zooms about the pointer", async () => {
   }
   const after = await restingScale(viewer);
   assert.ok(after > before * 2, `${after} is more than twice ${before}`);
-  await page.waitForFunction(() => location.hash !== "");
+  const { x, y } = await placed(page);
   const { dzi } = await (await fetch(`${service.origin}/v1/content/${ready}`)).json();
-  const { x, y } = placeIn(page.url());
   assert.ok(x < dzi.width / 2 && y < dzi.height / 2, "it did not move towards the pointer, left of and above the centre");
 });
 

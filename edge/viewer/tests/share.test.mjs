@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { assertAccessible, assertEventually, coloursIn, globalsLeft, isFocused, painted, parts, placeIn, restingScale } from "./browser.mjs";
+import { assertAccessible, assertEventually, coloursIn, globalsLeft, isFocused, painted, parts, placed, restingScale } from "./browser.mjs";
 import { ofTheViewer } from "./service.mjs";
 import { open, openEmpty, page, ready, service, setUp } from "./site.mjs";
 
@@ -184,14 +184,12 @@ test("the viewer works with the keyboard alone", ofTheViewer, async () => {
   const zoomed = await restingScale(viewer);
   assert.ok(zoomed > start * 2, `${zoomed} is not twice ${start}`);
 
-  await page.waitForURL(/#/);
-  const before = page.url();
+  const before = await placed(page);
   await page.keyboard.press("ArrowRight");
-  await page.waitForURL((url) => url.href !== before);
-  assert.ok(placeIn(page.url()).x > placeIn(before).x);
+  await placed(page, ({ x }) => x > before.x);
 
   await page.keyboard.press("0");
-  await page.waitForURL((url) => url.hash === "");
+  await page.waitForURL((url) => url.search === "");
   assert.equal(await restingScale(viewer), start);
 
   await page.keyboard.press("Tab"); // zoom out
@@ -237,7 +235,7 @@ test("a rotation is part of the place's address, at the opening view too", ofThe
     const viewer = await open(`/${ready}`, { reducedMotion });
     await painted(page);
     await page.keyboard.press("r");
-    await page.waitForURL(/#3000,2000,0,90$/);
+    await page.waitForURL(/\?at=3000,2000,0,90$/);
     const onItsSide = await restingScale(viewer);
     await page.reload();
     await painted(page);
@@ -247,7 +245,7 @@ test("a rotation is part of the place's address, at the opening view too", ofThe
     await restingScale(viewer);
     assert.equal(await viewer.home.getAttribute("aria-disabled"), "true");
     await page.keyboard.press("+");
-    await page.waitForURL(/#[\d.]+,[\d.]+,(?!0,)[\d.]+,90$/);
+    await placed(page, ({ zoom, turn }) => zoom > 0 && turn === 90);
     const [zoomed, url] = [await restingScale(viewer), page.url()];
     await page.reload();
     await painted(page);
@@ -255,13 +253,15 @@ test("a rotation is part of the place's address, at the opening view too", ofThe
     assert.equal(page.url(), url);
     for (let turns = 0; turns < 3; turns += 1) await page.keyboard.press("r");
     await page.keyboard.press("0");
-    await page.waitForURL((address) => address.hash === "");
+    await page.waitForURL((address) => address.search === "");
     await page.evaluate(() => (location.hash = "#3000,2000,0,180"));
+    await placed(page, ({ turn }) => turn === 180);
+    await page.evaluate(() => (location.hash = "#top"));
     await restingScale(viewer);
-    await page.evaluate(() => (location.hash = ""));
-    await restingScale(viewer);
+    await page.evaluate(() => (location.hash = "#3000,2000,0"));
+    await page.waitForURL((address) => address.search === "" && address.hash === "");
     await page.keyboard.press("+");
-    await page.waitForURL(/#[\d.]+,[\d.]+,[\d.]+$/);
+    await placed(page, ({ zoom, turn }) => zoom > 0 && turn === 0);
   }
 });
 
@@ -272,12 +272,11 @@ test("keys work at once, but not in a dialog", ofTheViewer, async () => {
   assert.ok(await page.evaluate(() => document.activeElement === document.body));
   await page.keyboard.press("+");
   assert.ok((await restingScale(viewer)) > whole);
-  await page.waitForURL(/#/);
-  const before = placeIn(page.url());
+  const before = await placed(page);
   await page.keyboard.press("ArrowRight");
-  await page.waitForURL((url) => placeIn(url).x > before.x);
+  await placed(page, ({ x }) => x > before.x);
   await page.keyboard.press("0");
-  await page.waitForURL((url) => url.hash === "");
+  await page.waitForURL((url) => url.search === "");
   await page.keyboard.press("f");
   await page.waitForFunction(() => document.fullscreenElement !== null);
   await page.keyboard.press("f");
@@ -346,15 +345,16 @@ for (const width of [320, 390]) {
   });
 }
 
-test("a fragment opens its place, and so does one that is typed later", ofTheViewer, async () => {
-  const viewer = await open(`/${ready}#500,400,6`);
+test("a link opens its place, and so does a fragment that is typed later", ofTheViewer, async () => {
+  const viewer = await open(`/${ready}?at=500,400,6`);
   await painted(page);
   const deep = await restingScale(viewer);
   await page.evaluate(() => (location.hash = "#700,300,2"));
   await page.waitForTimeout(300);
   const shallow = await restingScale(viewer);
   assert.ok(Math.abs(deep / shallow - 3) < 0.1, `${deep} is three times ${shallow}`);
-  assert.equal(new URL(page.url()).hash, "#700,300,2");
+  assert.deepEqual(await placed(page, ({ x }) => x === 700), { x: 700, y: 300, zoom: 2, turn: 0 });
+  assert.equal(new URL(page.url()).hash, "");
 });
 
 test("with reduced motion a step is immediate", ofTheViewer, async () => {
@@ -407,11 +407,14 @@ test("links and embeds can be copied, and the dialog restores the focus", async 
   const viewer = await open(`/${ready}`, { permissions: ["clipboard-read", "clipboard-write"] });
   await painted(page);
   await viewer.zoomIn.click();
-  await page.waitForURL(/#/);
+  await placed(page);
   const share = page.getByRole("button", { name: "Share" });
   await share.press("Enter");
   assert.equal(await page.getByLabel("Link", { exact: true }).inputValue(), `${service.origin}/${ready}`);
   assert.equal(await page.getByLabel("Link to this view", { exact: true }).inputValue(), page.url());
+  const card = page.getByRole("figure", { name: "How other sites show the link" });
+  assert.equal(await card.locator("img").getAttribute("src"), `${service.origin}/${ready}/preview.jpg`);
+  assert.ok((await card.textContent()).startsWith(await page.locator("h1").textContent()));
   const lines = await page.getByLabel("Embed", { exact: true }).inputValue();
   assert.match(lines, /^<script src=".+\.js\?width=auto&height=400px"><\/script>$/);
   await assertAccessible(page);
@@ -464,11 +467,11 @@ test("the device's own sharing gets the link to the view", ofTheViewer, async ()
   await page.addInitScript(() => {
     navigator.share = async (shared) => void (window.shared = shared);
   });
-  await page.goto(`${service.origin}/${ready}#500,400,3`);
+  await page.goto(`${service.origin}/${ready}#500,400,3,90`);
   await painted(page);
   await page.getByRole("button", { name: "Share" }).click();
   await page.getByRole("button", { name: "Share with an app" }).click();
-  assert.equal(await page.evaluate(() => window.shared.url), `${service.origin}/${ready}#500,400,3`);
+  assert.equal(await page.evaluate(() => window.shared.url), `${service.origin}/${ready}?at=500,400,3,90`);
 });
 
 test("on a phone every control is large enough for a finger, and nothing overflows", ofTheViewer, async () => {

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { keyAction } from "../zoom/controls.js";
 import { freeHeight, isCrisp, scaleOf, wheelFactor, zoomRange } from "../zoom/geometry.js";
-import { formatPlace, parsePlace } from "../zoom/place.js";
+import { formatPlace, parsePlace, placeText, withPlace } from "../zoom/place.js";
 
 const near = (actual, expected) => assert.ok(Math.abs(actual - expected) < 1e-9, `${actual} is not ${expected}`);
 
@@ -78,22 +78,31 @@ test("only large pixels are drawn as squares", () => {
 const PICTURE = { width: 6000, height: 4000 };
 
 test("a place survives formatting and parsing", () => {
-  for (const [turn, fragment] of [[0, "#1234.5,0,7.125"], [270, "#1234.5,0,7.125,270"]]) {
+  for (const [turn, text] of [[0, "1234.5,0,7.125"], [270, "1234.5,0,7.125,270"]]) {
     const place = { x: 1234.5, y: 0, zoom: 7.125, turn };
-    assert.equal(formatPlace(place), fragment);
-    assert.deepEqual(parsePlace(fragment, PICTURE), place);
+    assert.equal(formatPlace(place), text);
+    assert.deepEqual(parsePlace(text, PICTURE), place);
   }
 });
 
-test("fragments that are no place in the picture are rejected", () => {
-  const malformed = ["", "#", "#top", "#1,2", "#1,2,3,4", "#1e3,1,1", "#NaN,1,1", "#1,2,3;"];
-  for (const fragment of [...malformed, "#1,2,3,45", "#1,2,3,90,", "#-1,2,3", "#6001,1,1", "#1,4001,1"]) {
-    assert.equal(parsePlace(fragment, PICTURE), null, fragment);
+test("texts that are no place are rejected", () => {
+  for (const text of ["", "top", "1,2", "1,2,3,4", "1,2,3,45", "1,2,3,90,1", "1e3,1,1", "NaN,1,1", "1,2,3;", "-1,2,3"]) {
+    assert.equal(parsePlace(text, PICTURE), null, text);
   }
 });
 
-test("a view beyond the picture's edge is clamped", () => {
-  assert.equal(formatPlace({ x: -20.04, y: 3.14159, zoom: 2 }), "#0,3.1,2");
+test("a place beyond the picture's edge is clamped", () => {
+  assert.equal(formatPlace({ x: -20.04, y: 3.14159, zoom: 2, turn: 0 }), "0,3.1,2");
+  assert.deepEqual(parsePlace("6001,4001,1", PICTURE), { x: 6000, y: 4000, zoom: 1, turn: 0 });
+});
+
+test("a URL has one place, and keeps its other parameters", () => {
+  const named = (url) => placeText(new URL(url));
+  assert.equal(named("https://a.example/b?at=1,2,3,90#top"), "1,2,3,90");
+  assert.equal(named("https://a.example/b?at=1%2C2%2C3#4,5,6"), "4,5,6");
+  assert.equal(named("https://a.example/b?at=x"), "");
+  assert.equal(withPlace("https://a.example/b?c=%20&at=1,2,3&d#4,5,6", "7,8,9"), "https://a.example/b?c=%20&d&at=7,8,9");
+  assert.equal(withPlace("https://a.example/b?at=1,2,3", ""), "https://a.example/b");
 });
 
 test("keys are identified by their character, and combinations are left to the browser", () => {

@@ -1,30 +1,45 @@
-// A place in a picture as a URL fragment, `#x,y,zoom,turn`: the picture pixel at the centre of the view, the picture's width
-// in widths of the view, and the picture's rotation in degrees, if any. So a phone and a large screen show the same part. The
-// zoom of the opening view is 0: it depends on the window.
+// A place in a picture as a parameter of the share page, `?at=x,y,zoom,turn`: the picture pixel at the centre of the view, the
+// picture's width in widths of the view, and the picture's rotation, if any, in degrees clockwise. So a phone and a large
+// screen show the same part, and servers see the place. The zoom of the opening view is 0: it depends on the window.
+// `edge/src/request/place.rs` parses the same. As a fragment, `#x,y,zoom,turn`, a place works too.
 
-const PLACE = /^#(\d{1,9}(?:\.\d{1,3})?),(\d{1,9}(?:\.\d{1,3})?),(\d{1,9}(?:\.\d{1,6})?)(?:,(0|90|180|270))?$/;
+const PLACE = /^(\d{1,9}(?:\.\d{1,3})?),(\d{1,9}(?:\.\d{1,3})?),(\d{1,9}(?:\.\d{1,6})?)(?:,(0|90|180|270))?$/;
 
 /** Time that the view must rest before the URL changes. Safari refuses more than 100 changes in 30 seconds. */
 const REST_MS = 400;
 
-/** Returns the place of a fragment, or null if it is malformed or outside the picture. */
-export function parsePlace(fragment, picture) {
-  const [x, y, zoom, turn = 0] = PLACE.exec(fragment)?.slice(1).map((figure) => figure && Number(figure)) ?? [];
-  return x <= picture.width && y <= picture.height ? { x, y, zoom, turn } : null;
+/** Returns the place that a text names, moved into the picture; null if the text is malformed. */
+export function parsePlace(text, { width, height }) {
+  const [x, y, zoom, turn] = PLACE.exec(text)?.slice(1).map((figure) => Number(figure ?? 0)) ?? [];
+  return turn === undefined ? null : { x: Math.min(x, width), y: Math.min(y, height), zoom, turn };
 }
 
-/** Returns the fragment of a place, to a tenth of a pixel. */
+/** Returns the text of a place, to a tenth of a pixel. */
 export function formatPlace({ x, y, zoom, turn }) {
   const short = (figure, digits) => String(Number(Math.max(0, figure).toFixed(digits)));
-  return `#${short(x, 1)},${short(y, 1)},${short(zoom, 3)}${turn ? `,${turn}` : ""}`;
+  return [short(x, 1), short(y, 1), short(zoom, 3), ...(turn ? [turn] : [])].join();
+}
+
+/** Returns the text of the place in a URL, or "" if there is none. A fragment, which people type, comes first. */
+export function placeText({ search, hash }) {
+  const named = [hash.slice(1), new URLSearchParams(search).get("at") ?? ""];
+  return named.find((text) => PLACE.test(text)) ?? "";
+}
+
+/** Returns a URL without fragment, and with another place; without one if the place is "". */
+export function withPlace(url, place) {
+  const { pathname, origin, search } = new URL(url);
+  const others = search.slice(1).split("&").filter((pair) => pair && !pair.startsWith("at="));
+  const query = [...others, ...(place ? [`at=${place}`] : [])].join("&");
+  return origin + pathname + (query && `?${query}`);
 }
 
 /**
- * Keeps the page's URL and the view in step: goes to the place in the fragment, now and when it changes, and updates the
- * fragment when the view moves. The opening view has no fragment unless it is rotated.
+ * Keeps the page's URL and the view in step: goes to the place in the URL, now and when its fragment changes, and updates the
+ * URL when the view moves. The opening view has no place in the URL unless it is rotated.
  */
 export function keepInUrl(view) {
-  const named = () => parsePlace(location.hash, view.picture);
+  const named = () => parsePlace(placeText(location), view.picture);
   const show = (place, immediately) => {
     if (place?.zoom) view.go(place, immediately);
     else view.goToOpening(immediately, place?.turn ?? 0);
@@ -33,20 +48,18 @@ export function keepInUrl(view) {
   if (first) show(first, true);
 
   let timer = 0;
-  const fragmentOf = () => {
+  const placeOf = () => {
     if (!view.isOpening()) return formatPlace(view.place());
     const { turn } = view.place();
     return turn ? formatPlace({ x: view.picture.width / 2, y: view.picture.height / 2, zoom: 0, turn }) : "";
   };
   const write = () => {
-    const fragment = fragmentOf();
-    if (fragment === location.hash) return;
-    const { pathname, search } = location;
-    history.replaceState(history.state, "", pathname + search + fragment);
+    const url = withPlace(location.href, placeOf());
+    if (url !== location.href) history.replaceState(history.state, "", url);
   };
   view.onRest(() => {
     clearTimeout(timer);
     timer = setTimeout(write, REST_MS);
   });
-  addEventListener("hashchange", () => show(named(), false));
+  addEventListener("hashchange", () => show(location.hash ? named() : null, false));
 }

@@ -5,6 +5,7 @@ use edgezoom_content::{AddressPolicy, ContentId, PreviewKind, SourceUrl};
 use http::Method;
 
 use super::iiif::IiifRequest;
+use super::place::Place;
 use super::route::{ContentKey, HomeForm, Methods, OembedRequest, Route, TilerCall};
 use super::upload::{self, UPLOADS, UploadQuery, UploadStep};
 use super::url::{parameter, url_parameter};
@@ -101,7 +102,7 @@ fn read(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
                 return iiif(of).unwrap_or(Route::NotFound { page: false });
             }
             let page = path != "/v1" && !path.starts_with("/v1/");
-            shared(request.path).unwrap_or(Route::NotFound { page })
+            shared(request).unwrap_or(Route::NotFound { page })
         }
     }
 }
@@ -177,8 +178,8 @@ fn with_scheme(text: &str) -> String {
 
 /// Finds the routes of a share link: `/<id>`, `/<id>.js`, `/<id>/embed`, `/<id>/preview.jpg`, `/<id>/thumbnail.jpg`,
 /// `/<id>/download`.
-fn shared(path: &str) -> Option<Route> {
-    let name = path.strip_prefix('/')?;
+fn shared(request: RequestParts<'_>) -> Option<Route> {
+    let name = request.path.strip_prefix('/')?;
     if name.strip_suffix(".js").is_some_and(|id| !id.is_empty() && !id.contains('/')) {
         // For a wrong id too: the script says so in the page; a 404 would show nothing.
         return Some(Route::EmbedScript);
@@ -190,7 +191,10 @@ fn shared(path: &str) -> Option<Route> {
         Some((id, "thumbnail.jpg")) => id.parse().ok().map(|id| Route::Preview(id, PreviewKind::Thumbnail)),
         Some((id, "download")) => id.parse().ok().map(Route::Download),
         Some(_) => None,
-        None => name.parse().ok().map(Route::Share),
+        None => {
+            let place = || parameter(request.query, "at").and_then(|at| Place::parse(&at));
+            name.parse().ok().map(|id| Route::Share(id, place()))
+        }
     }
 }
 

@@ -158,8 +158,10 @@ fn share_links_embed_scripts_and_the_home_page_are_found() {
         Route::Home(Some(HomeForm { key: Ok(ContentKey::Source(_)), .. }))
     ));
     assert!(matches!(get("/?url=nonsense"), Route::Home(Some(HomeForm { key: Err(_), .. }))));
-    assert_eq!(get(&format!("/{ID}")), Route::Share(id()));
-    assert_eq!(get(&format!("/{ID}/")), Route::Share(id()));
+    assert_eq!(get(&format!("/{ID}")), Route::Share(id(), None));
+    assert_eq!(get(&format!("/{ID}/?at=top")), Route::Share(id(), None));
+    let place = Place::parse("500,400,6,90");
+    assert_eq!(get(&format!("/{ID}?a=b&at=500%2C400%2C6%2C90")), Route::Share(id(), place));
     assert_eq!(get(&format!("/{ID}.js?width=50%25&height=30&id=here")), Route::EmbedScript);
     assert_eq!(get(&format!("/{ID}/embed")), Route::Frame(id()));
     assert_eq!(get(&format!("/{ID}/embed/?fit=cover")), Route::Frame(id()));

@@ -122,7 +122,7 @@ export function testsOf(name, start) {
     await until("the picture has the focus", () => engine.evaluate(inPage, ".openseadragon-canvas", "focused"));
     assert.equal(await engine.evaluate(inPage, ".openseadragon-canvas", "ring"), false);
     await type(engine, "r");
-    await until("the rotation is in the address", () => engine.evaluate(() => location.hash.endsWith(",90")));
+    await until("the rotation is in the address", () => engine.evaluate(() => location.search.endsWith(",90")));
     await type(engine, TAB);
     await type(engine, SHIFT + TAB, { held: 1 });
     // Firefox without a screen has no active window, and without one no rings.
@@ -299,9 +299,9 @@ export async function pinch(engine, [x, y]) {
 }
 
 async function placeOf(engine) {
-  const hash = await engine.evaluate(() => location.hash);
-  const [x, y, zoom] = hash.slice(1).split(",").map(Number);
-  return hash ? { x, y, zoom } : null;
+  const at = await engine.evaluate(() => new URLSearchParams(location.search).get("at"));
+  const [x, y, zoom] = at?.split(",").map(Number) ?? [];
+  return at ? { x, y, zoom } : null;
 }
 
 /** Runs in the page: finds an element in any shadow root. Returns what is wanted of it, or gives it the focus. */
