@@ -1,7 +1,7 @@
 //! Why a conversion failed: a code for programs, from a closed list, and a sentence for people.
 //!
 //! To add a code, begin here. The compiler asks for its place in [`FailureCode::ALL`], its name and whether it is a
-//! limit; `edge/tests/failure_codes.rs` asks for its words in the viewer and its entry in the OpenAPI document. The
+//! limit; `edge/src/tests/failure_codes.rs` asks for its words in the viewer and its entry in the OpenAPI document. The
 //! edge is deployed before the tilers that send the code (docs/operations/guide.md).
 
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-// The texts for a content that has no picture, or none yet. `edge/tests/failure_codes.rs` checks that each failure code has
+// The texts for a content that has no picture, or none yet. `edge/src/tests/failure_codes.rs` checks that each failure code has
 // one.
 
 const STAGES = {
