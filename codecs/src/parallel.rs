@@ -4,7 +4,7 @@
 //! Threads live as long as their work: starting one takes less time than decoding a row of tiles.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::{iter, thread};
 
 use fearless_simd::{Level, Simd, dispatch};
@@ -13,6 +13,49 @@ use crate::SourceError;
 
 /// The first row of a band that could not be decoded, and why.
 pub type Failure = (u32, SourceError);
+
+/// Memory that threads share. Each takes what it needs for one piece of its work, so that they wait for each other instead of
+/// exceeding the memory, and a picture is decoded on any number of them.
+pub struct Budget {
+    total: u64,
+    free: Mutex<u64>,
+    returned: Condvar,
+}
+
+/// Bytes of a budget. Dropping them returns them.
+pub struct Taken<'a> {
+    budget: &'a Budget,
+    bytes: u64,
+}
+
+impl Budget {
+    /// Returns a budget of this number of bytes.
+    pub fn new(total: u64) -> Self {
+        Self { total, free: Mutex::new(total), returned: Condvar::new() }
+    }
+
+    /// Takes bytes, and waits until there are as many. `reason` names the use. A thread must not take more before it has
+    /// returned what it has.
+    ///
+    /// # Errors
+    /// They are more than the whole budget.
+    pub fn take(&self, bytes: u64, reason: &'static str) -> Result<Taken<'_>, SourceError> {
+        if bytes > self.total {
+            return Err(SourceError::TooMuchMemory { reason, bytes, memory: self.total });
+        }
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = self.returned.wait_while(free, |free| *free < bytes);
+        *free.unwrap_or_else(PoisonError::into_inner) -= bytes;
+        Ok(Taken { budget: self, bytes })
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        *self.budget.free.lock().unwrap_or_else(PoisonError::into_inner) += self.bytes;
+        self.budget.returned.notify_all();
+    }
+}
 
 /// Calls `work` for each number below `count`, on up to `threads` threads, and returns the results in order.
 ///
@@ -116,6 +159,26 @@ mod tests {
             assert_eq!(squares, (0..20).map(|number| number * number).collect::<Vec<_>>());
         }
         assert!(in_parallel(0, 4, Ok).unwrap().is_empty());
+    }
+
+    #[test]
+    fn threads_that_share_a_budget_wait_for_each_other() {
+        let budget = Budget::new(100);
+        assert!(matches!(
+            budget.take(101, ""),
+            Err(SourceError::TooMuchMemory { bytes: 101, memory: 100, .. })
+        ));
+        let in_use = AtomicUsize::new(0);
+        in_parallel(200, 8, |number| {
+            let bytes = number % 100 + 1;
+            let _taken = budget.take(bytes as u64, "")?;
+            assert!(in_use.fetch_add(bytes, Ordering::SeqCst) + bytes <= 100);
+            thread::yield_now();
+            in_use.fetch_sub(bytes, Ordering::SeqCst);
+            Ok(())
+        })
+        .unwrap();
+        assert!(budget.take(100, "").is_ok(), "all is returned");
     }
 
     #[test]

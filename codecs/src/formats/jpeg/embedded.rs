@@ -1,6 +1,8 @@
 //! JPEGs in memory that are parts of a picture, such as the tiles of a TIFF. Each is decoded on the calling thread, by
 //! `edgezoom_jpeg` if it is regular. Otherwise libjpeg decodes it from its beginning, and a loss of pixels is an error.
 
+use std::sync::Arc;
+
 use edgezoom_jpeg::decoder::frame::{Colours, Frame};
 use edgezoom_jpeg::decoder::mcu_rows::{McuRows, Stop};
 use edgezoom_jpeg::decoder::rows::{self, Rows};
@@ -11,14 +13,16 @@ use mozjpeg::ColorSpace;
 use super::decompressor::Decompressor;
 use super::error_manager::catch_errors;
 use super::regular::read_pairs;
-use super::{FORMAT, header, open_in_memory, side};
+use super::{BUFFERING, FORMAT, header, open_in_memory, side};
 use crate::format::READ_BYTES;
+use crate::parallel::{Budget, Taken};
 use crate::{Layout, SourceError};
 
 /// Decodes one JPEG after the other.
-#[derive(Default)]
 pub struct Decoder {
     workspace: Workspace,
+    /// Memory for coefficients, which the decoders of all threads share.
+    budget: Arc<Budget>,
 }
 
 /// Returns true if a JPEG can be read as planes.
@@ -27,6 +31,20 @@ pub fn is_ycbcr420(file: &[u8]) -> bool {
 }
 
 impl Decoder {
+    /// Returns a decoder whose coefficients take no more than a budget.
+    pub fn new(budget: Arc<Budget>) -> Self {
+        Self { workspace: Workspace::default(), budget }
+    }
+
+    /// Checks the scans of a JPEG that libjpeg will decode, and takes the memory for its coefficients.
+    fn admit(&self, mut file: &[u8]) -> Result<Option<Taken<'_>>, SourceError> {
+        let Some(markers) = header::read(&mut file)?.filter(|markers| markers.is_buffered) else {
+            return Ok(None);
+        };
+        header::admit_scans(markers)?;
+        self.budget.take(markers.coefficients, BUFFERING).map(Some)
+    }
+
     /// Decodes a 4:2:0 JPEG of this width into pairs of rows. They may cover less than its width and height: the rest is
     /// cropped.
     pub fn decode_pairs(
@@ -37,7 +55,10 @@ impl Decoder {
     ) -> Result<(), SourceError> {
         match self.regular_pairs(file, width, &mut pairs) {
             Some(()) => Ok(()),
-            None => libjpeg_pairs(file, width, pairs),
+            None => {
+                let _taken = self.admit(file)?;
+                libjpeg_pairs(file, width, pairs)
+            }
         }
     }
 
@@ -50,7 +71,10 @@ impl Decoder {
     ) -> Result<(), SourceError> {
         match self.regular_rgb(file, width, &mut rows) {
             Some(()) => Ok(()),
-            None => libjpeg_rgb(file, width, rows),
+            None => {
+                let _taken = self.admit(file)?;
+                libjpeg_rgb(file, width, rows)
+            }
         }
     }
 
@@ -65,7 +89,10 @@ impl Decoder {
     ) -> Result<usize, SourceError> {
         match self.regular_samples(file, width, samples, out) {
             Some(decoded) => Ok(decoded),
-            None => libjpeg_samples(file, width, samples, out),
+            None => {
+                let _taken = self.admit(file)?;
+                libjpeg_samples(file, width, samples, out)
+            }
         }
     }
 
@@ -123,7 +150,6 @@ impl Decoder {
 
 /// [`Decoder::decode_pairs`] by libjpeg.
 fn libjpeg_pairs(file: &[u8], width: u32, pairs: Vec<PairMut<'_>>) -> Result<(), SourceError> {
-    header::admit_scans_of(file)?;
     let mut decompressor = Decompressor::new(file, file.len().clamp(1, READ_BYTES));
     let (found, height) = catch_errors(|| decompressor.start())?;
     if found != width || (height.div_ceil(ROWS) * ROWS / 2) < pairs.len() as u32 {
@@ -151,7 +177,6 @@ fn libjpeg_pairs(file: &[u8], width: u32, pairs: Vec<PairMut<'_>>) -> Result<(),
 
 /// [`Decoder::decode_rgb`] by libjpeg.
 fn libjpeg_rgb(file: &[u8], width: u32, rows: Vec<&mut [u8]>) -> Result<(), SourceError> {
-    header::admit_scans_of(file)?;
     let header = open_in_memory(file)?;
     let is_colour = matches!(header.color_space(), ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB);
     if !is_colour || side(header.width()) != width || header.height() < rows.len() {
@@ -174,7 +199,6 @@ fn libjpeg_rgb(file: &[u8], width: u32, rows: Vec<&mut [u8]>) -> Result<(), Sour
 
 /// [`Decoder::decode_samples`] by libjpeg.
 fn libjpeg_samples(file: &[u8], width: u32, samples: usize, out: &mut [u8]) -> Result<usize, SourceError> {
-    header::admit_scans_of(file)?;
     let header = open_in_memory(file)?;
     let (space, stored) = match header.color_space() {
         space @ ColorSpace::JCS_GRAYSCALE => (space, 1),
@@ -204,10 +228,15 @@ fn libjpeg_samples(file: &[u8], width: u32, samples: usize, out: &mut [u8]) -> R
 mod tests {
     use std::cell::RefCell;
 
+    use mozjpeg::Compress;
     use proptest::test_runner::{Config, TestRunner};
 
     use super::super::generated::{changed, jpeg};
     use super::*;
+
+    fn decoder(memory: u64) -> Decoder {
+        Decoder::new(Arc::new(Budget::new(memory)))
+    }
 
     /// Buffers for a picture of the size that libjpeg finds.
     struct Buffers {
@@ -286,7 +315,7 @@ mod tests {
 
     #[test]
     fn regular_tiles_have_libjpegs_samples_without_libjpeg() {
-        let mut decoder = Decoder::default();
+        let mut decoder = decoder(u64::MAX);
         let mut run = |seed: u64, size: (usize, usize)| {
             let file = &*jpeg(seed, size);
             check(&mut decoder, file);
@@ -304,12 +333,49 @@ mod tests {
         (1..6).for_each(|seed| run(seed << 40, (1024, 600)));
     }
 
+    /// A tile may state any height, and libjpeg allocates the coefficients of all of it.
+    #[test]
+    fn a_progressive_tile_of_any_height_takes_no_more_memory_than_its_budget() {
+        let mut encoder = Compress::new(ColorSpace::JCS_RGB);
+        encoder.set_color_space(ColorSpace::JCS_YCbCr);
+        encoder.set_chroma_sampling_pixel_sizes((2, 2), (2, 2));
+        encoder.set_progressive_mode();
+        encoder.set_size(64, 32);
+        let mut started = encoder.start_compress(Vec::new()).unwrap();
+        started.write_scanlines(&[90; 3 * 64 * 32]).unwrap();
+        let mut file = started.finish().unwrap();
+        let bytes = 6 * 128 * 4 * 2;
+        let decode = |file: &[u8], memory| {
+            let mut decoder = decoder(memory);
+            let mut buffers = Buffers {
+                width: 64,
+                height: 32,
+                samples: 3,
+                rgb: vec![7; 6144],
+                stored: vec![7; 6144],
+                planes: vec![7; 3072],
+            };
+            [
+                decoder.decode_pairs(file, 64, buffers.pairs()),
+                decoder.decode_rgb(file, 64, buffers.rgb.chunks_exact_mut(3 * 64).collect()),
+                decoder.decode_samples(file, 64, 3, &mut buffers.stored).map(drop),
+            ]
+        };
+        let is_too_much =
+            |result: &Result<(), SourceError>| matches!(result, Err(SourceError::TooMuchMemory { .. }));
+        assert!(decode(&file, bytes).iter().all(Result::is_ok));
+        assert!(decode(&file, bytes - 1).iter().all(is_too_much));
+        let frame = file.windows(2).position(|marker| marker == [0xff, 0xc2]).unwrap();
+        file[frame + 5..frame + 7].copy_from_slice(&65_500_u16.to_be_bytes());
+        assert!(decode(&file, 1 << 20).iter().all(is_too_much));
+    }
+
     #[test]
     fn changed_files_look_the_same_in_tiles() {
         let cases =
             std::env::var("EDGEZOOM_FUZZ_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(300);
         let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::with_cases(cases) });
-        let decoder = RefCell::new(Decoder::default());
+        let decoder = RefCell::new(decoder(u64::MAX));
         runner
             .run(&changed(), |file| {
                 check(&mut decoder.borrow_mut(), &file);

@@ -1,11 +1,12 @@
 //! Reads a JPEG's markers up to its first scan, before libjpeg decodes: the picture's size, and whether libjpeg will buffer
-//! the coefficients of the whole picture, which its Rust binding does not tell. Counts the scans of such a picture. Finds
-//! the application segments that libjpeg saves: EXIF (APP1), the colour profile (APP2), Adobe's marker (APP14).
+//! the coefficients of the whole picture, which its Rust binding does not tell. Counts the scans of such a picture, and the
+//! bytes of its coefficients. Finds the application segments that libjpeg saves: EXIF (APP1), the colour profile (APP2), Adobe's marker (APP14).
 //!
 //! ```text
 //! marker   ff code          alone: SOI d8, EOI d9, RST0–7 d0–d7, TEM 01; all others begin a segment
 //! segment  length: u16      counts itself, big-endian
-//! frame    SOF0–15 c0–cf    length  precision: u8  height: u16  width: u16  components: u8 …
+//! frame    SOF0–15 c0–cf    length  precision: u8  height: u16  width: u16  components: u8, of each:
+//!                           identifier: u8  sampling factors: u4 across, u4 down  quantisation table: u8
 //! scan     SOS da           length  components: u8 …
 //! ```
 //! Source: ITU-T T.81, annex B: B.1.1 for markers, B.2.2 for the frame, B.2.3 for the scan; CIPA DC-008 (Exif 2.3), 4.7.2;
@@ -34,6 +35,8 @@ pub struct Header {
     pub is_buffered: bool,
     /// Number of scans of a buffered picture, counted up to one more than [`MAX_SCANS`].
     pub scans: u32,
+    /// Number of bytes of the coefficients of a buffered picture.
+    pub coefficients: u64,
 }
 
 /// Maximum number of scans of a picture. libjpeg goes through the whole picture for each, and a scan may be as short as twelve bytes.
@@ -59,11 +62,8 @@ fn scan(file: &mut impl BufRead) -> io::Result<Option<Header>> {
             // DHT, JPG (reserved) and DAC are among the codes of frames.
             0xc4 | 0xc8 | 0xcc => segment::<0>(file)?.0,
             code @ 0xc0..=0xcf => {
-                // The frame: precision, height, width, number of components.
-                let (length, [_, h1, h2, w1, w2, count]) = segment::<6>(file)?;
-                let (width, height) = (u16::from_be_bytes([w1, w2]), u16::from_be_bytes([h1, h2]));
-                let is_progressive = code & 3 == 2;
-                header = Some(Header { width, height, is_buffered: is_progressive, scans: 1 });
+                let (frame, count, length) = read_frame(file, code & 3 == 2)?;
+                header = Some(frame);
                 components = count;
                 length
             }
@@ -80,6 +80,32 @@ fn scan(file: &mut impl BufRead) -> io::Result<Option<Header>> {
         };
         skip(file, length)?;
     }
+}
+
+/// Reads a frame. Returns the number of its components, and that of the bytes behind what was read, too.
+pub fn read_frame(file: &mut impl BufRead, is_progressive: bool) -> io::Result<(Header, u8, u64)> {
+    // Precision, height, width, number of components.
+    let (length, [_, h1, h2, w1, w2, count]) = segment::<6>(file)?;
+    let (width, height) = (u16::from_be_bytes([w1, w2]), u16::from_be_bytes([h1, h2]));
+    let described = length.min(u64::from(count) * 3);
+    let mut components = vec![0; described as usize];
+    file.read_exact(&mut components)?;
+    let coefficients = coefficient_bytes(width, height, &components);
+    Ok((
+        Header { width, height, is_buffered: is_progressive, scans: 1, coefficients },
+        count,
+        length - described,
+    ))
+}
+
+/// Returns the number of bytes of a picture's coefficients: 64 of 2 bytes for each block of each component, in whole MCUs.
+fn coefficient_bytes(width: u16, height: u16, components: &[u8]) -> u64 {
+    let (components, _) = components.as_chunks::<3>();
+    let factors = components.iter().map(|[_, factors, _]| [factors >> 4, factors & 15]);
+    let factors = factors.map(|factors| factors.map(|factor| u64::from(factor.max(1))));
+    let max = factors.clone().fold([1, 1], |max, own| [0, 1].map(|side| max[side].max(own[side])));
+    let mcus = u64::from(width).div_ceil(8 * max[0]) * u64::from(height).div_ceil(8 * max[1]);
+    factors.map(|[across, down]| mcus * across * down * 128).sum()
 }
 
 /// Checks the number of scans.
@@ -201,6 +227,21 @@ mod tests {
             read(&mut &*file).unwrap().unwrap().scans
         };
         assert_eq!([0, 9, 99, 100, 5000].map(scans), [1, 10, 100, 101, 101]);
+    }
+
+    #[test]
+    fn coefficients_are_counted_in_whole_mcus() {
+        for (size, factors, blocks) in [
+            ((16, 16), &[0x11][..], 4),
+            ((17, 16), &[0x22, 0x11, 0x11], 2 * 6),
+            ((16, 17), &[0x11, 0x11, 0x11], 6 * 3),
+            ((33, 8), &[0x41, 0x11, 0x11], 2 * 6),
+            ((65_535, 65_535), &[0x11, 0x11, 0x11, 0x11], 8192 * 8192 * 4),
+            ((8, 8), &[0x00], 1),
+        ] {
+            let components: Vec<u8> = factors.iter().flat_map(|factors| [1, *factors, 0]).collect();
+            assert_eq!(coefficient_bytes(size.0, size.1, &components), blocks * 128, "{size:?}, {factors:?}");
+        }
     }
 
     fn is_buffered(file: &[u8]) -> bool {

@@ -118,7 +118,7 @@ fn open(Input { mut file, bounds, options, temporary }: Input<'_>) -> Result<Dec
         // Colour conversion works on pixels, not on planes.
         let is_srgb = !profile(&header).is_some_and(|profile| profile.changes(Layout::Rgb));
         let as_planes = options.allow_planes(orientation, size) && is_srgb && ycbcr420::is_ycbcr420(&header);
-        let coefficients = coefficients_of(&header, markers, size, bounds, temporary.as_ref())?;
+        let coefficients = coefficients_of(markers, bounds, temporary.as_ref())?;
         drop(header);
         file.seek(SeekFrom::Start(0))?;
         let layout = if as_planes { Layout::YCbCr420 } else { Layout::Rgb };
@@ -204,7 +204,7 @@ where
     let markers = read_markers(&mut file, bounds)?;
     let header = read_header(file)?;
     let size = bounds.admit(side(header.width()), side(header.height()))?;
-    let coefficients = coefficients_of(&header, markers, size, bounds, temporary)?;
+    let coefficients = coefficients_of(markers, bounds, temporary)?;
     let (orientation, profile) = (orientation(&header), profile(&header));
     let (mut losses, mut cmyk) = (Losses::default(), None);
     let kept = coefficients.as_ref();
@@ -291,41 +291,24 @@ fn start<T>(
     kept_in(kept, || catch_damage(losses, start))
 }
 
+/// What large memory of a JPEG is for.
+const BUFFERING: &str = "decoding a progressive JPEG";
+
 /// Returns the store of a picture's coefficients: a temporary file, if there is one and they are many. `None`: the picture
 /// has none to store.
-fn coefficients_of<R>(
-    header: &Decompress<R>,
+fn coefficients_of(
     markers: Option<header::Header>,
-    size: Size,
     bounds: Bounds,
     temporary: Option<&TemporaryFile>,
 ) -> Result<Option<Rc<Coefficients>>, SourceError> {
-    const REASON: &str = "decoding a progressive JPEG";
     let Some(markers) = markers.filter(|markers| markers.is_buffered) else { return Ok(None) };
     header::admit_scans(markers)?;
-    let bytes = coefficient_bytes(header, size);
+    let bytes = markers.coefficients;
     let scratch = match temporary.filter(|_| bytes > bounds.memory / MEMORY_SHARE) {
-        Some(file) => Some(Scratch::in_file(bytes, REASON, file)?),
-        None => bounds.admit_memory(bytes, REASON).map(|()| None)?,
+        Some(file) => Some(Scratch::in_file(bytes, BUFFERING, file)?),
+        None => bounds.admit_memory(bytes, BUFFERING).map(|()| None)?,
     };
     Ok(Some(Coefficients::new(scratch)))
-}
-
-/// Returns the number of bytes of a progressive picture's coefficients: 64 of 2 bytes for each block of each component, in
-/// whole MCUs.
-fn coefficient_bytes<R>(header: &Decompress<R>, size: Size) -> u64 {
-    let factor = |sampling: i32| u64::from(sampling.unsigned_abs().max(1));
-    let components = header.components();
-    let max_across = components.iter().map(|component| factor(component.h_samp_factor)).max().unwrap_or(1);
-    let max_down = components.iter().map(|component| factor(component.v_samp_factor)).max().unwrap_or(1);
-    components
-        .iter()
-        .map(|component| {
-            let across = u64::from(size.width).div_ceil(8 * max_across) * factor(component.h_samp_factor);
-            let down = u64::from(size.height).div_ceil(8 * max_down) * factor(component.v_samp_factor);
-            across * down * 128
-        })
-        .sum()
 }
 
 /// Converts a side of libjpeg, which is at most 65,535.

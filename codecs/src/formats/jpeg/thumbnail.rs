@@ -79,7 +79,7 @@ fn first_scans(
     );
     let size = bounds.admit(side(header.width()), side(header.height())).ok().filter(|_| is_colour)?;
     bounds.admit_memory(size.pixels() * 3 / 64, "a progressive picture's first scans").ok()?;
-    let coefficients = coefficients_of(&header, Some(markers), size, bounds, temporary).ok()?;
+    let coefficients = coefficients_of(Some(markers), bounds, temporary).ok()?;
     header.scale(ONE_EIGHTH);
     kept_in(coefficients.as_ref(), || decode(|| header.rgb())).ok()
 }
@@ -103,9 +103,8 @@ fn read_first_scans(file: impl BufRead) -> io::Result<Option<(Header, Vec<u8>)>>
         }
         let length = match code {
             0xc2 => {
-                let (length, [_, h1, h2, w1, w2, count]) = header::segment::<6>(&mut file)?;
-                let (width, height) = (u16::from_be_bytes([w1, w2]), u16::from_be_bytes([h1, h2]));
-                found = Some(Header { width, height, is_buffered: true, scans: 1 });
+                let (frame, count, length) = header::read_frame(&mut file, true)?;
+                found = Some(frame);
                 components = count;
                 length
             }

@@ -1,13 +1,15 @@
 //! Reads strips and tiles in bands, which are some rows of chunks, enough that all threads have work. Each thread reads a
 //! chunk from the file, decodes it into its part of the rows, and takes the next one.
 
+use std::sync::Arc;
+
 use super::chunk_decoder::{ChunkDecoder, Thread, Work};
 use super::compression::Codec;
 use super::directory::Tiff;
 use super::picture::Picture;
 use super::pixels::Pixels;
 use super::{FORMAT, too_early};
-use crate::parallel::for_all;
+use crate::parallel::{Budget, for_all};
 use crate::read_ahead::ReadAhead;
 use crate::{Bounds, DecodeOptions, SourceError};
 
@@ -66,10 +68,11 @@ impl BandDecoder {
         let bytes = band.saturating_mul(band_chunks.into());
         let is_last = band_chunks >= picture.chunks_down();
         let buffers = if threads == 1 || is_last || bytes > AHEAD_BYTES.min(left / 2) { 1 } else { 2 };
+        let budget = Arc::new(Budget::new(left));
         let decoder = ChunkDecoder { tiff, codec, pixels, blank, memory: bounds.memory - band };
         Ok(Self {
             decoder,
-            tools: (0..threads).map(|_| Thread::default()).collect(),
+            tools: (0..threads).map(|_| Thread::new(&budget)).collect(),
             band_chunks,
             next: 0,
             buffers,

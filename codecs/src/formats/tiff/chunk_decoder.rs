@@ -1,5 +1,7 @@
 //! Reads and decodes a strip or tile: its planes, the predictor, its colours.
 
+use std::sync::Arc;
+
 use edgezoom_geometry::Size;
 
 use super::compression::{Codec, Tools};
@@ -8,7 +10,7 @@ use super::picture::{Picture, Shape};
 use super::pixels::{Pixels, Rows};
 use super::{too_early, too_large};
 use crate::SourceError;
-use crate::parallel::Failure;
+use crate::parallel::{Budget, Failure};
 
 /// Maximum number of bytes of a chunk that is decoded as a whole although its lower rows are not needed.
 const WHOLE_BYTES: usize = 16 << 20;
@@ -25,11 +27,17 @@ pub struct ChunkDecoder {
 }
 
 /// The buffers and decoders that a thread keeps from one chunk to the next.
-#[derive(Default)]
 pub struct Thread {
     tools: Tools,
     rows: Rows,
     chunk: Chunk,
+}
+
+impl Thread {
+    /// Returns a thread whose decoders share a budget with those of others.
+    pub fn new(budget: &Arc<Budget>) -> Self {
+        Self { tools: Tools::new(budget), rows: Rows::default(), chunk: Chunk::default() }
+    }
 }
 
 /// A chunk's bytes.

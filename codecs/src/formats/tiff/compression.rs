@@ -3,6 +3,8 @@
 //! Source: TIFF 6.0; libtiff's tiff.h for the numbers of later ones; openslide.org/formats/aperio for 33003
 //! and 33005.
 
+use std::sync::Arc;
+
 use libdeflater::Decompressor;
 use zstd::bulk::Decompressor as Zstd;
 
@@ -17,6 +19,7 @@ use super::{byte_codecs, embedded, jpeg};
 use crate::SourceError;
 use crate::formats::jpeg::embedded::Decoder;
 use crate::lzw::Lzw;
+use crate::parallel::Budget;
 
 /// The decoder of chunks.
 pub enum Codec {
@@ -47,9 +50,11 @@ pub struct Tools {
     jpeg: Decoder,
 }
 
-impl Default for Tools {
-    fn default() -> Self {
-        Self { lzw: Lzw::default(), inflater: Decompressor::new(), zstd: None, jpeg: Decoder::default() }
+impl Tools {
+    /// Returns the tools of a thread. `budget` is the memory that decoders on all threads share.
+    pub fn new(budget: &Arc<Budget>) -> Self {
+        let jpeg = Decoder::new(Arc::clone(budget));
+        Self { lzw: Lzw::default(), inflater: Decompressor::new(), zstd: None, jpeg }
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Source: Adobe Photoshop TIFF Technical Notes (TTN2, 1995/2002): Compression 7 and JPEGTables.
 
+use std::sync::Arc;
 use std::{iter, mem};
 
 use edgezoom_geometry::Size;
@@ -14,7 +15,7 @@ use super::tag::{self, compression, photometric};
 use super::{FORMAT, too_early, too_large};
 use crate::buffered::catch_panics;
 use crate::formats::jpeg::embedded::{self, Decoder};
-use crate::parallel::{Failure, for_all};
+use crate::parallel::{Budget, Failure, for_all};
 use crate::row_reader::BandBuffer;
 use crate::{Bounds, DecodeOptions, Layout, RowReader, SourceError};
 
@@ -56,7 +57,6 @@ pub struct JpegChunks {
 }
 
 /// A thread's buffer and decoder, reused from chunk to chunk.
-#[derive(Default)]
 struct Thread {
     /// The chunk, with the tables before it.
     file: Vec<u8>,
@@ -128,10 +128,12 @@ impl JpegChunks {
         let longest = (tiff.longest(&grid.chunks) + grid.tables.len() as u64).max(1);
         let threads = (left / longest).clamp(1, options.threads.get() as u64) as usize;
         let wanted = ((BYTES_A_THREAD * threads) as u64 / row.max(1)).min(left / 4 / row.max(1));
+        let budget = Arc::new(Budget::new(left));
+        let thread = || Thread { file: Vec::new(), decoder: Decoder::new(Arc::clone(&budget)) };
         let mut chunks = Self {
             layout: Layout::Rgb,
             tiff,
-            threads: iter::repeat_with(Thread::default).take(threads).collect(),
+            threads: iter::repeat_with(thread).take(threads).collect(),
             chunks_across: size.width.div_ceil(chunk.width),
             memory: left,
             band_chunks: wanted.clamp(1, u64::from(size.height.div_ceil(chunk.height))) as u32,
