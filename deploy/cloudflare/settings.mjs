@@ -56,6 +56,10 @@ export function settings(text, environment, vars) {
       `set ${at("cache_domain")}: the layout "tiles" is served from the bucket's domain`,
     );
   }
+  const { DEVELOPMENT } = { ...vars, ...table.vars };
+  if (!["off", "", undefined].includes(DEVELOPMENT)) {
+    throw new SettingsError(`${at("vars.DEVELOPMENT")} must be "off": "on" lifts all limits for requests without a client's address`);
+  }
   return {
     account: file.account,
     environment,

@@ -242,6 +242,7 @@ test("a mistake in edgezoom.toml is reported before any API call", async () => {
     ["NOTICE_URL", "CACHE_URL", /CACHE_URL cannot be set here/],
     ['location = "weur"', 'locaton = "weur"', /locaton is unknown; use one of domain,/],
     ["creations_per_minute = 7", "creations_per_minute = 0.5", /positive whole number/],
+    ['NOTICE_URL = "https://example.com/notice"', 'DEVELOPMENT = "on"', /\[production\] vars.DEVELOPMENT must be "off": .* lifts all limits/],
     [/production/g, "live", /no \[production\]/],
     ['account = "', 'account = "x', /32 hexadecimal digits/],
     ["[staging]", "[staging", /./],
@@ -252,6 +253,14 @@ test("a mistake in edgezoom.toml is reported before any API call", async () => {
     });
   }
 });
+
+test("a repository in which DEVELOPMENT is on is not deployed", () =>
+  on({}, async ({ root, deploy, provider }) => {
+    const file = join(root, "wrangler.toml");
+    await writeFile(file, (await readFile(file, "utf8")).replace('DEVELOPMENT = "off"', 'DEVELOPMENT = "on"'));
+    await assert.rejects(deploy(), /vars.DEVELOPMENT must be "off"/);
+    assert.deepEqual(provider.calls(), []);
+  }));
 
 test("the operator's contact is in the tilers' variables and on the page about the bot", () =>
   on({ settings: SETTINGS.replace("[staging]", '[staging]\ncontact = "zoom@example.com"') }, async ({ root, deploy, env }) => {
