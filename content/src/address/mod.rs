@@ -187,28 +187,32 @@ const SPECIAL_V6: [Network; 4] = [
     Network::v6([0x3fff, 0, 0, 0], 20),
 ];
 
-/// Addresses that look public but answer only inside a cloud: metadata services, and services that trust the machine.
-/// All other metadata services have link-local or private addresses: AWS, Google, Azure, Oracle, DigitalOcean and
-/// OpenStack (169.254.169.254, fd00:ec2::254), Alibaba (100.100.100.200).
+/// Addresses that look public but lead to services inside a cloud, which trust the machine that asks. Those of all other
+/// clouds are link-local, private or shared; the tests list them with their documents.
 ///
 /// Sources: <https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16>,
-/// <https://cloud.google.com/vpc/docs/configure-private-google-access#config-options>,
+/// <https://docs.cloud.google.com/vpc/docs/access-apis-external-ip>,
+/// <https://docs.cloud.google.com/kubernetes-engine/docs/concepts/alias-ips>,
 /// <https://cloud.ibm.com/docs/vpc?topic=vpc-service-endpoints-for-vpc>.
-const CLOUD_V4: [Network; 5] = [
+const CLOUD_V4: [Network; 8] = [
     Network::v4(168, 63, 129, 16, 32), // Azure: the wire server, DNS, health probes
     Network::v4(199, 36, 153, 4, 30),  // Google: restricted.googleapis.com
     Network::v4(199, 36, 153, 8, 30),  // Google: private.googleapis.com
+    Network::v4(34, 126, 0, 0, 18),    // Google: direct connections to APIs
+    Network::v4(34, 118, 224, 0, 20),  // Google: the services of a Kubernetes cluster
     Network::v4(161, 26, 0, 0, 16),    // IBM: name servers and infrastructure services
     Network::v4(166, 8, 0, 0, 14),     // IBM: endpoints of cloud services
+    Network::v4(192, 80, 8, 124, 32),  // Equinix Metal: metadata
 ];
 
-/// As [`CLOUD_V4`]. Google does not announce these networks to the internet.
+/// As [`CLOUD_V4`]. Google does not announce the first two networks to the internet.
 ///
-/// Sources: <https://cloud.google.com/vpc-service-controls/docs/private-connectivity#ip-ranges> for the first,
-/// <https://cloud.google.com/vpc/docs/configure-private-google-access#config-options> for both.
-const CLOUD_V6: [Network; 2] = [
-    Network::v6([0x2600, 0x2d00, 2, 0x1000], 64), // Google: restricted.googleapis.com
-    Network::v6([0x2600, 0x2d00, 2, 0x2000], 64), // Google: private.googleapis.com
+/// Sources: as above, and <https://docs.cloud.google.com/kubernetes-engine/docs/how-to/single-stack-ipv6> for services.
+const CLOUD_V6: [Network; 4] = [
+    Network::v6([0x2600, 0x2d00, 2, 0x1000], 56), // Google: restricted.googleapis.com
+    Network::v6([0x2600, 0x2d00, 2, 0x2000], 56), // Google: private.googleapis.com
+    Network::v6([0x2001, 0x4860, 0x8040, 0], 42), // Google: direct connections to APIs
+    Network::v6([0x2600, 0x2d00, 0, 4], 64),      // Google: the services of a Kubernetes cluster
 ];
 
 fn is_public_v4(address: Ipv4Addr) -> bool {

@@ -81,31 +81,59 @@ fn a_literal_address_is_refused_in_every_notation() {
     }
 }
 
+/// Addresses of services inside clouds, with the document that names them. Those with `None` have no page of the cloud's own
+/// that we could read: other programs that deny them name them.
+#[rustfmt::skip]
+const INSIDE_CLOUDS: &[(&str, &[&str], Option<&str>)] = &[
+    ("AWS: metadata", &["169.254.169.254", "fd00:ec2::254"], Some("docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html")),
+    ("AWS: credentials of containers", &["169.254.170.2", "169.254.170.23", "fd00:ec2::23"], Some("docs.aws.amazon.com/AmazonECS/latest/developerguide/task-metadata-endpoint-v2.html")),
+    ("Azure: the wire server", &["168.63.129.16", "::ffff:168.63.129.16"], Some("learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16")),
+    ("Google: metadata", &["169.254.169.254", "fd20:ce::254"], Some("cloud.google.com/compute/docs/metadata/querying-metadata")),
+    ("Google: restricted.googleapis.com", &["199.36.153.4", "199.36.153.7", "2600:2d00:2:1000::", "2600:2d00:2:10ff::1"], Some("docs.cloud.google.com/vpc/docs/access-apis-external-ip")),
+    ("Google: private.googleapis.com", &["199.36.153.8", "199.36.153.11", "2600:2d00:2:2000::", "2600:2d00:2:20ff:ffff::"], Some("docs.cloud.google.com/vpc/docs/access-apis-external-ip")),
+    ("Google: direct connections", &["34.126.0.0", "34.126.63.255", "2001:4860:8040::", "2001:4860:807f:ffff::"], Some("docs.cloud.google.com/vpc/docs/access-apis-external-ip")),
+    ("Google: services of a Kubernetes cluster", &["34.118.224.1", "34.118.239.255"], Some("docs.cloud.google.com/kubernetes-engine/docs/concepts/alias-ips")),
+    ("Google: the same by IPv6", &["2600:2d00:0:4:f9b7::1"], Some("docs.cloud.google.com/kubernetes-engine/docs/how-to/single-stack-ipv6")),
+    ("IBM: name servers", &["161.26.0.10"], Some("cloud.ibm.com/docs/vpc?topic=vpc-service-endpoints-for-vpc")),
+    ("IBM: endpoints of services", &["166.8.0.0", "166.9.228.73", "166.11.255.255"], Some("cloud.ibm.com/docs/atracker?topic=atracker-endpoints")),
+    ("Oracle: metadata", &["169.254.169.254", "fd00:c1::a9fe:a9fe"], Some("github.com/oracle/oci-python-sdk: src/oci/auth/signers")),
+    ("Oracle at a customer's: metadata", &["192.0.0.192"], Some("docs.oracle.com/en/cloud/cloud-at-customer/occ-get-started/retrieve-predefined-instance-metadata.html")),
+    ("Alibaba: metadata, name servers", &["100.100.100.200", "100.100.2.136"], Some("www.alibabacloud.com/help/doc-detail/141788.htm")),
+    ("DigitalOcean: metadata", &["169.254.169.254"], Some("docs.digitalocean.com/products/droplets/how-to/access-metadata")),
+    ("Hetzner: metadata", &["169.254.169.254"], Some("docs.hetzner.cloud/#server-metadata")),
+    ("Tencent: metadata", &["169.254.0.23", "100.88.222.5"], None),
+    ("Scaleway: metadata", &["169.254.42.42", "fd00:42::42"], None),
+    ("Akamai: metadata", &["169.254.169.254", "fd00:a9fe:a9fe::1"], None),
+    ("Equinix Metal: metadata", &["192.80.8.124"], None),
+    ("OpenStack: metadata", &["169.254.169.254", "fe80::a9fe:a9fe"], Some("docs.openstack.org/nova/latest/user/metadata.html")),
+];
+
 #[test]
-fn addresses_inside_a_cloud_are_refused() {
+fn services_inside_clouds_are_refused() {
     let policy = AddressPolicy::default();
-    for inside in [
-        "168.63.129.16",
-        "::ffff:168.63.129.16",
-        "199.36.153.5",
-        "199.36.153.11",
-        "161.26.0.10",
-        "166.11.255.255",
-        "169.254.169.254",
-        "169.254.170.2",
-        "100.100.100.200",
-        "192.0.0.192",
-        "fd00:ec2::254",
-        "fd20:ce::254",
-        "fe80::a9fe:a9fe",
-        "2600:2d00:2:1000::1",
-        "2600:2d00:2:2000:ffff::",
-    ] {
-        assert!(!permits(&policy, inside), "{inside}");
+    for (service, addresses, document) in INSIDE_CLOUDS {
+        for address in *addresses {
+            assert!(!permits(&policy, address), "{service}: {address} ({document:?})");
+        }
     }
-    for outside in
-        ["168.63.129.17", "199.36.153.12", "161.27.0.1", "166.12.0.0", "2600:2d00:2:3000::1", "2600:2d00:3::"]
-    {
+    for outside in [
+        "168.63.129.17",
+        "199.36.153.3",
+        "199.36.153.12",
+        "34.125.255.255",
+        "34.126.64.0",
+        "34.118.223.255",
+        "34.118.240.0",
+        "161.27.0.1",
+        "166.7.255.255",
+        "166.12.0.0",
+        "192.80.8.123",
+        "2600:2d00:2:1100::",
+        "2600:2d00:2:2100::",
+        "2600:2d00:0:5::",
+        "2001:4860:8080::",
+        "2001:4860:4860::8888",
+    ] {
         assert!(permits(&policy, outside), "{outside}");
     }
     assert!(permits(&AddressPolicy::allowing("168.63.129.16/32").unwrap(), "168.63.129.16"));
