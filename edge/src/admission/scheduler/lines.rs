@@ -52,8 +52,10 @@ struct Rank {
 pub(super) struct Limits {
     /// Maximum number for all clients together.
     pub all: u64,
-    /// Maximum number for one client, and for all clients that have one already, unless they sign their requests.
+    /// Maximum number for all clients that have one already, unless they sign their requests.
     pub own: u64,
+    /// Maximum number for one client, unless it signs its requests.
+    pub one: u64,
     /// Maximum number for one host.
     pub host: u64,
     /// Maximum number of tiles that one client has had made today and that its sent jobs will make, unless it signs its
@@ -158,7 +160,7 @@ impl Lines {
                 let made = made.get(&*rank.party).copied().unwrap_or_default();
                 // All who have jobs already leave room for one who has none.
                 let leaves_room = line.sent == 0 || self.sent < limits.own;
-                let may_send = leaves_room && line.sent < limits.own && made + line.sent_tiles < limits.tiles;
+                let may_send = leaves_room && line.sent < limits.one && made + line.sent_tiles < limits.tiles;
                 if may_send || is_signed(&rank.party) { self.first_of(line, limits.host, jobs) } else { None }
             });
             if found.is_some() {

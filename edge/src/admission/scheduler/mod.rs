@@ -2,7 +2,8 @@
 //! would delay all others. Therefore the queue is kept nearly empty: jobs wait here, in a line for each client, and are
 //! sent from the lines in turn as tilers have free slots (fair queueing).
 //!
-//! * Clients that have jobs already never get all slots together, so another client's job begins at once.
+//! * Clients that have jobs already never get all slots together, so another client's job begins at once. One client leaves
+//!   two, so that a third client's job begins at once beside two that have as many as they may.
 //! * A client may have as many jobs waiting as others could add (dynamic thresholds: Choudhury and Hahne, 1998): one
 //!   client at most half of the maximum, two a third each. So one client cannot fill it for all others.
 //! * The jobs that are sent for one host of sources have a limit.
@@ -248,12 +249,14 @@ impl Scheduler {
     fn limits(&self, now: Timestamp, shares: &Shares) -> Limits {
         let slots = self.slots(now);
         let all = slots + slots / 4 + 1;
-        let own = if shares.slots_percent >= 100 {
-            all
+        let (own, one) = if shares.slots_percent >= 100 {
+            (all, all)
         } else {
-            (slots * shares.slots_percent / 100).min(slots.saturating_sub(1)).max(1)
+            let own = (slots * shares.slots_percent / 100).min(slots.saturating_sub(1)).max(1);
+            // A second client's first job would otherwise take the slot that is left for a third.
+            (own, own.min(slots.saturating_sub(2)).max(1))
         };
-        Limits { all, own, host: shares.host_jobs, tiles: shares.tiles_a_day }
+        Limits { all, own, one, host: shares.host_jobs, tiles: shares.tiles_a_day }
     }
 
     fn slots(&self, now: Timestamp) -> u64 {
