@@ -2,22 +2,23 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { start } from "./system.mjs";
+import { countingCalls, start } from "./system.mjs";
 
-const TILE = "6qy4OXfXSid/1_files/9/0_0.jpg";
 const BYTES = "0123456789";
 
 let system;
+let id;
 let etag;
 before(async () => {
-  system = await start();
-  ({ httpEtag: etag } = await system.pyramids.put(TILE, BYTES, { httpMetadata: { contentType: "image/jpeg" } }));
-  await system.pyramids.put("6qy4OXfXSid/1.dzi", "<Image/>");
-  await system.pyramids.put("6qy4OXfXSid/notes.txt", "private");
+  system = await start({}, countingCalls(["PYRAMIDS"]));
+  id = await system.content("http://example.com/tiles.jpg", "ready");
+  ({ httpEtag: etag } = await system.pyramids.put(`${id}/1_files/9/0_0.jpg`, BYTES, { httpMetadata: { contentType: "image/jpeg" } }));
+  await system.pyramids.put(`${id}/1.dzi`, "<Image/>");
+  await system.pyramids.put(`${id}/notes.txt`, "private");
 });
 after(() => system.close());
 
-const get = (headers = {}, method = "GET") => system.fetch(`/cache/${TILE}`, { headers, method });
+const get = (headers = {}, method = "GET") => system.fetch(`/cache/${id}/1_files/9/0_0.jpg`, { headers, method });
 
 test("a tile is immutable", async () => {
   const response = await get();
@@ -31,7 +32,7 @@ test("a tile is immutable", async () => {
 });
 
 test("a descriptor is XML in UTF-8, whatever its stored media type", async () => {
-  const response = await system.fetch("/cache/6qy4OXfXSid/1.dzi");
+  const response = await system.fetch(`/cache/${id}/1.dzi`);
   assert.deepEqual([response.headers.get("Content-Type"), await response.text()], ["application/xml; charset=utf-8", "<Image/>"]);
 });
 
@@ -77,8 +78,18 @@ test("HEAD gets the headers without the body", async () => {
 });
 
 test("404 is not cached", async () => {
-  for (const key of ["6qy4OXfXSid/2.dzi", "6qy4OXfXSid/1_files/9/7_7.jpg", "6qy4OXfXSid/notes.txt", "x"]) {
+  for (const key of [`${id}/2.dzi`, `${id}/1_files/9/7_7.jpg`, `${id}/notes.txt`, "x"]) {
     const response = await system.fetch(`/cache/${key}`);
     assert.deepEqual([response.status, response.headers.get("Cache-Control")], [404, "no-store"], key);
   }
+});
+
+test("made-up addresses of tiles read nothing from the store", async () => {
+  await system.send("/calls");
+  for (let number = 0; number < 80; number += 1) {
+    const made = String(number).padStart(11, "0");
+    const paths = [`${made}/1.dzi`, `${made}/1_files/9/0_0.jpg`];
+    for (const path of paths) assert.equal((await system.send(`/cache/${path}`, { headers: { "CF-Connecting-IP": "203.0.113.9" } })).status, 404, path);
+  }
+  assert.deepEqual(JSON.parse((await system.send("/calls")).body), []);
 });

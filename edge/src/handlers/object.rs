@@ -46,6 +46,7 @@ pub async fn serve(
     }
     match &*stored(key, repository, env).await? {
         StoredPyramid::Tiles => r2::serve(key, request, env).await,
+        StoredPyramid::Missing => Ok(None),
         StoredPyramid::TakenDown(reason) => taken_down(reason.clone()).map(Some),
         StoredPyramid::Archive { dzi, index } => match (key.object, find(key, dzi, index)) {
             (PyramidObject::Descriptor, _) => r2::serve_descriptor(key, dzi, request, env).await.map(Some),
@@ -177,7 +178,10 @@ async fn look_up(
     let tiles = |is_final| Ok((Rc::new(StoredPyramid::Tiles), is_final));
     let content = match repository.find(key.id).await {
         Ok(Some(found)) => found.content().inspect_err(|error| console_error!("{error}")).ok(),
-        Ok(None) => None,
+        // Otherwise each made-up address would cost a read.
+        Ok(None) | Err(RepositoryError::TooManyUnknown) => {
+            return Ok((Rc::new(StoredPyramid::Missing), false));
+        }
         Err(RepositoryError::TakenDown(reason)) => {
             return Ok((Rc::new(StoredPyramid::TakenDown(reason)), false));
         }

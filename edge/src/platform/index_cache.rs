@@ -16,6 +16,8 @@ const ENTRY_BYTES: usize = 128;
 #[derive(Debug)]
 pub enum StoredPyramid {
     Tiles,
+    /// There is no such content. This is never cached.
+    Missing,
     /// The content is taken down, for this reason. This is never cached.
     TakenDown(String),
     Archive {
@@ -28,7 +30,7 @@ impl StoredPyramid {
     fn bytes(&self) -> usize {
         ENTRY_BYTES
             + match self {
-                Self::Tiles | Self::TakenDown(_) => 0,
+                Self::Tiles | Self::Missing | Self::TakenDown(_) => 0,
                 Self::Archive { index, .. } => index.as_bytes().len(),
             }
     }
