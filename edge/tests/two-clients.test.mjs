@@ -1,0 +1,399 @@
+// Two clients who do their worst for a simulated hour: pages and pictures that fail or take ten minutes, files whole and in parts, begun and
+// never finished, completed again and again, made-up ids and queries, event streams. The Worker is the deployed one, with its objects; the
+// clock, the rate limiters and the tiler are the test's. It counts what reaches the store, the queue and the objects, and compares it with
+// "What one client can cause" in docs/limits.md. A third client's picture takes at most twice its usual time.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { archive, DZI } from "./archive.mjs";
+import { byUrl, start } from "./system.mjs";
+
+// A fortieth of the limit of production, so that the hour takes seconds. What a counted request causes does not depend on it.
+const PER_MINUTE = 3;
+const PART = 8 << 20;
+const UPLOAD_BYTES = 2 * PART;
+const FILES_A_DAY = 20; // in `edge/src/durable/uploads.js`, which only the runtime can load
+const MAX_GUESSES = 60; // in `edge/src/content/unknown_ids.rs`
+
+const STEP = 10_000;
+const HOUR = 3_600_000;
+const SLOTS = 4;
+/** Time that a picture of the third client takes in a tiler, and that of an attacker. */
+const [USUAL, SLOW] = [10_000, 600_000];
+
+/**
+ * The Worker between a simulated clock, rate limiters that follow it, a queue that is a list, and counters. `/advance` sets the clock and
+ * fires the alarms that are due; `/jobs` takes jobs from the queue; `/counts` returns and clears the counters.
+ */
+const SIMULATED = `
+  import edge, * as inner from "./index.js";
+  export { ContentsObject, OperatorObject } from "./index.js";
+
+  console.log = () => {};
+  let now = 0;
+  const Real = Date;
+  globalThis.Date = class extends Real {
+    constructor(...of) {
+      super(...(of.length > 0 ? of : [now]));
+    }
+    static now() {
+      return now;
+    }
+  };
+
+  let counts = {};
+  const count = (what, by = 1) => (counts[what] = (counts[what] ?? 0) + by);
+  const jobs = [];
+  const alarms = new Map();
+  const admitted = new Map();
+
+  /** Counts the calls of a binding, except for those that are replaced. */
+  const counted = (name, binding, replaced = {}) =>
+    new Proxy(binding, {
+      get(target, property) {
+        if (Object.hasOwn(replaced, property)) return replaced[property];
+        const value = target[property];
+        if (property === "constructor" || typeof value !== "function") return value;
+        return (...of) => (count(name + "." + property), value.apply(target, of));
+      },
+    });
+
+  const upload = (of) => counted("store", of);
+  const store = (bucket) =>
+    counted("store", bucket, {
+      async createMultipartUpload(...of) {
+        count("store.createMultipartUpload");
+        return upload(await bucket.createMultipartUpload(...of));
+      },
+      resumeMultipartUpload: (...of) => upload(bucket.resumeMultipartUpload(...of)), // reaches no store
+    });
+
+  const limiter = (binding) =>
+    counted("limiter", binding, {
+      async limit({ key }) {
+        const window = key + "/" + Math.floor(now / 60_000);
+        const used = (admitted.get(window) ?? 0) + 1;
+        if (used > ${PER_MINUTE}) return { success: false };
+        admitted.set(window, used);
+        count("admitted " + key);
+        return { success: true };
+      },
+    });
+
+  const simulated = (env) => ({
+    ...env,
+    FINISHED: counted("kv", env.FINISHED),
+    PYRAMIDS: store(env.PYRAMIDS),
+    UPLOADS: counted("UPLOADS", env.UPLOADS),
+    JOBS: counted("queue", env.JOBS, {
+      async send(job) {
+        count("queue.send");
+        jobs.push(job);
+      },
+    }),
+    CREATIONS: limiter(env.CREATIONS),
+  });
+
+  /** A class of objects whose messages, writes and alarms are counted, and whose alarms wait for the simulated clock. */
+  const object = (binding, Inner, setUp) =>
+    class extends Inner {
+      constructor(state, env) {
+        super(state, simulated(env));
+        const key = binding + " " + state.id.name;
+        const storage = new Proxy(state.storage, {
+          get(target, property) {
+            const value = target[property];
+            if (property === "constructor" || typeof value !== "function") return value;
+            return async (...of) => {
+              if (["put", "delete", "setAlarm", "deleteAlarm"].includes(property)) count(binding + " writes");
+              if (property === "setAlarm") return void alarms.set(key, Number(of[0]));
+              if (property === "deleteAlarm") return void alarms.delete(key);
+              return value.apply(target, of);
+            };
+          },
+        });
+        this.ctx = new Proxy(state, {
+          get(target, property) {
+            if (property === "storage") return storage;
+            const value = target[property];
+            return typeof value === "function" && property !== "constructor" ? value.bind(target) : value;
+          },
+        });
+      }
+
+      fetch(request) {
+        if (new URL(request.url).hostname === "alarm") return this.alarm();
+        count(binding + " messages");
+        return super.fetch(request);
+      }
+    };
+
+  export const ConversionObject = object("CONVERSIONS", inner.ConversionObject);
+  export const BacklogObject = object("BACKLOG", inner.BacklogObject);
+  export class UploadsObject extends inner.UploadsObject {
+    constructor(state, env) {
+      super(state, simulated(env));
+    }
+  }
+
+  export default {
+    queue() {},
+    async fetch(request, env, context) {
+      const { pathname, searchParams } = new URL(request.url);
+      if (pathname === "/advance") {
+        now = Number(searchParams.get("now"));
+        for (const [key, at] of [...alarms]) {
+          if (at > now) continue;
+          alarms.delete(key);
+          const [binding, name] = key.split(" ");
+          await (await env[binding].getByName(name).fetch("http://alarm/")).text();
+        }
+        return new Response();
+      }
+      if (pathname === "/jobs") return Response.json(jobs.splice(0, Number(searchParams.get("most"))));
+      if (pathname === "/counts") {
+        const made = counts;
+        counts = {};
+        return Response.json({ ...made, waiting: jobs.length });
+      }
+      return edge.fetch(request, simulated(env), context);
+    },
+  };
+`;
+
+let system;
+let now = Date.UTC(2026, 0, 1);
+before(async () => {
+  system = await start({ DEVELOPMENT: "off", UPLOAD_BYTES: String(UPLOAD_BYTES) }, SIMULATED);
+  await system.send(`/advance?now=${now}`);
+});
+after(() => system.close());
+
+/** Returns numbers below `below` that are the same in each run. */
+let state = 20261125;
+function random(below) {
+  state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+  return Math.floor((state / 2 ** 32) * below);
+}
+const pick = (list) => list[random(list.length)];
+const randomId = () => Array.from({ length: 11 }, () => pick("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")).join("");
+const counts = async () => JSON.parse((await system.send("/counts")).body);
+const from = (address) => ({ "CF-Connecting-IP": address });
+
+/** A tiler with `SLOTS` slots in simulated time. */
+const tiler = {
+  running: [],
+  /** Ids of the third client's contents, which are quick. */
+  quick: new Set(),
+  /** Times at which contents became ready. */
+  readyAt: new Map(),
+
+  async work() {
+    const over = this.running.filter(({ until }) => until <= now);
+    this.running = this.running.filter(({ until }) => until > now);
+    for (const { id, attempt, fails } of over) {
+      const failure = { code: "source-unreachable", message: "The host is down." };
+      const dzi = this.quick.has(id) ? DZI : { ...DZI, width: 60_000, height: 40_000 };
+      const outcome = fails ? { "gave-up": { failure, retry: { later: {} } } } : { finished: { dzi } };
+      assert.equal((await system.report(id, attempt, outcome)).status, 204);
+      if (!fails) this.readyAt.set(id, now);
+    }
+    await system.reportBacklog({ messages: this.running.length, capacity: { tiler: 7, slots: SLOTS } });
+    const jobs = JSON.parse((await system.send(`/jobs?most=${SLOTS - this.running.length}`)).body);
+    for (const { id } of jobs) {
+      const claimed = await system.claim(id, { tiler: 7, alone: false });
+      if (claimed.status !== 200) continue; // a surplus message
+      const { attempt, url } = await claimed.json();
+      const fails = url.includes("down");
+      const takes = this.quick.has(id) ? USUAL : fails ? STEP : SLOW;
+      this.running.push({ id, attempt, fails, until: now + takes });
+    }
+    // A lease is a minute.
+    if (now % 20_000 === 0) {
+      for (const { id, attempt } of this.running) {
+        await system.report(id, attempt, { progress: { stage: "rendering", progress: 0.5, tiles: 10_000 } });
+      }
+    }
+  },
+};
+
+/** Numbers of requests with made-up queries. */
+const queries = { tile: 0, preview: 0, ready: 0, waiting: 0 };
+
+/** The third client's pictures, with the times at which it asked for them. */
+const asked = new Map();
+async function askThird() {
+  const { body, status } = await system.send(byUrl(`http://third.example/${now}`), { headers: from("203.0.113.3") });
+  assert.equal(status, 301, body);
+  const { id } = JSON.parse(body);
+  tiler.quick.add(id);
+  asked.set(id, now);
+}
+
+/** Runs the clock. Returns the longest time that a picture of the third client took. */
+async function run(milliseconds, attack = async () => {}) {
+  for (const end = now + milliseconds; now < end; ) {
+    now += STEP;
+    await system.send(`/advance?now=${now}`);
+    await attack();
+    if (now % 30_000 === 0) await askThird();
+    await tiler.work();
+  }
+  for (let steps = 0; [...asked.keys()].some((id) => !tiler.readyAt.has(id)); steps += 1) {
+    assert.ok(steps < 60, "a picture of the third client is never ready");
+    now += STEP;
+    await system.send(`/advance?now=${now}`);
+    await tiler.work();
+  }
+  const longest = Math.max(...[...asked].map(([id, at]) => tiler.readyAt.get(id) - at));
+  asked.clear();
+  return longest;
+}
+
+/** A client who does its worst. `ready` is the id of a content with an archive, and `sources` says what its sources are. */
+function attacker(address, sources, ready) {
+  const headers = from(address);
+  const streams = [];
+  const uploads = [];
+  let made = 0;
+  let waiting;
+  let file = 0;
+  const send = (path, init) => system.send(path, { ...init, headers: { ...headers, ...init?.headers } });
+  /** Uploads a file, on connections of its own: the runtime closes one if it refuses a file that it has not read. */
+  async function whole(body, query = "") {
+    const init = { method: "POST", redirect: "manual", duplex: "half", headers: { ...headers, "Content-Type": "image/png" } };
+    await fetch(`${system.address}/v1/content/${query}`, { ...init, body }).then((response) => response.text()).catch(() => {});
+  }
+  const name = () => `${address}-${(made += 1)}`;
+
+  const counted = {
+    async content() {
+      const { status, body } = await send(byUrl(`http://${name()}.example/${sources}`));
+      if (status === 301) waiting = JSON.parse(body).id;
+    },
+    retry: () => waiting && send(`/v1/content/${waiting}?retry=1`),
+    begin: async () => {
+      const { status, body } = await send("/v1/uploads/", { method: "POST" });
+      if (status === 201) uploads.push({ path: new URL(JSON.parse(body).address).pathname, parts: [] });
+    },
+    complete: async () => {
+      const upload = uploads.length > 0 && pick(uploads);
+      if (upload) await send(upload.path, { method: "POST", body: JSON.stringify({ parts: upload.parts }) });
+    },
+    file: () => whole(Buffer.from(name())),
+    sameFile: () => whole("the same"),
+    fileOfUnknownLength: () => whole(new Blob([name()]).stream()),
+    fileInPieces: () => ((file += 1) <= 4 ? whole(Buffer.alloc((5 << 20) + file, name())) : counted.file()),
+    otherFile: () => whole(name(), `?digest=${"A".repeat(43)}`),
+    nothing: () => whole(""),
+  };
+  const actions = [...Object.values(counted), counted.content, counted.content, counted.content, counted.begin, counted.complete];
+
+  return {
+    /** Requests that count, of which the limit refuses half, parts of uploads, and others that do not count. */
+    async step() {
+      await pick(actions)();
+      const upload = random(2) && uploads.length > 0 && pick(uploads);
+      if (upload) {
+        const { status, body } = await send(`${upload.path}/1`, { method: "PUT", body: "x" });
+        if (status === 200) upload.parts = [JSON.parse(body).etag];
+      }
+      const paths = { tile: `/cache/${ready}/1_files/14/7_3.jpg`, preview: `/${ready}/preview.jpg`, ready: `/v1/content/${ready}`, waiting: `/v1/content/${waiting}` };
+      const kind = pick(Object.keys(paths));
+      queries[kind] += 1;
+      await send(`${paths[kind]}?${random(1e9)}`);
+    },
+    /** Requests what does not exist. */
+    async guess(times) {
+      const paths = [
+        (id) => `/v1/content/${id}`,
+        (id) => `/${id}`,
+        (id) => `/cache/${id}/1_files/9/0_0.jpg`,
+        (id) => `/cache/${id}/1.dzi`,
+        (id) => `/iiif/${id}/info.json`,
+        (id) => `/${id}/preview.jpg`,
+        (id) => `/${id}/download`,
+        (id) => `/v1/content/${id}/events`,
+      ];
+      for (let guesses = 0; guesses < times; guesses += 1) await send(pick(paths)(randomId()));
+    },
+    async listen(times) {
+      for (let opened = 0; opened < times && waiting; opened += 1) {
+        const response = await system.fetch(`/v1/content/${waiting}/events`, { headers });
+        if (response.status === 200) streams.push(response);
+        else await response.text();
+      }
+      return streams.length;
+    },
+    leave: () => Promise.all(streams.map(({ body }) => body.cancel())),
+  };
+}
+
+const sum = (made, ...names) => names.reduce((total, name) => total + (made[name] ?? 0), 0);
+const writes = (made) => sum(made, ...["put", "createMultipartUpload", "uploadPart", "complete", "list"].map((of) => `store.${of}`));
+const reads = (made) => sum(made, "store.get", "store.head");
+
+/** Creates a ready content with an archive. */
+async function readyContent() {
+  const { object, place } = archive();
+  const { id } = JSON.parse((await system.send(byUrl("http://third.example/ready.tif"), { headers: from("203.0.113.3") })).body);
+  await system.send("/jobs?most=9");
+  await system.claim(id);
+  await system.pyramids.put(`${id}/1.szi`, object);
+  const previews = { entries: { large: { offset: 60, length: 9 }, thumbnail: { offset: 60, length: 9 } } };
+  assert.equal((await system.report(id, 1, { finished: { dzi: DZI, archive: place, previews } })).status, 204);
+  return id;
+}
+
+test("two clients who do their worst for an hour hardly delay a third, and cause no more than is documented", { timeout: 300_000 }, async (t) => {
+  await system.reportBacklog({ messages: 0, capacity: { tiler: 7, slots: SLOTS } });
+  const ready = await readyContent();
+  const usual = await run(5 * 60_000);
+  assert.equal(usual, USUAL);
+  await counts();
+
+  const attackers = [attacker("203.0.113.1", "huge", ready), attacker("203.0.113.2", "down", ready)];
+  const both = (what) => Promise.all(attackers.map(what));
+  const begun = now;
+  const longest = await run(HOUR, () => both((of) => of.step()));
+  const made = await counts();
+  t.diagnostic(JSON.stringify({ longest, ...made }));
+  assert.ok(longest <= 2 * usual, `${longest / 1000} s instead of ${usual / 1000}`);
+
+  const counted = sum(made, "admitted 203.0.113.1", "admitted 203.0.113.2");
+  const most = 2 * ((now - begun) / 60_000 + 1) * PER_MINUTE;
+  assert.ok(counted > 0.9 * most && counted <= most, `${counted} of ${most} requests were admitted`);
+  // As documented: a part of a whole file has 5 MiB, and a file in several parts two more writes.
+  const parts = 2 * Math.ceil((FILES_A_DAY * UPLOAD_BYTES) / (5 << 20));
+  assert.ok(writes(made) <= 2 * counted + 3 * parts, `${writes(made)} writes of the store by ${counted} requests`);
+  // Made-up queries cost one read for a preview, and none for a tile that is in the cache.
+  assert.ok(reads(made) <= 2 * counted + queries.preview + 2, `${reads(made)} reads of the store by ${counted} requests`);
+  const contents = counted + HOUR / 30_000;
+  assert.ok(made["queue.send"] <= 4 * contents, `${made["queue.send"]} messages in the queue by ${counted} requests`);
+  assert.ok(made.waiting <= SLOTS, `${made.waiting} jobs are in the queue`);
+  const reports = (now - begun) / STEP;
+  assert.ok(made["BACKLOG messages"] <= 13 * contents + reports, `${made["BACKLOG messages"]} messages to the object with the queue`);
+  assert.ok(made["BACKLOG writes"] <= 2 * made["BACKLOG messages"], `${made["BACKLOG writes"]} writes of the object with the queue`);
+
+  // Ids and uploads that do not exist: sixty a minute reach an object, and none the store.
+  for (let minute = 0; minute < 3; minute += 1) {
+    await run(60_000);
+    await counts();
+    await both((of) => of.guess(MAX_GUESSES + 20));
+    const guessed = await counts();
+    assert.deepEqual([writes(guessed), reads(guessed), guessed["queue.send"] ?? 0], [0, 0, 0]);
+    assert.ok(guessed["CONVERSIONS messages"] <= 2 * MAX_GUESSES, JSON.stringify(guessed));
+    assert.equal(guessed["CONVERSIONS writes"] ?? 0, 0);
+  }
+
+  // Event streams: each costs its content's object two messages, and nothing else.
+  const streams = 120;
+  const opened = await both((of) => of.listen(streams));
+  const listened = await counts();
+  t.diagnostic(JSON.stringify({ opened, ...listened }));
+  assert.ok(opened.every((count) => count <= 100), `${opened}`);
+  assert.deepEqual([writes(listened), reads(listened), listened["queue.send"] ?? 0, listened["BACKLOG messages"] ?? 0], [0, 0, 0, 0]);
+  assert.ok(listened["CONVERSIONS messages"] <= 2 * 2 * streams);
+  assert.ok((await run(2 * 60_000)) <= 2 * usual, "while the streams are open");
+  await both((of) => of.leave());
+});
