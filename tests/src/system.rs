@@ -39,6 +39,8 @@ pub struct Options {
     pub collects_all_garbage: bool,
     /// Number of queued messages above which new contents get 503.
     pub backlog_limit: u64,
+    /// Maximum number of tiles for a client per day.
+    pub client_tiles_a_day: u64,
     /// True to reject new contents.
     pub maintenance: bool,
     /// Log format of the tilers: `text` or `json`.
@@ -89,6 +91,7 @@ impl Default for Options {
             release: false,
             collects_all_garbage: false,
             backlog_limit: 10_000,
+            client_tiles_a_day: 1_000_000,
             maintenance: false,
             log: "text",
             disk: None,
@@ -128,6 +131,7 @@ impl Options {
         if self.collects_all_garbage {
             command.env("MINIFLARE_WORKERD_V8_FLAGS", "--gc-global --max-semi-space-size=1");
         }
+        command.env("CLIENT_TILES_A_DAY", self.client_tiles_a_day.to_string()); // wrangler reads it
         command.env("EDGEZOOM_TMP", temporary);
         command.env("EDGEZOOM_ALLOW_NETWORKS", self.allow_networks);
         command.env("EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX", "true"); // root without user namespaces can run the tests

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use edgezoom_tests::{Client, Options, Source, SourceServer, System, picture};
+use edgezoom_tests::{Client, Course, Options, Source, SourceServer, System, picture};
 use futures::{StreamExt, TryStreamExt};
 
 /// Maximum ratio of a second client's time to its usual time.
@@ -100,6 +100,32 @@ async fn flood(urls: u64, connections: usize, pause: Duration) -> Result<Fairnes
     let fairness = Fairness { taken, meanwhile, after };
     println!("{urls} requests in {lasted:?}, {converted} started: {fairness:?}");
     Ok(fairness)
+}
+
+/// The tiler reports the number of tiles as soon as it knows the picture's size, and the edge counts them for the client.
+#[tokio::test]
+async fn a_large_picture_counts_with_all_its_tiles_before_it_has_arrived() -> Result<()> {
+    let sources = SourceServer::start()?;
+    // A job counts 200 tiles until its size is known, and this one has 266.
+    let system = System::start(Options { client_tiles_a_day: 250, ..Options::default() })?;
+    let client = Client::new(system.url())?;
+    let (first, other) = (client.at("203.0.113.7"), client.at("203.0.113.8"));
+    let bitmap = [b"P4\n8000 6000\n".as_slice(), &vec![0x5a; 8000 / 8 * 6000]].concat();
+    let arriving = Source::file("image/x-portable-bitmap", bitmap).over(Duration::from_secs(120), 240);
+    let answer = first.ask(&sources.serve("large.pbm", arriving)).await?;
+    ensure!(answer.status == 301, "{}", answer.text());
+    let mut course = Course::default();
+    course.see(answer.json()?)?;
+    first.follow_until(&mut course, |content| content["stage"] == "rendering").await?;
+    // The edge has handled the report with the size when the next one follows.
+    let reported = course.seen.last().map(|content| content["progress"].clone());
+    first.follow_until(&mut course, |content| Some(&content["progress"]) != reported.as_ref()).await?;
+    let next = sources.url("next.jpg");
+    let refused = first.ask(&next).await?;
+    ensure!(refused.status == 503 && refused.text().contains("tile limit"), "{}", refused.text());
+    ensure!(other.ask(&next).await?.status == 301, "another client is not concerned");
+    ensure!(first.content(&course.id()?).await?["stage"] == "rendering", "it has not arrived");
+    Ok(())
 }
 
 #[tokio::test]
