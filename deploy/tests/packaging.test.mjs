@@ -36,6 +36,16 @@ test("the Dockerfile passes a linter, and neither build nor tiler run as root", 
   assert.ok(build.indexOf("cargo xtask release") > build.indexOf("\nUSER build"), "the build is not root");
 });
 
+test("an image whose base has no digest is built with a warning, and names its base", () => {
+  const [, script] = /^RUN (case "\$BASE" .*)$/m.exec(dockerfile);
+  const warning = (BASE) => spawnSync("sh", ["-c", script], { env: { BASE }, encoding: "utf8" });
+  const [, unpinned] = /^ARG BASE=(\S+)$/m.exec(dockerfile);
+  assert.match(warning(unpinned).stderr, /has no digest/);
+  const pinned = warning(`${unpinned}@sha256:${"0".repeat(64)}`);
+  assert.deepEqual([pinned.status, pinned.stderr], [0, ""]);
+  assert.match(dockerfile.slice(dockerfile.lastIndexOf("\nFROM ")), /^ARG BASE\nLABEL org\.opencontainers\.image\.base\.name="\$\{BASE\}"$/m);
+});
+
 test("the tiler's container is read-only and unprivileged, and all containers share one bucket", async () => {
   const { tiler, store, bucket } = compose.services;
   assert.equal(tiler.read_only, true);
