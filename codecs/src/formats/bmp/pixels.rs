@@ -6,6 +6,7 @@ use edgezoom_geometry::Size;
 
 use super::FORMAT;
 use super::header::Header;
+use crate::colour::bit_mask::BitMask;
 use crate::formats::section::read_up_to;
 use crate::tolerant::missing;
 use crate::{Damage, Layout, RowReader, SourceError, SourceFile};
@@ -35,30 +36,7 @@ enum Pixel {
     /// Blue, green and red.
     Bgr,
     /// Channels in 16 or 32 bits.
-    Masks { channels: [Channel; 3], alpha: Option<Channel> },
-}
-
-/// The bits of a channel.
-#[derive(Clone, Copy)]
-struct Channel {
-    mask: u32,
-    shift: u32,
-    most: u32,
-}
-
-impl Channel {
-    fn new(mask: u32) -> Self {
-        let shift = mask.trailing_zeros().min(31);
-        Self { mask, shift, most: mask >> shift }
-    }
-
-    fn of(self, pixel: u32) -> u8 {
-        match (self.most, (pixel & self.mask) >> self.shift) {
-            (255, value) => value as u8,
-            (0, _) => 0,
-            (most, value) => ((u64::from(value) * 255 + u64::from(most) / 2) / u64::from(most)) as u8,
-        }
-    }
+    Masks { channels: [BitMask; 3], alpha: Option<BitMask> },
 }
 
 impl PixelRows {
@@ -77,7 +55,7 @@ impl PixelRows {
             0..=8 => Pixel::Palette,
             24 => Pixel::Bgr,
             _ => {
-                let [red, green, blue, alpha] = header.masks.map(Channel::new);
+                let [red, green, blue, alpha] = header.masks.map(BitMask::new);
                 Pixel::Masks { channels: [red, green, blue], alpha: (alpha.mask != 0).then_some(alpha) }
             }
         };
@@ -164,7 +142,7 @@ fn indices(row: &[u8], bits: u32) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-fn split(pixels: impl Iterator<Item = u32>, channels: [Channel; 3], alpha: Option<Channel>, out: &mut [u8]) {
+fn split(pixels: impl Iterator<Item = u32>, channels: [BitMask; 3], alpha: Option<BitMask>, out: &mut [u8]) {
     match alpha {
         Some(alpha) => {
             for (out, pixel) in out.as_chunks_mut::<4>().0.iter_mut().zip(pixels) {

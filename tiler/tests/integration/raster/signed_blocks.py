@@ -4,7 +4,9 @@ import random, struct, sys
 from PIL import Image
 
 random.seed(3)
-kind, channels = {"BC4": (81, 1), "BC5": (84, 2)}[sys.argv[1]]
+kind, channels = {"BC4": (81, 1), "BC5": (84, 2)}[sys.argv[1][:3]]
+# The older header has a FourCC.
+four, more = (b"DX10", struct.pack("<5I", kind, 3, 0, 1, 0)) if len(sys.argv[1]) == 3 else (sys.argv[1].encode(), b"")
 
 
 def pixels(block):
@@ -28,6 +30,6 @@ for block in range(16 * 12):
         place = (block % 16 * 4 + i % 4, block // 16 * 4 + i // 4)
         shown.putpixel(place, (*colour, 128) if channels == 2 else tuple(colour * 3))
 head = struct.pack("<7I44x", 124, 0x81007, 48, 64, len(blocks), 0, 0)
-head += struct.pack("<2I4s5I", 32, 4, b"DX10", 0, 0, 0, 0, 0) + struct.pack("<5I", 0x1000, 0, 0, 0, 0)
-open("f.dds", "wb").write(b"DDS " + head + struct.pack("<5I", kind, 3, 0, 1, 0) + blocks)
+head += struct.pack("<2I4s5I", 32, 4, four, 0, 0, 0, 0, 0) + struct.pack("<5I", 0x1000, 0, 0, 0, 0)
+open("f.dds", "wb").write(b"DDS " + head + more + blocks)
 shown.save("shown.png")
