@@ -31,8 +31,11 @@ pub enum Codec {
     Lzma,
     Ccitt(Ccitt),
     LogLuv(LogLuv),
-    /// Holds the tables that all chunks share.
-    Jpeg(Vec<u8>),
+    /// Chunks share the tables. If `is_scan`, these are a whole header, and chunks only a scan's data.
+    Jpeg {
+        tables: Vec<u8>,
+        is_scan: bool,
+    },
     WebP,
     #[cfg(feature = "modern")]
     Jp2 {
@@ -95,7 +98,7 @@ impl Codec {
                 if picture.sample != SampleFormat::BYTE {
                     return Err(FORMAT.unsupported("it is JPEG of more than 8 bits"));
                 }
-                Self::Jpeg(jpeg::tables(tiff, directory)?)
+                Self::Jpeg { tables: jpeg::tables(tiff, directory)?, is_scan: false }
             }
             number::WEBP => {
                 picture.sample = SampleFormat::BYTE;
@@ -160,7 +163,9 @@ impl Codec {
             Self::Lzma => byte_codecs::lzma(stored, out),
             Self::Ccitt(ccitt) => ccitt.decode(stored, shape.columns, shape.row_bytes, out),
             Self::LogLuv(log) => log.decode(stored, shape.columns as usize, out),
-            Self::Jpeg(tables) => jpeg::decode_samples(&mut tools.jpeg, tables, stored, shape, out)?,
+            Self::Jpeg { tables, is_scan } => {
+                jpeg::decode_samples(&mut tools.jpeg, (tables, *is_scan), stored, shape, out)?
+            }
             Self::WebP => embedded::webp(stored, shape, out)?,
             #[cfg(feature = "modern")]
             Self::Jp2 { is_ycbcr } => embedded::jp2(stored, shape, *is_ycbcr, out)?,

@@ -22,9 +22,9 @@ use crate::{Bounds, DecodeOptions, Layout, RowReader, SourceError};
 /// Minimum number of bytes of pixels for a thread, so that starting it pays.
 const BYTES_A_THREAD: usize = 512 << 10;
 /// The marker for the start of an image.
-const SOI: [u8; 2] = [0xff, 0xd8];
+pub const SOI: [u8; 2] = [0xff, 0xd8];
 /// The marker for the end of an image.
-const EOI: [u8; 2] = [0xff, 0xd9];
+pub const EOI: [u8; 2] = [0xff, 0xd9];
 
 /// JPEGs beside and below each other.
 pub struct Grid {
@@ -91,17 +91,19 @@ pub fn tables(tiff: &mut Tiff, directory: &Directory) -> Result<Vec<u8>, SourceE
     Ok(tables)
 }
 
-/// Fills `out` with the first rows of a JPEG as samples, without converting colours. Returns the number of bytes decoded.
+/// Fills `out` with the first rows of a JPEG as samples, without converting colours. If `is_scan`, it is only a scan's data,
+/// whose header is in `tables`. Returns the number of bytes decoded.
 pub fn decode_samples(
     decoder: &mut Decoder,
-    tables: &[u8],
+    (tables, is_scan): (&[u8], bool),
     stored: &[u8],
     shape: Shape,
     out: &mut [u8],
 ) -> Result<usize, SourceError> {
     // The tables have a start marker already.
     let own = if tables.is_empty() { stored } else { stored.strip_prefix(&SOI).unwrap_or(stored) };
-    let file = [tables, own].concat();
+    let end: &[u8] = if is_scan { &EOI } else { &[] };
+    let file = [tables, own, end].concat();
     decoder.decode_samples(&file, shape.columns, shape.together, out)
 }
 

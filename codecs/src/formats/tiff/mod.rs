@@ -111,7 +111,7 @@ fn open_picture(
     let profile = profile.filter(|bytes| bytes.len() <= PROFILE_BYTES);
     let profile = profile.and_then(|bytes| Profile::of_icc(&bytes));
     if picture.compression == tag::compression::OLD_JPEG {
-        let decoded = old_jpeg::open(tiff, directory, &picture, bounds)?;
+        let decoded = old_jpeg::open(tiff, directory, picture, bounds, options)?;
         return Ok(Decoded { orientation, profile, ..decoded });
     }
     if jpeg::is_ycbcr(&picture) {

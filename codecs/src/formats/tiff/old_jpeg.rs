@@ -1,48 +1,126 @@
-//! Old-style JPEG (Compression 6): tables and data are anywhere in the file. They are assembled to one JPEG here.
+//! Old-style JPEG (Compression 6): tables and data are anywhere in the file. They are assembled to one JPEG here, or to one
+//! for each tile.
 //!
 //! Some files have a whole JPEG of which the strips are parts (JPEGInterchangeFormat). Others have tables that tags
-//! point to, and strips with nothing but a scan's data, each a restart interval.
+//! point to, and strips or tiles with nothing but a scan's data. Each strip is a restart interval, and each tile begins
+//! anew. Some programs wrote strips or tiles that are whole JPEGs, as in the new style.
 //!
 //! Source: TIFF 6.0, section 22; libtiff's tif_ojpeg.c for the variants that programs write.
 
 use std::io::Cursor;
 
+use edgezoom_geometry::Size;
+
+use super::bands::BandDecoder;
+use super::colour::Colour;
+use super::compression::Codec;
 use super::directory::{Directory, Tiff};
+use super::jpeg::{EOI, Grid, JpegChunks, SOI};
 use super::jpeg_parts::{HEADER_BYTES, Spliced, read_header};
 use super::picture::{Picture, check_size};
+use super::pixels::Pixels;
+use super::sample_format::SampleFormat;
 use super::{FORMAT, tag, undecodable};
 use crate::format::Decoded;
-use crate::{Bounds, SourceError};
+use crate::{Bounds, DecodeOptions, SourceError};
 
 pub fn open(
     mut tiff: Tiff,
     directory: &Directory,
-    picture: &Picture,
+    picture: Picture,
     bounds: Bounds,
+    options: &DecodeOptions,
 ) -> Result<Decoded, SourceError> {
-    if picture.is_tiled || picture.together != picture.samples || !matches!(picture.samples, 1 | 3) {
-        return Err(FORMAT.unsupported("it is old-style JPEG in tiles or planes"));
+    if picture.together != picture.samples || !matches!(picture.samples, 1 | 3) {
+        return Err(FORMAT.unsupported("it is old-style JPEG in planes"));
     }
     let begin = tiff.first_or(directory, tag::JPEG_FORMAT, 0);
-    let mut tables = Vec::new();
+    let mut head = Vec::new();
     if begin > 0 {
-        let length = tiff.first_or(directory, tag::JPEG_FORMAT_LENGTH, u64::MAX);
         let left = tiff.length.saturating_sub(begin);
-        tables.resize(left.min(HEADER_BYTES) as usize, 0);
-        let read = tiff.read_up_to(begin, &mut tables)?;
-        tables.truncate(read);
-        if let Some(header) = read_header(&tables)
-            && header.scan_at.is_some()
-        {
-            // A whole JPEG. Its length is often wrong: the last strip may end later.
-            let end = picture.chunks.iter().map(|&(offset, length)| offset.saturating_add(length)).max();
-            let length = length.max(end.unwrap_or(0).saturating_sub(begin)).min(left);
-            let file = Spliced::new(tiff, Vec::new(), begin, length);
-            return check_size(crate::formats::jpeg::open_reader(file, bounds)?, picture);
-        }
+        head.resize(left.min(HEADER_BYTES) as usize, 0);
+        let read = tiff.read_up_to(begin, &mut head)?;
+        head.truncate(read);
     }
-    let file = assemble(&mut tiff, directory, picture, bounds)?;
-    check_size(crate::formats::jpeg::open_reader(Cursor::new(file), bounds)?, picture)
+    // The offset of the size in its header, and that of its scan.
+    let interchange = read_header(&head).and_then(|header| Some((header.size_at, header.scan_at?)));
+    let are_whole = (picture.is_tiled || picture.chunks.len() > 1) && begins_with_jpeg(&mut tiff, &picture)?;
+    if let Some((size_at, _)) = interchange
+        && (!picture.is_tiled || size_of(&head, size_at) == Some(picture.size))
+        && !are_whole
+    {
+        // A whole JPEG. Its length is often wrong: the last strip may end later.
+        let length = tiff.first_or(directory, tag::JPEG_FORMAT_LENGTH, u64::MAX);
+        let end = picture.chunks.iter().map(|&(offset, length)| offset.saturating_add(length)).max();
+        let length = length.max(end.unwrap_or(0).saturating_sub(begin));
+        let length = length.min(tiff.length.saturating_sub(begin));
+        let file = Spliced::new(tiff, Vec::new(), begin, length);
+        return check_size(crate::formats::jpeg::open_reader(file, bounds)?, &picture);
+    }
+    if !picture.is_tiled && !are_whole {
+        let file = assemble(&mut tiff, directory, &picture, bounds)?;
+        return check_size(crate::formats::jpeg::open_reader(Cursor::new(file), bounds)?, &picture);
+    }
+    let tables = match interchange {
+        _ if are_whole => Vec::new(),
+        Some((size_at, scan_at)) => {
+            head.truncate(scan_at);
+            let place = head.get_mut(size_at..size_at + 4).ok_or_else(undecodable)?;
+            place.copy_from_slice(&sides(picture.chunk)?);
+            head
+        }
+        None => {
+            let stated = tiff.first_or(directory, tag::JPEG_RESTART_INTERVAL, 0);
+            header(&mut tiff, directory, &picture, picture.chunk, stated)?
+        }
+    };
+    open_chunks(tiff, directory, picture, (tables, !are_whole), bounds, options)
+}
+
+/// Opens strips or tiles that are JPEGs, or scans whose header is `tables`.
+fn open_chunks(
+    mut tiff: Tiff,
+    directory: &Directory,
+    mut picture: Picture,
+    (tables, is_scan): (Vec<u8>, bool),
+    bounds: Bounds,
+    options: &DecodeOptions,
+) -> Result<Decoded, SourceError> {
+    if picture.samples == 1 {
+        picture.sample = SampleFormat::BYTE;
+        let photometric = picture.photometric.min(tag::photometric::GREY.into());
+        let colour = Colour::new(&mut tiff, directory, photometric, 1, None)?;
+        let codec = Codec::Jpeg { tables, is_scan };
+        let pixels = Pixels { picture, colour, stretch: None, transform_16: None };
+        let bands = BandDecoder::new(tiff, codec, pixels, bounds, options)?;
+        return Ok(Decoded::plain(bands.read_ahead()?));
+    }
+    let Picture { size, chunk, chunks, .. } = picture;
+    let grid = Grid { size, chunk, chunks, tables, is_scan };
+    let options = DecodeOptions { ycbcr420: false, ..*options };
+    Ok(Decoded::plain(JpegChunks::new(tiff, grid, bounds, &options)?))
+}
+
+/// Returns true if the first strip or tile begins as a JPEG does.
+fn begins_with_jpeg(tiff: &mut Tiff, picture: &Picture) -> Result<bool, SourceError> {
+    let Some(&(offset, _)) = picture.chunks.iter().find(|(_, length)| *length > 0) else { return Ok(false) };
+    let mut start = [0; 3];
+    let read = tiff.read_up_to(offset, &mut start)?;
+    Ok(start[..read] == [SOI[0], SOI[1], 0xff])
+}
+
+/// Reads the size from a header.
+fn size_of(head: &[u8], size_at: usize) -> Option<Size> {
+    let &[h0, h1, w0, w1] = head.get(size_at..)?.first_chunk()?;
+    let side = |high, low| u32::from(u16::from_be_bytes([high, low]));
+    Some(Size { width: side(w0, w1), height: side(h0, h1) })
+}
+
+/// Returns a size as a header has it.
+fn sides(size: Size) -> Result<[u8; 4], SourceError> {
+    let side = |side: u32| u16::try_from(side).map(u16::to_be_bytes).map_err(|_| undecodable());
+    let ([h0, h1], [w0, w1]) = (side(size.height)?, side(size.width)?);
+    Ok([h0, h1, w0, w1])
 }
 
 /// Assembles a JPEG from the tables and strips.
@@ -55,22 +133,56 @@ fn assemble(
     let bytes =
         picture.chunks.iter().fold(0, |sum: u64, &(_, length)| sum.saturating_add(length.min(tiff.length)));
     bounds.admit_memory(bytes, "decoding the strips or tiles of the TIFF")?;
+    let (across, down) = sampling(tiff, directory, picture)?;
+    let mcus = |pixels: u32, factor: u8| pixels.div_ceil(8 * u32::from(factor));
+    let in_strip = u64::from(mcus(picture.size.width, across)) * u64::from(mcus(picture.chunk.height, down));
+    let stated = tiff.first_or(directory, tag::JPEG_RESTART_INTERVAL, 0);
+    let interval = if stated > 0 && stated < in_strip { stated } else { in_strip };
+    let has_intervals = picture.chunks.len() > 1 || stated > 0;
+    let mut file = header(tiff, directory, picture, picture.size, if has_intervals { interval } else { 0 })?;
+    let intervals = in_strip.div_ceil(interval.max(1));
+    for (strip, &(offset, length)) in picture.chunks.iter().enumerate() {
+        let is_marked = matches!(file.last_chunk::<2>(), Some([0xff, 0xd0..=0xd7]));
+        if strip > 0 && !is_marked {
+            file.extend([0xff, 0xd0 + ((strip as u64 * intervals - 1) % 8) as u8]);
+        }
+        let begin = file.len();
+        file.resize(begin + length.min(tiff.length.saturating_sub(offset)) as usize, 0);
+        let read = tiff.read_up_to(offset, &mut file[begin..])?;
+        file.truncate(begin + read);
+    }
+    file.extend(EOI);
+    Ok(file)
+}
+
+/// Returns the sampling factors of luma.
+fn sampling(tiff: &mut Tiff, directory: &Directory, picture: &Picture) -> Result<(u8, u8), SourceError> {
     let factors = tiff.list(directory, tag::YCBCR_SUBSAMPLING)?.unwrap_or_else(|| vec![2, 2]);
     let factors: Vec<u8> = factors.iter().filter_map(|&factor| u8::try_from(factor).ok()).collect();
-    let (across, down) = match (picture.samples, factors.as_slice()) {
+    Ok(match (picture.samples, factors.as_slice()) {
         (3, &[across @ 1..=4, down @ 1..=4, ..]) => (across, down),
         _ => (1, 1),
-    };
-    let mut file = vec![0xff, 0xd8];
+    })
+}
+
+/// Returns the header of a JPEG, up to the data of its scan, from the tables that tags point to. `interval` is the number of
+/// MCUs between restart markers, or 0.
+fn header(
+    tiff: &mut Tiff,
+    directory: &Directory,
+    picture: &Picture,
+    size: Size,
+    interval: u64,
+) -> Result<Vec<u8>, SourceError> {
+    let (across, down) = sampling(tiff, directory, picture)?;
+    let mut file = SOI.to_vec();
     tables(tiff, directory, tag::JPEG_Q_TABLES, &mut file)?;
     tables(tiff, directory, tag::JPEG_DC_TABLES, &mut file)?;
     tables(tiff, directory, tag::JPEG_AC_TABLES, &mut file)?;
-    let side = |side: u32| u16::try_from(side).map(u16::to_be_bytes).map_err(|_| undecodable());
     let components = picture.samples as u8;
     segment(&mut file, 0xc0, |content| {
         content.push(8);
-        content.extend(side(picture.size.height)?);
-        content.extend(side(picture.size.width)?);
+        content.extend(sides(size)?);
         content.push(components);
         for component in 0..components {
             let sampling = if component == 0 { across << 4 | down } else { 0x11 };
@@ -78,11 +190,7 @@ fn assemble(
         }
         Ok(())
     })?;
-    let mcus = |pixels: u32, factor: u8| pixels.div_ceil(8 * u32::from(factor));
-    let in_strip = mcus(picture.size.width, across) * mcus(picture.chunk.height, down);
-    let stated = tiff.first_or(directory, tag::JPEG_RESTART_INTERVAL, 0) as u32;
-    let interval = if stated > 0 && stated < in_strip { stated } else { in_strip };
-    if picture.chunks.len() > 1 || stated > 0 {
+    if interval > 0 {
         let interval = u16::try_from(interval).map_err(|_| undecodable())?;
         segment(&mut file, 0xdd, |content| {
             content.extend(interval.to_be_bytes());
@@ -95,18 +203,6 @@ fn assemble(
         content.extend([0, 63, 0]);
         Ok(())
     })?;
-    let intervals = u64::from(in_strip.div_ceil(interval.max(1)));
-    for (strip, &(offset, length)) in picture.chunks.iter().enumerate() {
-        let is_marked = matches!(file.last_chunk::<2>(), Some([0xff, 0xd0..=0xd7]));
-        if strip > 0 && !is_marked {
-            file.extend([0xff, 0xd0 + ((strip as u64 * intervals - 1) % 8) as u8]);
-        }
-        let begin = file.len();
-        file.resize(begin + length.min(tiff.length.saturating_sub(offset)) as usize, 0);
-        let read = tiff.read_up_to(offset, &mut file[begin..])?;
-        file.truncate(begin + read);
-    }
-    file.extend([0xff, 0xd9]);
     Ok(file)
 }
 

@@ -19,6 +19,9 @@ const STRIP_BYTES: u64 = 256 << 10;
 /// Maximum number of strips into which it is split.
 const MOST_STRIPS: u64 = 1 << 22;
 
+/// The value of PhotometricInterpretation for RGB.
+const RGB: u64 = photometric::RGB as u64;
+
 /// A picture as its directory describes it. Chunks are its strips or tiles.
 pub struct Picture {
     pub size: Size,
@@ -63,8 +66,14 @@ impl Picture {
         let size = bounds.admit(side(width), side(length))?;
         let compression = tiff.first_or(directory, tag::COMPRESSION, 1);
         let compression = u16::try_from(compression).unwrap_or(u16::MAX);
-        let samples = tiff.first_or(directory, tag::SAMPLES_PER_PIXEL, 1).clamp(1, 1 << 16) as usize;
-        let photometric = match tiff.first(directory, tag::PHOTOMETRIC)? {
+        let photometric = tiff.first(directory, tag::PHOTOMETRIC)?;
+        let is_old_jpeg = compression == compression::OLD_JPEG;
+        let is_grey = photometric.is_some_and(|photometric| photometric <= photometric::GREY.into());
+        let usual = if is_old_jpeg && !is_grey { 3 } else { 1 };
+        let samples = tiff.first_or(directory, tag::SAMPLES_PER_PIXEL, usual).clamp(1, 1 << 16) as usize;
+        let photometric = match photometric {
+            // Programs that wrote old-style JPEG left tags out, or called its colours RGB. libtiff assumes the same.
+            None | Some(RGB) if is_old_jpeg => photometric::YCBCR.into(),
             Some(photometric) => photometric,
             // The tag is required, but some programs leave it out.
             None if matches!(compression, compression::RUN_LENGTHS..=compression::GROUP_4) => 0,
@@ -157,6 +166,11 @@ impl Picture {
         if self.photometric != u64::from(photometric::YCBCR) || keeps_its_own {
             return Ok((1, 1));
         }
+        // Chroma has the size of luma in planes and beside other samples, whatever the tag says: libtiff writes and reads it
+        // so.
+        if self.samples != 3 || self.together != 3 {
+            return Ok((1, 1));
+        }
         // Without the tag it is 2×2 (TIFF 6.0, section 21).
         let factors = tiff.list(directory, tag::YCBCR_SUBSAMPLING)?.unwrap_or_else(|| vec![2, 2]);
         let known = |factor: u64| matches!(factor, 1 | 2 | 4).then_some(factor as u32);
@@ -166,9 +180,7 @@ impl Picture {
         };
         match factors {
             Some((1, 1)) => Ok((1, 1)),
-            Some(factors) if self.sample == SampleFormat::BYTE && self.samples == 3 && self.together == 3 => {
-                Ok(factors)
-            }
+            Some(factors) if self.sample == SampleFormat::BYTE => Ok(factors),
             _ => Err(FORMAT.unsupported("its chroma is subsampled in an unusual way")),
         }
     }

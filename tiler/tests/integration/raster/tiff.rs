@@ -25,6 +25,15 @@ const LAYOUTS: &[Variant] = &[
     variant("tiff planes", "f.tif", "vips copy photo.png t.tif && tiffcp -p separate t.tif f.tif", PHOTO),
     variant("tiff planes in tiles", "f.tif", "vips copy photo.png t.tif && tiffcp -p separate -t -w 64 -l 64 t.tif f.tif", PHOTO),
     variant("tiff planes with opacity", "f.tif", "vips copy clear.png t.tif && tiffcp -p separate t.tif f.tif", CLEAR),
+    variant("tiff planes with an unspecified sample", "f.tif", written!("planes 2 8 0"), "vips extract_band f.tif shown.png 0 --n 3"),
+    variant("tiff planes with opacity of 8 bits", "f.tif", written!("planes 2 8 2"), VIPS),
+    variant("tiff planes with opacity multiplied", "f.tif", written!("planes 2 8 1"), MULTIPLIED),
+    // libvips reads no tiles of planes, and grey planes with opacity in a wrong order.
+    variant("tiff planes with opacity multiplied, 16 bits in tiles", "f.tif", written!("planes 2 16 1 64"), MULTIPLIED),
+    variant("tiff planes with two more samples, 16 bits in tiles", "f.tif", written!("planes 2 16 2,0 64"), "vips extract_band contiguous.tif t.v 0 --n 4 && vips colourspace t.v shown.png srgb"),
+    variant("tiff grey planes with opacity", "f.tif", written!("planes 1 8 2 64"), "vips copy contiguous.tif shown.png"),
+    variant("tiff grey planes with an unspecified sample", "f.tif", written!("planes 1 8 0"), "vips extract_band contiguous.tif shown.png 0"),
+    variant("tiff ycbcr planes with an unspecified sample", "f.tif", written!("planes 6 8 0"), "convert clear.png -alpha off shown.png"),
     variant("tiff big-endian", "f.tif", "vips copy photo.png t.tif && tiffcp -B t.tif f.tif", PHOTO),
     variant("tiff big-endian 16 bits", "f.tif", "vips copy deep.png t.tif && tiffcp -B -c lzw:2 t.tif f.tif", ROUNDED),
     variant("bigtiff", "f.tif", "vips tiffsave photo.png f.tif --bigtiff", PHOTO),
@@ -35,6 +44,7 @@ const LAYOUTS: &[Variant] = &[
     variant("tiff pages", "f.tif", "vips copy photo.png a.tif; convert vivid.png -resize 400% b.tif; tiffcp a.tif b.tif f.tif", PHOTO),
     variant("tiff turned", "f.tif", "vips copy photo.png f.tif && tiffset -s 274 6 f.tif", "vips rot photo.png shown.png d90"),
 ];
+const MULTIPLIED: &str = "vips colourspace contiguous.tif shown.png srgb";
 /// Writes four rows of 20 pixels by hand, because no available program writes this kind.
 const RUN_LENGTHS: &str = "printf 'II\\52\\0\\20\\0\\0\\0\\20\\233\\230\\65\\15\\0\\217P\\11\\0\\0\\1\\3\\0\\1\\0\\0\\0\\24\\0\\0\
     \\0\\1\\1\\3\\0\\1\\0\\0\\0\\4\\0\\0\\0\\2\\1\\3\\0\\1\\0\\0\\0\\1\\0\\0\\0\\3\\1\\3\\0\\1\\0\\0\\0\\2\
@@ -127,6 +137,16 @@ const ODD: &[Variant] = &[
     variant("tiff lzw of the old order", "f.tif", written!("old-lzw"), "tiffcp -c none f.tif t.tif && vips copy t.tif shown.png"),
     variant("tiff old-style jpeg in parts", "f.tif", written!("old-jpeg"), LIBTIFF),
     variant("tiff old-style jpeg", "f.tif", written!("old-jpeg-whole"), "djpeg t.jpg | pnmtopng > shown.png"),
+    variant("tiff old-style jpeg without tags", "f.tif", written!("old-jpeg-bare"), LIBTIFF),
+    // libtiff reads one column of tiles, and the others not.
+    variant("tiff old-style jpeg in a tile", "f.tif", written!("old-jpeg-chunks scans 304 208"), LIBTIFF),
+    variant("tiff old-style jpeg in a column of tiles", "f.tif", written!("old-jpeg-chunks scans 304 64"), AS_MADE),
+    variant("tiff old-style jpeg in a tile behind its header", "f.tif", written!("old-jpeg-chunks header 304 208"), AS_MADE),
+    variant("tiff old-style jpeg in tiles", "f.tif", written!("old-jpeg-chunks scans 128 96"), AS_MADE),
+    variant("tiff old-style jpeg in tiles, grey", "f.tif", written!("old-jpeg-chunks grey 128 96"), AS_MADE),
+    variant("tiff old-style jpeg in tiles behind a header", "f.tif", written!("old-jpeg-chunks header 128 96"), AS_MADE),
+    variant("tiff old-style jpeg in tiles of whole jpegs", "f.tif", written!("old-jpeg-chunks whole 128 96"), AS_MADE),
+    variant("tiff old-style jpeg in strips of whole jpegs", "f.tif", written!("old-jpeg-chunks whole 301 64"), AS_MADE),
     variant("tiff lzma", "f.tif", "vips copy photo.png t.tif && tiffcp -c lzma:2 t.tif f.tif", PHOTO),
     variant("tiff lzma in tiles", "f.tif", "vips copy photo.png t.tif && tiffcp -c lzma -t -w 64 -l 64 t.tif f.tif", PHOTO),
     variant("tiff jpeg 2000", "f.tif", written!("jp2"), PHOTO),

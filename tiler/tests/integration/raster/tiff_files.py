@@ -139,8 +139,8 @@ def segments(jpeg):
             return found, jpeg[at:-2]
 
 
-def old_jpeg(whole):
-    """Writes an old-style JPEG: as a complete JPEG, or as separate tables and a strip."""
+def old_jpeg(whole, bare=False):
+    """Writes an old-style JPEG: as a complete JPEG, or as separate tables and a strip, perhaps without required tags."""
     subprocess.run("pngtopnm photo.png | cjpeg -quality 90 -outfile t.jpg", shell=True, check=True)
     jpeg = open("t.jpg", "rb").read()
     found, data = segments(jpeg)
@@ -160,6 +160,15 @@ def old_jpeg(whole):
                 struct.pack_into("<I", file, entry + 8, len(data) + 2)
         open("f.tif", "wb").write(file)
         return
+    entries = header(6, 6, [8, 8, 8], t530=(SHORT, [2, 2]), t512=(SHORT, [1]))
+    if bare:
+        for tag in (258, 262, 277):
+            entries.pop(tag)
+    write(entries, [data], parts=tables_of(found))
+
+
+def tables_of(found):
+    """Returns the tags that point to the tables of a JPEG in colour."""
     tables = {0xDB: [], 0xC4: []}
     for code, content in found:
         while code in tables and content:
@@ -169,12 +178,71 @@ def old_jpeg(whole):
     quantization = [table for _, table in sorted(tables[0xDB])]
     dc = [table for kind, table in sorted(tables[0xC4]) if kind < 16]
     ac = [table for kind, table in sorted(tables[0xC4]) if kind >= 16]
-    each = lambda list: [list[0], list[1], list[1]]
-    write(
-        header(6, 6, [8, 8, 8], t530=(SHORT, [2, 2]), t512=(SHORT, [1])),
-        [data],
-        parts=[(519, each(quantization)), (520, each(dc)), (521, each(ac))],
-    )
+    each = lambda list: [list[0], list[-1], list[-1]]
+    return [(519, each(quantization)), (520, each(dc)), (521, each(ac))]
+
+
+def old_jpeg_chunks(kind, width, height):
+    """Writes old-style JPEG in tiles, or in strips if they are as wide as the picture: each with nothing but a scan's data
+    ("scans", "grey"), each a JPEG ("whole"), or scans after a header that the tag JPEGInterchangeFormat points to."""
+    pixels = grey if kind == "grey" else rgb
+    is_tiled = int(width) != WIDTH
+    chunks, found, shown = [], None, np.zeros_like(pixels)
+    for top in range(0, HEIGHT, int(height)):
+        for left in range(0, WIDTH, int(width)):
+            tile = pixels[top : top + int(height), left : left + int(width)]
+            wide, high = (int(width) - tile.shape[1], int(height) - tile.shape[0]) if is_tiled else (0, 0)
+            padded = np.pad(tile, ((0, high), (0, wide), (0, 0))[: tile.ndim], "edge")
+            Image.fromarray(padded).save("t.jpg", quality=90, subsampling="4:2:0")
+            jpeg = open("t.jpg", "rb").read()
+            found, scan = segments(jpeg)
+            chunks.append(jpeg if kind == "whole" else scan)
+            decoded = np.asarray(Image.open("t.jpg"))[: tile.shape[0], : tile.shape[1]]
+            shown[top : top + int(height), left : left + int(width)] = decoded
+    Image.fromarray(shown).save("shown.png")
+    bits = [8] if kind == "grey" else [8, 8, 8]
+    tags = {"t512": (SHORT, [1])}
+    if is_tiled:
+        tags.update(t322=(LONG, [int(width)]), t323=(LONG, [int(height)]))
+    entries = header(6, 1 if kind == "grey" else 6, bits, None if is_tiled else int(height), **tags)
+    if is_tiled:
+        entries.pop(278)
+    parts = tables_of(found)
+    if kind == "grey":
+        parts = [(tag, pieces[:1]) for tag, pieces in parts]
+    else:
+        entries[530] = (SHORT, [2, 2])
+    if kind == "header":
+        head = jpeg[: len(jpeg) - len(scan) - 2]
+        parts, entries[514] = [(513, [head])], (LONG, [len(head)])
+    write(entries, chunks, tiled=is_tiled, parts=[] if kind == "whole" else parts)
+
+
+def planes(photometric, bits, extra, side=""):
+    """Writes separate planes: grey (1), RGB (2), CMYK (5) or YCbCr (6) of this number of bits, and samples of these
+    ExtraSamples, such as "2,0". They are in tiles if `side` is given. Writes contiguous.tif, too, with the same samples."""
+    clear = np.asarray(Image.open("clear.png"))
+    mode = {"1": "L", "2": "RGB", "5": "CMYK", "6": "YCbCr"}[photometric]
+    colours = np.atleast_3d(np.asarray(Image.fromarray(clear[..., :3]).convert(mode)))
+    kinds = [int(number) for number in extra.split(",")]
+    if 1 in kinds:
+        colours = (colours * (clear[..., 3:] / 255.0)).round().astype(np.uint8)
+    others = [clear[..., 3] if number in (1, 2) else 255 - grey for number in kinds]
+    stored = np.dstack([colours, *others]).astype("<u2" if bits == "16" else "u1") * (257 if bits == "16" else 1)
+    entries = header(1, int(photometric), [int(bits)] * stored.shape[2], None if side else 50, t338=(SHORT, kinds))
+    with open("contiguous.tif", "wb") as file:
+        file.write(tiff({**entries, 278: (LONG, [HEIGHT])}, [stored.tobytes()]))
+    step = int(side or 50)
+    across = step if side else WIDTH
+    padded = np.pad(stored, ((0, -HEIGHT % step), (0, -WIDTH % across), (0, 0)), "edge") if side else stored
+    chunks = [
+        padded[top : top + step, left : left + across, plane].tobytes()
+        for plane in range(stored.shape[2]) for top in range(0, HEIGHT, step) for left in range(0, WIDTH, across)
+    ]
+    if side:
+        entries.pop(278)
+        entries.update({322: (LONG, [step]), 323: (LONG, [step])})
+    write({**entries, 284: (SHORT, [2])}, chunks, tiled=bool(side))
 
 
 def tiles_by(command, ending, compression, photometric, tags=None, size=(128, 96)):
@@ -321,7 +389,10 @@ KINDS = {
     "ycbcr": lambda across, down: ycbcr(int(across), int(down)),
     "old-lzw": old_lzw,
     "old-jpeg": lambda: old_jpeg(False),
+    "old-jpeg-bare": lambda: old_jpeg(False, bare=True),
     "old-jpeg-whole": lambda: old_jpeg(True),
+    "old-jpeg-chunks": old_jpeg_chunks,
+    "planes": planes,
     "jp2-rgb": lambda: tiles_by("opj_compress -i t.png -o t.j2k", "j2k", 33005, 2, APERIO),
     "jp2-ycbcr": lambda: tiles_by(
         "convert t.png -colorspace YCbCr -set colorspace sRGB u.png && opj_compress -mct 0 -i u.png -o t.j2k",

@@ -74,9 +74,11 @@ const TOLERANCES: &[(&str, Tolerance)] = &[
     ("tiff ycbcr", Tolerance::up_to(2)),
     ("ultra hdr of a phone", Tolerance::up_to(1)),
     // The inverse transform is in floating point.
+    ("jp2 components of", Tolerance::up_to(1)),
     ("jp2 in layers", Tolerance::up_to(1)),
     ("jp2 layers", Tolerance::up_to(1)),
     ("jp2 lossy", Tolerance::up_to(1)),
+    ("jp2 order changes by layers, lossy", Tolerance::up_to(1)),
     ("jp2 precincts by component", Tolerance::up_to(1)),
     ("jp2 subsampled", Tolerance::up_to(2)),
     ("jp2 tiles cut off", Tolerance::up_to(1)),
@@ -98,6 +100,8 @@ const TOLERANCES: &[(&str, Tolerance)] = &[
     ("tiff lab", Tolerance::lossy(0.9, 4, 1.3)),
     ("tiff light", Tolerance::up_to(2)),
     ("tiff opacity multiplied", Tolerance::up_to(1)),
+    ("tiff planes with opacity multiplied", Tolerance::up_to(1)),
+    ("tiff ycbcr planes", Tolerance::up_to(3)),
     // The reference truncates to 8 bits, and the engine rounds.
     ("bmp 16 bits", Tolerance::up_to(1)),
     ("ppm of few shades", Tolerance::up_to(1)),
