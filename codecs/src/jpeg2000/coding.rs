@@ -1,4 +1,4 @@
-//! Coding parameters: what the main header says about packets and about each component.
+//! Coding parameters: what the headers say about packets and about each component.
 //!
 //! ```text
 //! SIZ    0xff51  Lsiz  Rsiz: u16  8 sizes: u32 each  Csiz: u16  Csiz × (Ssiz XRsiz YRsiz: u8)
@@ -7,23 +7,32 @@
 //! SP     levels: u8  width, height of code blocks as exponents - 2: u8  style: u8  wavelet: u8  [precincts: u8 each]
 //! QCD    0xff5c  Lqcd  Sqcd: u8  steps: u8 or u16 each
 //! QCC    0xff5d  Lqcc  component  Sqcc: u8  steps
+//! POC    0xff5f  Lpoc  changes: first resolution: u8  first component  end of layers: u16  end of resolutions: u8
+//!                      end of components, or 0 for all  order: u8
 //! ```
-//! Source: ITU-T T.800, A.5.1, A.6.1 to A.6.5.
+//! The end of a range is the number after its last one. Source: ITU-T T.800, A.5.1, A.6.1 to A.6.6.
+
+use std::ops::Range;
 
 /// Marker codes (ITU-T T.800, table A.2).
 const COD: u8 = 0x52;
 const COC: u8 = 0x53;
 const QCD: u8 = 0x5c;
 const QCC: u8 = 0x5d;
+const POC: u8 = 0x5f;
 const CRG: u8 = 0x63;
 
 /// The largest number of levels for which all sizes fit into 32 bits. Encoders use 5 or 6.
 const MOST_LEVELS: u8 = 24;
 
-/// The coding parameters of a codestream.
+/// The largest number of changes of the packet order, as in OpenJPEG (`J2K_MAX_POCS`).
+const MOST_CHANGES: usize = 32;
+
+/// The coding parameters of a codestream of one tile.
 #[derive(Clone, Debug)]
 pub struct Coding {
-    pub order: Order,
+    /// The order of packets: one for all, or several for parts of them.
+    pub progressions: Vec<Progression>,
     pub layers: u32,
     /// True if the first three components are luma and two of chroma.
     pub has_colour_transform: bool,
@@ -32,6 +41,16 @@ pub struct Coding {
     /// True if packet headers end with an EPH marker.
     pub has_end_markers: bool,
     pub components: Vec<ComponentCoding>,
+}
+
+/// An order of packets, and the packets that are in this order unless they came before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progression {
+    pub order: Order,
+    pub components: Range<u16>,
+    pub resolutions: Range<u8>,
+    /// The number after the last layer.
+    pub layers_end: u32,
 }
 
 /// The order of packets (ITU-T T.800, table A.16).
@@ -100,10 +119,42 @@ enum Quantization {
     Expounded(Vec<(u8, u16)>),
 }
 
+/// Returns the segments of a main header as they apply to a tile whose header has others: its COD replaces COD and all COC,
+/// its QCD likewise, and its POC replaces POC (ITU-T T.800, A.6.1 to A.6.6). Of two segments for a component, the last counts.
+pub fn for_tile(main: &[u8], tile: &[u8]) -> Vec<u8> {
+    let own: Vec<u8> = segments(tile).filter_map(|segment| segment.get(1).copied()).collect();
+    let is_replaced = |segment: &[u8]| {
+        let by = |marker: u8| own.contains(&marker);
+        match segment.get(1) {
+            Some(&(COD | COC)) => by(COD),
+            Some(&(QCD | QCC)) => by(QCD),
+            Some(&POC) => by(POC),
+            _ => false,
+        }
+    };
+    let kept = segments(main).filter(|segment| !is_replaced(segment));
+    kept.chain(segments(tile)).flatten().copied().collect()
+}
+
+/// Returns marker segments, each with its marker, as far as they are valid.
+fn segments(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let length = match bytes {
+            // Markers without a segment (ITU-T T.800, A.1).
+            [0xff, 0x30..=0x3f, ..] => 2,
+            [0xff, _, high, low, ..] => 2 + usize::from(u16::from_be_bytes([*high, *low])),
+            _ => return None,
+        };
+        let (segment, rest) = bytes.split_at_checked(length)?;
+        bytes = rest;
+        Some(segment)
+    })
+}
+
 impl Coding {
     /// Reads the marker segment SIZ and the segments after it. Returns `None` if they need something unsupported:
-    /// components of different sizes, regions of interest, a change of packet order.
-    pub fn of(siz: &[u8], mut segments: &[u8]) -> Option<Self> {
+    /// components of different sizes, regions of interest, packet headers apart from their packets.
+    pub fn of(siz: &[u8], headers: &[u8]) -> Option<Self> {
         let (sizes, rest) = siz.get(40..)?.as_chunks::<3>();
         if !rest.is_empty() || sizes.is_empty() || sizes.iter().any(|&[_, x, y]| (x, y) != (1, 1)) {
             return None;
@@ -111,13 +162,10 @@ impl Coding {
         let wide = sizes.len() > 256;
         let (mut coding, mut parameters) = (None, vec![None; sizes.len()]);
         let (mut steps, mut own_steps) = (None, vec![None; sizes.len()]);
-        while let [0xff, marker, rest @ ..] = segments {
-            if (0x30..=0x3f).contains(marker) {
-                segments = rest;
-                continue;
-            }
-            let length = usize::from(u16::from_be_bytes(*rest.first_chunk()?));
-            let mut content = Reader(rest.get(2..length)?);
+        let mut changes = Vec::new();
+        for segment in segments(headers) {
+            let [_, marker, _, _, content @ ..] = segment else { continue };
+            let mut content = Reader(content);
             match *marker {
                 COD => coding = Some(Self::read(&mut content)?),
                 QCD => steps = Some(Steps::read(&mut content)?),
@@ -130,10 +178,17 @@ impl Coding {
                     let component = content.component(wide)?;
                     *own_steps.get_mut(component)? = Some(Steps::read(&mut content)?);
                 }
+                POC => {
+                    while !content.0.is_empty() {
+                        changes.push(Progression::read(&mut content, wide)?);
+                    }
+                }
                 CRG => {}
                 _ => return None,
             }
-            segments = rest.get(length..)?;
+        }
+        if changes.len() > MOST_CHANGES {
+            return None;
         }
         let (mut coding, default) = coding?;
         let components =
@@ -149,22 +204,21 @@ impl Coding {
                 })
             });
         coding.components = components.collect::<Option<_>>()?;
+        if !changes.is_empty() {
+            coding.progressions = changes;
+        }
         Some(coding)
     }
 
     /// Reads COD. The components are still missing; the parameters are those of all without a COC.
     fn read(content: &mut Reader<'_>) -> Option<(Self, Parameters)> {
         let flags = content.byte()?;
+        let order = Order::read(content)?;
+        let layers = u32::from(content.number()?);
+        let (components, resolutions) = (0..u16::MAX, 0..u8::MAX);
         let coding = Self {
-            order: match content.byte()? {
-                0 => Order::Layer,
-                1 => Order::Resolution,
-                2 => Order::ResolutionPosition,
-                3 => Order::Position,
-                4 => Order::Component,
-                _ => return None,
-            },
-            layers: u32::from(content.number()?),
+            progressions: vec![Progression { order, components, resolutions, layers_end: layers }],
+            layers,
             has_colour_transform: match content.byte()? {
                 0 => false,
                 1 => true,
@@ -175,6 +229,36 @@ impl Coding {
             components: Vec::new(),
         };
         Some((coding, Parameters::read(content, flags & 1 != 0)?))
+    }
+}
+
+impl Order {
+    fn read(content: &mut Reader<'_>) -> Option<Self> {
+        Some(match content.byte()? {
+            0 => Self::Layer,
+            1 => Self::Resolution,
+            2 => Self::ResolutionPosition,
+            3 => Self::Position,
+            4 => Self::Component,
+            _ => return None,
+        })
+    }
+}
+
+impl Progression {
+    /// Reads a change from POC.
+    fn read(content: &mut Reader<'_>, wide: bool) -> Option<Self> {
+        let component = |content: &mut Reader<'_>| content.component(wide).map(|number| number as u16);
+        let first_resolution = content.byte()?;
+        let first_component = component(content)?;
+        let layers_end = content.number()?.into();
+        let resolutions = first_resolution..content.byte()?;
+        let components_end = match component(content)? {
+            0 => u16::MAX,
+            end => end,
+        };
+        let components = first_component..components_end;
+        Some(Self { order: Order::read(content)?, components, resolutions, layers_end })
     }
 }
 
@@ -273,5 +357,57 @@ impl Reader<'_> {
 
     fn component(&mut self, wide: bool) -> Option<usize> {
         if wide { self.number().map(usize::from) } else { self.byte().map(usize::from) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(marker: u8, content: &[u8]) -> Vec<u8> {
+        [&[0xff, marker, 0, content.len() as u8 + 2], content].concat()
+    }
+
+    /// Returns COD with these levels, or COC with these levels for a component.
+    fn levels(component: Option<u8>, levels: u8) -> Vec<u8> {
+        let shared = [levels, 4, 4, 0, 1];
+        match component {
+            None => segment(COD, &[&[0, 0, 0, 2, 0], &shared[..]].concat()),
+            Some(component) => segment(COC, &[&[component, 0], &shared[..]].concat()),
+        }
+    }
+
+    fn coding(segments: &[u8]) -> Option<Coding> {
+        let siz = [&[0; 40][..], &[7, 1, 1].repeat(3)].concat();
+        let steps = segment(QCD, &[&[0x40][..], &[0x40; 40]].concat());
+        Coding::of(&siz, &[segments, &steps].concat())
+    }
+
+    #[test]
+    fn a_tiles_header_replaces_the_main_header() {
+        let levels_of = |main: &[Vec<u8>], tile: &[Vec<u8>]| {
+            let coding = coding(&for_tile(&main.concat(), &tile.concat())).unwrap();
+            coding.components.iter().map(|component| component.parameters.levels).collect::<Vec<_>>()
+        };
+        let main = [levels(None, 5), levels(Some(1), 4)];
+        assert_eq!(levels_of(&main, &[]), [5, 4, 5]);
+        assert_eq!(levels_of(&main, &[levels(Some(1), 3), levels(Some(2), 2)]), [5, 3, 2]);
+        assert_eq!(levels_of(&main, &[levels(None, 1)]), [1, 1, 1]);
+        assert_eq!(levels_of(&main, &[levels(None, 1), levels(Some(0), 2)]), [2, 1, 1]);
+    }
+
+    #[test]
+    fn changes_of_the_packet_order_are_read_and_those_of_a_tile_count() {
+        let main = [levels(None, 5), segment(POC, &[0, 0, 0, 1, 6, 3, 2])].concat();
+        let tile = segment(POC, &[0, 0, 0, 1, 2, 0, 0, 1, 1, 0, 2, 6, 2, 4]);
+        let first =
+            Progression { order: Order::Layer, components: 0..u16::MAX, resolutions: 0..2, layers_end: 1 };
+        let second =
+            Progression { order: Order::Component, components: 1..2, resolutions: 1..6, layers_end: 2 };
+        assert_eq!(coding(&for_tile(&main, &tile)).unwrap().progressions, [first, second]);
+        let changes = coding(&main).unwrap().progressions;
+        assert_eq!((changes.len(), changes[0].order), (1, Order::ResolutionPosition));
+        let many = segment(POC, &[0, 0, 0, 1, 6, 3, 2].repeat(33));
+        assert!(coding(&[levels(None, 5), many].concat()).is_none());
     }
 }

@@ -3,9 +3,11 @@
 //! A resolution is a reduced picture. Each but the lowest adds three bands (HL, LH, HH) to the resolution below. A band is
 //! divided into code blocks, on a grid that starts at 0, and a resolution into precincts, whose code blocks share a packet.
 //!
-//! Source: ITU-T T.800, B.5 to B.7, B.12.
+//! Source: ITU-T T.800, B.5 to B.7, B.12. A progression has the packets that it describes and that no one before had (B.12.2).
 
-use super::coding::{ComponentCoding, Order, Parameters};
+use std::ops::Range;
+
+use super::coding::{ComponentCoding, Order, Parameters, Progression};
 
 /// A rectangle. `end` is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,55 +186,120 @@ pub struct Precinct {
     position: [u32; 2],
 }
 
-/// The precincts of all components, in the order of their packets.
-pub struct PacketOrder {
-    precincts: Vec<Precinct>,
-    order: Order,
-    layers: u32,
+/// The orders of packets.
+pub struct PacketOrder<'a> {
+    components: &'a [Vec<Resolution>],
+    area: Area,
+    progressions: &'a [Progression],
 }
 
-impl PacketOrder {
+/// The packets of a progression.
+struct Packets {
+    /// Sorted.
+    precincts: Vec<Precinct>,
+    /// The first layer that did not come before, by component and resolution.
+    first_layers: Vec<Vec<u32>>,
+    progression: Progression,
+    /// The precincts that take turns in each layer.
+    group: Range<usize>,
+    /// Layer and precinct of the next packet.
+    layer: u32,
+    next: usize,
+}
+
+impl<'a> PacketOrder<'a> {
     /// Bytes of memory for each precinct, sorting included.
     pub const BYTES: u64 = 2 * size_of::<Precinct>() as u64;
 
-    /// Sorts the precincts of all components. `area` is that of the picture.
-    pub fn new(components: &[Vec<Resolution>], area: Area, order: Order, layers: u32) -> Self {
+    /// Returns the orders of the packets of these components. `area` is that of the picture.
+    pub fn new(components: &'a [Vec<Resolution>], area: Area, progressions: &'a [Progression]) -> Self {
+        Self { components, area, progressions }
+    }
+
+    /// Returns the packets, each as its precinct and layer.
+    pub fn packets(&self) -> impl Iterator<Item = (Precinct, u32)> {
+        let mut layers: Vec<Vec<u32>> = self.components.iter().map(|it| vec![0; it.len()]).collect();
+        self.progressions.iter().flat_map(move |progression| {
+            let packets = self.packets_of(progression, layers.clone());
+            for precinct in &packets.precincts {
+                layers[usize::from(precinct.component)][usize::from(precinct.resolution)] =
+                    progression.layers_end;
+            }
+            packets
+        })
+    }
+
+    /// Returns the packets of a progression. `first_layers` are the layers that did not come before.
+    fn packets_of(&self, progression: &Progression, first_layers: Vec<Vec<u32>>) -> Packets {
         let mut precincts = Vec::new();
-        for (component, resolutions) in components.iter().enumerate() {
-            for (number, resolution) in resolutions.iter().enumerate() {
-                let reduction = (resolutions.len() - 1 - number) as u8;
+        let components = (0u16..).zip(self.components).zip(&first_layers);
+        for ((component, resolutions), first_layers) in components {
+            if !progression.components.contains(&component) {
+                continue;
+            }
+            for ((number, resolution), &first_layer) in (0u8..).zip(resolutions).zip(first_layers) {
+                if !progression.resolutions.contains(&number) || first_layer >= progression.layers_end {
+                    continue;
+                }
+                let reduction = resolutions.len() as u8 - 1 - number;
                 precincts.extend((0..resolution.precincts.cells() as u32).map(|precinct| Precinct {
-                    component: component as u16,
-                    resolution: number as u8,
+                    component,
+                    resolution: number,
                     number: precinct,
-                    position: resolution.position(precinct, area, reduction),
+                    position: resolution.position(precinct, self.area, reduction),
                 }));
             }
         }
         precincts.sort_by_key(|precinct| {
             let Precinct { component, resolution, number, position: [x, y] } = *precinct;
             let (component, resolution) = (u32::from(component), u32::from(resolution));
-            match order {
+            match progression.order {
                 Order::Layer | Order::Resolution => [resolution, component, number, 0, 0],
                 Order::ResolutionPosition => [resolution, y, x, component, number],
                 Order::Position => [y, x, component, resolution, number],
                 Order::Component => [component, y, x, resolution, number],
             }
         });
-        Self { precincts, order, layers }
+        let progression = progression.clone();
+        Packets { precincts, first_layers, progression, group: 0..0, layer: 0, next: 0 }
     }
+}
 
-    /// Returns the packets, each as its precinct and layer.
-    pub fn packets(&self) -> impl Iterator<Item = (Precinct, u32)> {
-        let order = self.order;
-        // In these groups the layer changes slowest.
-        let together = move |one: &Precinct, other: &Precinct| match order {
-            Order::Layer => true,
-            Order::Resolution => one.resolution == other.resolution,
-            _ => false,
-        };
-        self.precincts.chunk_by(together).flat_map(|group| {
-            (0..self.layers).flat_map(move |layer| group.iter().map(move |it| (*it, layer)))
-        })
+impl Packets {
+    /// Goes on to the next layer of the group, or to the next group. Returns false at the end.
+    fn turn(&mut self) -> bool {
+        self.layer += 1;
+        if self.group.is_empty() || self.layer >= self.progression.layers_end {
+            let rest = self.precincts.get(self.group.end..).unwrap_or_default();
+            let Some(first) = rest.first() else { return false };
+            // In these groups the layer changes slowest.
+            let count = match self.progression.order {
+                Order::Layer => rest.len(),
+                Order::Resolution => rest.partition_point(|it| it.resolution == first.resolution),
+                _ => 1,
+            };
+            self.group = self.group.end..self.group.end + count;
+            self.layer = 0;
+        }
+        self.next = self.group.start;
+        true
+    }
+}
+
+impl Iterator for Packets {
+    type Item = (Precinct, u32);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if self.next >= self.group.end && !self.turn() {
+                return None;
+            }
+            let precinct = *self.precincts.get(self.next)?;
+            self.next += 1;
+            let Precinct { component, resolution, .. } = precinct;
+            if self.layer >= self.first_layers[usize::from(component)][usize::from(resolution)] {
+                return Some((precinct, self.layer));
+            }
+        }
     }
 }

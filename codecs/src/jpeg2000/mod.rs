@@ -8,11 +8,11 @@
 //! 3. `wavelet` runs the lifting steps row by row: each level takes rows from the level below and from its three bands.
 //!
 //! Memory is one row of code blocks for each band, and about 24 bytes for each code block. `coding` and `geometry` hold
-//! what the main header says, `arithmetic` is the entropy decoder.
+//! what the headers say, `arithmetic` is the entropy decoder.
 //!
 //! Codestreams in several tiles do not need this module: they are decoded tile by tile. Unsupported are components of
-//! different sizes, regions of interest, changes of packet order, packet headers in the main header, and parts 2 and
-//! higher of the standard: for them [`SingleTile::new`] returns `None`.
+//! different sizes, regions of interest, packet headers apart from their packets, and parts 2 and higher of the standard:
+//! for them [`SingleTile::new`] returns `None`.
 //!
 //! Source: ITU-T T.800 (ISO/IEC 15444-1), annexes A to G.
 
@@ -29,6 +29,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::SourceError;
 use crate::parallel::in_parallel;
 use code_block::{CodeBlock, MOST_PLANES};
+pub use coding::for_tile;
 use coding::{Coding, ComponentCoding};
 use geometry::{Area, PacketOrder, Resolution};
 use packets::Packets;
@@ -61,8 +62,8 @@ pub struct Decoder {
 pub type TilePart = (u64, u64);
 
 impl SingleTile {
-    /// Reads the marker segments of the main header: SIZ, and all others without markers. The corners are those of the
-    /// picture on the reference grid. Returns `None` if the codestream needs something unsupported.
+    /// Reads the marker segments of the headers: SIZ, and all others. The corners are those of the picture on the reference
+    /// grid. Returns `None` if the codestream needs something unsupported.
     pub fn new(siz: &[u8], segments: &[u8], [start, end]: [[u32; 2]; 2]) -> Option<Self> {
         let coding = Coding::of(siz, segments)?;
         let area = Area { start, end };
@@ -127,7 +128,7 @@ impl SingleTile {
         memory: u64,
         threads: usize,
     ) -> Result<Decoder, SourceError> {
-        let order = PacketOrder::new(&self.components, self.area, self.coding.order, self.coding.layers);
+        let order = PacketOrder::new(&self.components, self.area, &self.coding.progressions);
         let mut packets = Packets::new(&self.components, memory / Packets::CHUNK_BYTES);
         let streams = parts.iter().map(|&(start, length)| skip_header(&source, start, length));
         let has_all = packets.read(&self.components, &self.coding, &order, streams)?;
@@ -141,24 +142,16 @@ impl SingleTile {
 
 /// Skips the header of a tile-part (ITU-T T.800, A.4.2).
 fn skip_header(source: &Source, start: u64, length: u64) -> Result<Stream<'_>, SourceError> {
-    const SOT: u8 = 0x90;
     const SOD: u8 = 0x93;
-    const PLT: u8 = 0x58;
-    const COM: u8 = 0x64;
     let mut stream = Stream::new(source, start, length)?;
     loop {
         match [stream.byte()?, stream.byte()?] {
             [0xff, SOD] => return Ok(stream),
-            [0xff, SOT | PLT | COM] => {
+            [0xff, _] => {
                 let length = u64::from(stream.number()?);
                 stream.pass(length.saturating_sub(2));
             }
-            _ => {
-                return Err(SourceError::unsupported(
-                    NAME,
-                    "one part of it is coded differently from the rest",
-                ));
-            }
+            _ => return Err(SourceError::corrupt(NAME, "the header of a tile is invalid")),
         }
     }
 }

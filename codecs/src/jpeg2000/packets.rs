@@ -92,12 +92,18 @@ impl Packets {
         &mut self,
         components: &[Vec<Resolution>],
         coding: &Coding,
-        order: &PacketOrder,
+        order: &PacketOrder<'_>,
         streams: impl Iterator<Item = Result<Stream<'a>, SourceError>>,
     ) -> Result<bool, SourceError> {
         let mut packets = order.packets();
         for stream in streams {
-            let mut stream = stream?;
+            let mut stream = match stream {
+                Err(SourceError::Corrupt { .. }) => {
+                    self.is_damaged = true;
+                    return Ok(false);
+                }
+                stream => stream?,
+            };
             while !stream.is_at_end() {
                 let Some((precinct, layer)) = packets.next() else { return Ok(true) };
                 let component = usize::from(precinct.component);

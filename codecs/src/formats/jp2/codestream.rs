@@ -14,7 +14,7 @@ use std::io;
 
 use super::FORMAT;
 use crate::SourceError;
-use crate::jpeg2000::{SingleTile, Source, TilePart};
+use crate::jpeg2000::{SingleTile, Source, TilePart, for_tile};
 
 /// Marker codes (ITU-T T.800, table A.2).
 const SOC: u8 = 0x4f;
@@ -24,6 +24,11 @@ const PLM: u8 = 0x57;
 const PPM: u8 = 0x60;
 const COM: u8 = 0x64;
 const SOT: u8 = 0x90;
+const SOD: u8 = 0x93;
+/// Marker codes of segments that a tile's header may have in place of the main header: COD, COC, QCD, QCC, RGN, POC.
+const OF_TILES: [u8; 6] = [0x52, 0x53, 0x5c, 0x5d, 0x5e, 0x5f];
+/// The marker code of packet headers in a tile's header.
+const PPT: u8 = 0x61;
 const EOC: [u8; 2] = [0xff, 0xd9];
 
 /// The largest number of bytes kept of the boxes before the codestream, and of its main header. A colour profile may take
@@ -217,10 +222,39 @@ impl Codestream {
     }
 
     /// Returns the picture's single tile, if it has only one and that can be read by rows.
-    pub fn single_tile(&self) -> Option<SingleTile> {
-        let is_single = self.tiles.count == [1, 1] && !self.has_packed_headers;
+    pub fn single_tile(&self, source: &Source) -> Result<Option<SingleTile>, SourceError> {
+        if self.tiles.count != [1, 1] || self.has_packed_headers {
+            return Ok(None);
+        }
         let corners = [self.tiles.start, self.tiles.end];
-        is_single.then(|| SingleTile::new(&self.siz, &self.segments, corners)).flatten()
+        Ok(match self.segments_of(source, 0)? {
+            (_, true) => None,
+            (segments, false) => SingleTile::new(&self.siz, &segments, corners),
+        })
+    }
+
+    /// Returns the marker segments that apply to a tile, and true if the headers of its packets are apart from them.
+    fn segments_of(&self, source: &Source, number: u32) -> Result<(Vec<u8>, bool), SourceError> {
+        let (mut own, mut has_packed_headers) = (Vec::new(), false);
+        for part in self.parts_of(number) {
+            let (mut at, end) = (part.offset + SOT_BYTES, part.offset + part.length);
+            while let Some([0xff, marker, high, low]) = source.read(at)?
+                && marker != SOD
+                && at < end
+            {
+                let length = 2 + u64::from(u16::from_be_bytes([high, low]));
+                if OF_TILES.contains(&marker) {
+                    match append(source, at, length, &mut own) {
+                        // The file is cut off here.
+                        Err(SourceError::Corrupt { .. }) => break,
+                        appended => appended?,
+                    }
+                }
+                has_packed_headers |= marker == PPT;
+                at += length;
+            }
+        }
+        Ok((for_tile(&self.segments, &own), has_packed_headers))
     }
 
     /// Returns the parts of all tiles.
@@ -230,15 +264,17 @@ impl Codestream {
 
     /// Returns the file without any tile, to parse its headers.
     pub fn header(&self) -> Vec<u8> {
-        let mut file = self.begin(self.siz.clone());
+        let mut file = self.begin(self.siz.clone(), &self.segments);
         file.extend_from_slice(&[0xff, SOT]);
         file
     }
 
     /// Returns a tile as a file of its own. It keeps its position on the reference grid, because code blocks depend on it.
-    pub fn tile(&self, source: &Source, column: u32, row: u32) -> io::Result<Vec<u8>> {
+    /// The segments of its header are in the main header, too: the decoder takes the wavelet from there.
+    pub fn tile(&self, source: &Source, column: u32, row: u32) -> Result<Vec<u8>, SourceError> {
         let number = row * self.tiles.count[0] + column;
-        let mut file = self.begin(self.tiles.siz_of(column, row, self.siz.clone()));
+        let (segments, _) = self.segments_of(source, number)?;
+        let mut file = self.begin(self.tiles.siz_of(column, row, self.siz.clone()), &segments);
         for part in self.parts_of(number) {
             let start = file.len();
             source.append(part.offset, part.length, &mut file)?;
@@ -257,14 +293,14 @@ impl Codestream {
     }
 
     /// Returns the file up to its first tile-part.
-    fn begin(&self, siz: Vec<u8>) -> Vec<u8> {
+    fn begin(&self, siz: Vec<u8>, segments: &[u8]) -> Vec<u8> {
         let mut file = self.boxes.clone();
         if !file.is_empty() {
             file.extend_from_slice(b"\0\0\0\0jp2c");
         }
         file.extend_from_slice(&[0xff, SOC]);
         file.extend(siz);
-        file.extend_from_slice(&self.segments);
+        file.extend_from_slice(segments);
         file
     }
 }

@@ -60,15 +60,16 @@ fn decode_source(
     options: DecodeOptions,
     single_tile_pixels: u64,
 ) -> Result<Decoded, SourceError> {
-    let codestream = Codestream::find(&source)?;
+    let mut codestream = Codestream::find(&source)?;
     codestream.admit_components()?;
+    let channels = boxes::take_channels(&mut codestream.boxes, codestream.tiles.components);
     let header = codestream.header();
     let image = picture::parse(&header)?;
     let size = bounds.admit(image.width(), image.height())?;
-    let kind = Kind::of(&image)?;
+    let kind = Kind::of(&image, channels)?;
     let profile = kind.profile();
     drop(image);
-    let single_tile = codestream.single_tile().filter(|tile| {
+    let single_tile = codestream.single_tile(&source)?.filter(|tile| {
         size.pixels() >= single_tile_pixels
             && tile.samples() == kind.samples()
             && boxes::have_plain_colours(&codestream.boxes)

@@ -1,12 +1,16 @@
 //! The meaning of a picture's samples, their conversion to 8 bits, and pictures that are decoded as a whole.
 
+use std::mem;
+
 use edgezoom_geometry::Size;
 use hayro_jpeg2000::{ColorSpace, DecodeError, DecodeSettings, DecoderContext, FormatError, Image};
 
 use super::FORMAT;
+use super::boxes::{Channels, Opacity};
 use crate::buffered::Buffered;
 use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::Profile;
+use crate::colour::samples::unmultiply;
 use crate::jpeg2000::{Sample, Source};
 use crate::scratch::TemporaryFile;
 use crate::swap::Swap;
@@ -22,30 +26,41 @@ pub struct Kind {
     pub layout: Layout,
     /// Number of components that are colours.
     colours: usize,
-    has_alpha: bool,
+    opacity: Option<Opacity>,
+    /// The components in the order in which the library returns them: colours, opacity, and those that are not shown.
+    order: Vec<usize>,
     icc: Option<Vec<u8>>,
 }
 
 impl Kind {
-    pub fn of(image: &Image<'_>) -> Result<Self, SourceError> {
-        let colours = usize::from(image.color_space().num_channels());
-        let has_alpha = image.has_alpha();
-        let layout = match (colours, has_alpha) {
-            (1, false) => Layout::Grey,
-            (3 | 4, false) => Layout::Rgb,
-            (1 | 3 | 4, true) => Layout::Rgba,
+    pub fn of(image: &Image<'_>, channels: Option<Channels>) -> Result<Self, SourceError> {
+        let space = usize::from(image.color_space().num_channels());
+        let Channels { order, colours, opacity } = channels.unwrap_or_else(|| Channels {
+            order: (0..space + usize::from(image.has_alpha())).collect(),
+            colours: space,
+            opacity: image.has_alpha().then_some(Opacity::Straight),
+        });
+        let layout = match (colours, opacity) {
+            (1, None) => Layout::Grey,
+            (3 | 4, None) => Layout::Rgb,
+            (1 | 3 | 4, Some(_)) => Layout::Rgba,
             _ => return Err(FORMAT.unsupported(format_args!("it has {colours} colours"))),
         };
         let icc = match image.color_space() {
-            ColorSpace::Icc { profile, .. } => Some(profile.clone()),
+            ColorSpace::Icc { profile, .. } if colours == space => Some(profile.clone()),
             _ => None,
         };
-        Ok(Self { layout, colours, has_alpha, icc })
+        Ok(Self { layout, colours, opacity, order, icc })
     }
 
-    /// Returns the number of samples of a pixel.
+    /// Returns the number of samples of a pixel, those that are not shown included.
     pub fn samples(&self) -> u64 {
-        (self.colours + usize::from(self.has_alpha)) as u64
+        self.order.len() as u64
+    }
+
+    /// Returns the number of samples of a pixel that are shown.
+    fn shown(&self) -> usize {
+        self.colours + usize::from(self.opacity.is_some())
     }
 
     /// Returns the profile to apply to the rows. Profiles of CMYK are applied here instead.
@@ -69,7 +84,7 @@ impl Kind {
             })
             .collect();
         let pixels = usize::try_from(size.pixels()).map_err(|_| SourceError::OutOfMemory)?;
-        if (planes.len() as u64) < self.samples() || planes.iter().any(|(plane, _)| plane.len() < pixels) {
+        if planes.len() < self.shown() || planes.iter().any(|(plane, _)| plane.len() < pixels) {
             return Err(FORMAT.unsupported("its components have different sizes"));
         }
         if self.is_plain(planes.len()) && planes.iter().all(|(plane, _)| plane.len() == pixels) {
@@ -78,12 +93,13 @@ impl Kind {
         } else {
             self.interleave(&planes, out);
         }
+        self.unmultiply(out);
         Ok(())
     }
 
     /// Returns true if this number of planes only has to be interleaved.
     fn is_plain(&self, planes: usize) -> bool {
-        planes == self.layout.channels() && self.colours != 4
+        planes == self.shown() && planes == self.layout.channels()
     }
 
     /// Interleaves planes, each with the factor that scales it to 8 bits.
@@ -108,14 +124,27 @@ impl Kind {
         }
     }
 
-    /// Converts rows of signed samples, in planes, to pixels.
-    pub fn pixels<T: Sample>(&self, planes: Vec<Vec<T>>, precisions: &[u8], width: u32) -> Vec<u8> {
+    /// Divides the colours by the opacity that they are multiplied with.
+    fn unmultiply(&self, pixels: &mut [u8]) {
+        if self.opacity == Some(Opacity::Multiplied) {
+            for [colours @ .., alpha] in pixels.as_chunks_mut::<4>().0 {
+                colours.iter_mut().for_each(|colour| *colour = unmultiply(*colour, *alpha));
+            }
+        }
+    }
+
+    /// Converts rows of signed samples, in planes as they are stored, to pixels.
+    pub fn pixels<T: Sample>(&self, mut planes: Vec<Vec<T>>, precisions: &[u8], width: u32) -> Vec<u8> {
         let rows = planes.first().map_or(0, |plane| plane.len() / width.max(1) as usize);
         let mut out = vec![0; self.layout.row_bytes(width) * rows];
         let channels = self.layout.channels();
         let is_plain = self.is_plain(planes.len());
         let mut floats: Vec<(Vec<f32>, f32)> = Vec::new();
-        for (channel, (plane, precision)) in planes.into_iter().zip(precisions).enumerate() {
+        for (channel, &stored) in self.order.iter().enumerate() {
+            let (Some(plane), Some(precision)) = (planes.get_mut(stored), precisions.get(stored)) else {
+                continue;
+            };
+            let plane = mem::take(plane);
             let range = 1u32 << precision;
             let (offset, scale) = ((range / 2) as f32, 255.0 / (range - 1) as f32);
             if is_plain {
@@ -126,10 +155,11 @@ impl Kind {
                 floats.push((plane.into_iter().map(|sample| sample.to_f32() + offset).collect(), scale));
             }
         }
-        if !is_plain && floats.len() as u64 >= self.samples() {
+        if !is_plain && floats.len() >= self.shown() {
             let planes: Vec<(&[f32], f32)> = floats.iter().map(|(plane, scale)| (&**plane, *scale)).collect();
             self.interleave(&planes, &mut out);
         }
+        self.unmultiply(&mut out);
         out
     }
 }

@@ -79,6 +79,13 @@ const JXL: &[Variant] = &[
 ];
 const DJXL: &str = "djxl --quiet f.jxl shown.png --bits_per_sample 8";
 
+/// Script that makes a kind of file with `jp2_files.py`.
+macro_rules! written {
+    ($kind:literal) => {
+        concat!("/usr/bin/python3 - ", $kind, " <<'END'\n", include_str!("jp2_files.py"), "END")
+    };
+}
+
 #[rustfmt::skip]
 const JP2: &[Variant] = &[
     variant("jp2 lossless", "f.jp2", "opj_compress -i photo.png -o f.jp2", PHOTO),
@@ -103,6 +110,36 @@ const JP2: &[Variant] = &[
     variant("jp2 16 bits", "f.jp2", "opj_compress -i deep.png -o f.jp2", ROUNDED),
     variant("jp2 in layers", "f.jp2", "opj_compress -i photo.png -I -q 30,40,50 -p RLCP -o f.jp2", OPENJPEG),
     variant("jp2 subsampled", "f.jp2", "vips jp2ksave photo.png f.jp2 --Q 90 --subsample-mode on", OPENJPEG),
+    // COC and QCC, in the main header and in those of tiles.
+    variant("jp2 components coded differently", "f.j2k", written!("components main '-n 3' '-n 5 -b 32,32 -M 1' '-n 2 -c [64,64] -M 8'"), CODESTREAM),
+    variant("jp2 components coded differently by a tile", "f.j2k", written!("components tiles '-n 3' '-n 5 -b 32,32 -M 1' '-n 2 -c [64,64] -M 8'"), CODESTREAM),
+    variant("jp2 components coded differently than the main header says", "f.j2k", written!("components replaced '-n 3' '-n 5 -b 32,32 -M 1' '-n 2 -c [64,64] -M 8'"), CODESTREAM),
+    variant("jp2 components coded differently in tiles", "f.j2k", written!("components tiles '-n 3 -t 160,128' '-n 5 -b 16,64 -t 160,128' '-n 2 -c [64,64] -t 160,128'"), CODESTREAM),
+    variant("jp2 components coded differently than the main header says in tiles", "f.j2k", written!("components replaced '-n 3 -t 160,128' '-n 4 -t 160,128' '-n 2 -t 160,128'"), CODESTREAM),
+    variant("jp2 components of two wavelets", "f.j2k", written!("components main '-n 3' '-n 5 -I' '-n 4'"), CODESTREAM),
+    variant("jp2 components of two wavelets in tiles", "f.j2k", written!("components replaced '-n 3 -t 160,128' '-n 3 -I -t 160,128' '-n 4 -I -t 160,128'"), CODESTREAM),
+    variant("jp2 components of the wavelet of floats", "f.j2k", written!("components tiles '-n 3 -I -r 5' '-n 5 -I -r 4' '-n 4 -I -r 9'"), CODESTREAM),
+    // POC, in the main header and in those of tiles.
+    variant("jp2 order changes", "f.j2k", written!("progressions main '-n 4 -c [64,64] -POC T1=0,0,1,2,3,RLCP/T1=2,0,1,3,3,CPRL/T1=3,0,1,4,1,PCRL/T1=3,1,1,4,3,RPCL'"), CODESTREAM),
+    variant("jp2 order changes by a tile", "f.j2k", written!("progressions tile '-n 3 -POC T1=0,0,1,2,3,CPRL/T1=2,0,1,3,3,LRCP'"), CODESTREAM),
+    variant("jp2 order changes by layers", "f.j2k", written!("layers '-r 20,5,1'"), CODESTREAM),
+    variant("jp2 order changes by layers, lossy", "f.j2k", written!("layers '-I -r 20,5,3'"), CODESTREAM),
+    variant("jp2 order changes in tiles", "f.j2k", written!("progressions tile '-n 3 -t 160,203 -POC T1=0,0,1,2,3,CPRL/T1=2,0,1,3,3,LRCP/T2=0,0,1,1,3,RLCP/T2=1,0,1,3,3,CPRL'"), CODESTREAM),
+    variant("jp2 order changes in all tiles", "f.j2k", written!("progressions main '-n 3 -t 200,203 -POC T1=0,0,1,2,3,CPRL/T1=2,0,1,3,3,LRCP/T2=0,0,1,2,3,CPRL/T2=2,0,1,3,3,LRCP'"), CODESTREAM),
+    // OpenJPEG sorts colours by their association, as T.800 (I.5.3.6) says. It calls unspecified channels opacity, and does not
+    // divide by opacity.
+    variant("jp2 channels bgr", "f.jp2", written!("channels BGR"), OPENJPEG),
+    variant("jp2 channels gbr", "f.jp2", written!("channels GBR"), OPENJPEG),
+    variant("jp2 channels brg", "f.jp2", written!("channels BRG"), OPENJPEG),
+    variant("jp2 channels bgr in tiles", "f.jp2", written!("channels BGR '-t 128,128'"), OPENJPEG),
+    variant("jp2 channels argb", "f.jp2", written!("channels ARGB"), OPENJPEG),
+    variant("jp2 channels bgra", "f.jp2", written!("channels BGRA"), OPENJPEG),
+    variant("jp2 channels grab in tiles", "f.jp2", written!("channels GRAB '-t 128,128'"), OPENJPEG),
+    variant("jp2 with infrared", "f.jp2", written!("channels RGBX"), AS_MADE),
+    variant("jp2 with infrared before colours", "f.jp2", written!("channels XBGR"), AS_MADE),
+    variant("jp2 with infrared in tiles", "f.jp2", written!("channels XGRB '-t 128,128'"), AS_MADE),
+    variant("jp2 opacity multiplied", "f.jp2", written!("channels RGBM"), AS_MADE),
+    variant("jp2 opacity multiplied in tiles", "f.jp2", written!("channels MBGR '-t 128,128'"), AS_MADE),
 ];
 const CUT_TILES: &str = concat!(
     "opj_compress -i photo.png -t 100,80 -o t.jp2 && /usr/bin/python3 - <<'END'\n",
@@ -110,6 +147,7 @@ const CUT_TILES: &str = concat!(
     "END"
 );
 const AS_MADE: &str = ":";
+const CODESTREAM: &str = "opj_decompress -i f.j2k -o shown.png";
 const OPENJPEG: &str = "opj_decompress -i f.jp2 -o shown.png";
 
 #[test]
