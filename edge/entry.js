@@ -40,12 +40,17 @@ function revive() {
 const AREA = /^\w+:\/\/[^/]+\/(?:(v1|cache|iiif|internal)\b(?:\/([^/?#]+)\/)?)?/;
 /** Areas with tiles and descriptors. They hardly ever change, so the platform's cache may keep them. */
 const PYRAMIDS = ["cache", "iiif"];
+/** The paths of `edge/build/assets/`. The platform itself would refuse other methods without a reason. */
+const FILE = /^\w+:\/\/[^/]+\/(?:assets\/.|(?:docs|bot|openapi\.json|favicon\.ico|apple-touch-icon\.png)(?:[/?]|$))/;
+const READING = ["GET", "HEAD"];
 const ID = /^[0-9A-Za-z]{11}$/;
 /** One in this number of requests for tiles is measured, because a data point costs as much as a request. */
 const SAMPLED = 16;
 
 export default {
   async fetch(request, env, context) {
+    const file = await fileOf(request, env);
+    if (file) return file;
     revive();
     const [, area = "page", name] = AREA.exec(request.url) ?? [];
     if (area === "internal" && name === "admin") return admin(request, env);
@@ -57,6 +62,13 @@ export default {
     return response;
   },
 };
+
+/** Returns the response with a static file, if the request reads one. */
+async function fileOf(request, env) {
+  if (!FILE.test(request.url) || !READING.includes(request.method)) return null;
+  const response = await env.ASSETS.fetch(request);
+  return response.status === 404 ? null : response;
+}
 
 /**
  * Returns the response in the platform's cache, unless the content has been taken down since. No query changes what these paths

@@ -14,6 +14,7 @@ mod operator;
 mod private_networks;
 mod recovery;
 mod sources;
+mod static_files;
 mod takedown;
 mod uploads;
 mod visitor;
