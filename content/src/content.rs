@@ -35,6 +35,9 @@ pub enum Status {
         /// Latest coarse picture.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         coarse: Option<Coarse>,
+        /// Next attempt, while `stage` is [`Stage::Waiting`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        next: Option<NextTry>,
     },
     /// The pyramid is published, for good.
     Ready {
@@ -80,6 +83,19 @@ pub struct Finished {
     pub previews: Option<Previews>,
 }
 
+/// The next attempt after one that failed for a passing reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NextTry {
+    /// Time at which its job is queued.
+    pub until: Timestamp,
+    /// Number of attempts left, this one included. Zero in records of earlier versions.
+    #[serde(default)]
+    pub left: u32,
+    /// Why the last attempt failed. Records of earlier versions do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Failure>,
+}
+
 /// A coarse picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coarse {
@@ -120,6 +136,12 @@ impl Content {
 }
 
 impl Status {
+    /// Returns the status of a conversion in a stage, without optional members.
+    #[must_use]
+    pub fn processing(stage: Stage) -> Self {
+        Self::Processing { stage, coarse: None, next: None }
+    }
+
     /// Returns the result of the conversion if the content is ready.
     #[must_use]
     pub fn finished(&self) -> Option<&Finished> {

@@ -24,7 +24,7 @@ mod text;
 
 pub use address::AddressPolicy;
 pub use attempt::{Attempt, CoarseNumber};
-pub use content::{Coarse, Content, Finished, Stage, Status, Timestamp};
+pub use content::{Coarse, Content, Finished, NextTry, Stage, Status, Timestamp};
 pub use conversion::Conversion;
 pub use edgezoom_geometry::{
     Archive, Dzi, NAMESPACE, PreviewKind, Previews, Scale, ScaleBasis, ScaleUnit, Size, TileFormat,

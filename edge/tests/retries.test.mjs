@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import { assertMatches, components } from "./openapi.mjs";
 import { PICTURE, byUrl, eventually, start } from "./system.mjs";
 
 const LATER = { later: {} };
@@ -32,13 +33,30 @@ test("a temporary failure is retried automatically three times, and then stands"
   for (const times of [1, 2, 3]) {
     await queued(id, times);
     await fail(system, id, LATER);
-    const { stage, ready, failed, failure } = await system.find(id);
+    const { stage, ready, failed, failure, retry } = await system.find(id);
     assert.deepEqual([stage, ready, failed, failure], ["waiting", false, false, undefined]);
+    const { retryAfter, ...reason } = retry;
+    assert.deepEqual(reason, { code: "source-unreachable", message: "The host is down.", attemptsLeft: 4 - times });
+    assert.equal(retryAfter, 1);
     assert.equal((await system.claim(id, BESIDE_OTHERS)).status, 409, "while it waits");
   }
   await queued(id, 4);
   await fail(system, id, LATER);
   assert.equal((await system.find(id)).failed, true);
+});
+
+test("a waiting content says when and why in every form, and the first pause is ten seconds", async () => {
+  const { id } = await patient.ask("http://example.com/form.jpg");
+  await fail(patient, id, LATER);
+  const content = await patient.find(id);
+  assertMatches(components.schemas.Content, content, "a waiting content");
+  assert.ok(content.retry.retryAfter > 5 && content.retry.retryAfter <= 10, content.retry.retryAfter);
+  const [xml, page] = await Promise.all([`/v1/content/${id}?format=xml`, `/${id}`].map(async (path) => (await patient.fetch(path)).text()));
+  assert.match(xml, /<stage>waiting<\/stage><retry><code>source-unreachable<\/code><message>The host is down\.<\/message><retryAfter>\d+<\/retryAfter><attemptsLeft>4<\/attemptsLeft><\/retry>/);
+  assert.match(page, /"attemptsLeft":4/);
+  const events = await fetch(`${patient.address}/v1/content/${id}/events`);
+  const { value } = await events.body.pipeThrough(new TextDecoderStream()).getReader().read();
+  assert.match(value, /"attemptsLeft":4/);
 });
 
 test("a source that recovers becomes ready without another request", async () => {

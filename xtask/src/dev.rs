@@ -34,7 +34,7 @@ pub struct Options {
     /// Seconds without a report after which a tiler loses its job [default: the Worker's]
     #[arg(long, env = "EDGEZOOM_LEASE_SECONDS")]
     pub lease_seconds: Option<u32>,
-    /// Pauses in seconds before the next attempts after a transient failure, such as 60,300,1800 [default: the Worker's]
+    /// Pauses in seconds before the next attempts after a transient failure, such as 10,60,300,1800 [default: the Worker's]
     #[arg(long, env = "EDGEZOOM_RETRY_SECONDS")]
     pub retry_seconds: Option<String>,
     /// Seconds after which a request for a failed content starts it again [default: the Worker's]

@@ -37,8 +37,8 @@ use serde::{Deserialize, Serialize};
 pub use crate::Timestamp;
 use crate::protocol::{Job, TilerId};
 use crate::{
-    Attempt, Coarse, CoarseNumber, Content, ContentId, Failure, Finished, Progress, Removal, RemovalKind,
-    SourceUrl, Stage, Status, UploadKey,
+    Attempt, Coarse, CoarseNumber, Content, ContentId, Failure, Finished, NextTry, Progress, Removal,
+    RemovalKind, SourceUrl, Stage, Status, UploadKey,
 };
 
 /// The state of a conversion, which the Durable Object stores as JSON. Clients see its [`Conversion::content`].
@@ -94,8 +94,12 @@ enum State {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tiler: Option<TilerId>,
     },
-    /// The attempt `by` failed for a passing reason. The job is queued again at `until`.
-    Waiting { by: Attempt, until: Timestamp },
+    /// The attempt `by` failed for a passing reason. The job is queued again at `next.until`.
+    Waiting {
+        by: Attempt,
+        #[serde(flatten)]
+        next: NextTry,
+    },
     /// The pyramid is published. Until KV has the record, it is written again at `record_at`.
     Ready {
         attempt: Attempt,
@@ -359,12 +363,15 @@ impl Conversion {
     #[must_use]
     pub fn content(&self) -> Option<Content> {
         let status = match &self.state {
-            State::Queued { .. } => Status::Processing { stage: Stage::Queued, coarse: None },
+            State::Queued { .. } => Status::processing(Stage::Queued),
             State::Claimed { attempt, stage, coarse, .. } => Status::Processing {
                 stage: *stage,
                 coarse: coarse.map(|number| Coarse { attempt: *attempt, number }),
+                next: None,
             },
-            State::Waiting { .. } => Status::Processing { stage: Stage::Waiting, coarse: None },
+            State::Waiting { next, .. } => {
+                Status::Processing { stage: Stage::Waiting, coarse: None, next: Some(next.clone()) }
+            }
             State::Ready { attempt, finished, .. } => {
                 Status::Ready { attempt: *attempt, finished: finished.clone() }
             }
@@ -380,13 +387,13 @@ impl Conversion {
 impl State {
     /// Returns the time at which the state itself has something to do.
     fn alarm(&self) -> Option<Timestamp> {
-        match *self {
-            Self::Queued { resend_at, .. } => Some(resend_at),
-            Self::Claimed { lease_until, .. } => Some(lease_until),
-            Self::Waiting { until, .. } => Some(until),
+        match self {
+            Self::Queued { resend_at, .. } => Some(*resend_at),
+            Self::Claimed { lease_until, .. } => Some(*lease_until),
+            Self::Waiting { next, .. } => Some(next.until),
             Self::Ready { record_at, .. }
             | Self::Failed { record_at, .. }
-            | Self::Removed { record_at, .. } => record_at,
+            | Self::Removed { record_at, .. } => *record_at,
         }
     }
 }

@@ -2,15 +2,16 @@
 //! All times and counts are fields of [`Rules`]. The tiler decides whether an error may pass, and reports that as a
 //! [`Retry`].
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use super::event::{Effect, Event, Reply};
 use super::{Context, Conversion, State};
 use crate::protocol::Retry;
-use crate::{Attempt, Failure, FailureCode, Timestamp, UploadKey};
+use crate::{Attempt, Failure, FailureCode, NextTry, Timestamp, UploadKey};
 
 /// The times and counts of a conversion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// Time without a report after which a tiler's claim ends and the job is queued again. Tilers report every few
     /// seconds, so a network may be down this long, and a killed tiler delays its job this long.
@@ -23,10 +24,10 @@ pub struct Rules {
     pub resend: Duration,
     /// Time after which a message that the queue refused, or a value that KV refused, is sent again.
     pub repeat: Duration,
-    /// Pauses after attempts that failed for a passing reason. After a minute a server has restarted; after more than
-    /// half an hour it is not back soon. A pause that the server asks for (`Retry-After`) counts up to the longest of
-    /// these.
-    pub retries: [Duration; 3],
+    /// Pauses after attempts that failed for a passing reason. A person still looks at the page after ten seconds; after
+    /// a minute a server has restarted; after more than half an hour it is not back soon. A pause that the server asks
+    /// for (`Retry-After`) counts up to the longest of these.
+    pub retries: Cow<'static, [Duration]>,
     /// Number of times that a job is queued again at once after its renderer was killed from outside. After that, the
     /// pauses of `retries` apply.
     pub kills: u32,
@@ -48,7 +49,12 @@ impl Rules {
         leases: 3,
         resend: Duration::from_secs(2 * 60),
         repeat: Duration::from_secs(10),
-        retries: [Duration::from_secs(60), Duration::from_secs(5 * 60), Duration::from_secs(30 * 60)],
+        retries: Cow::Borrowed(&[
+            Duration::from_secs(10),
+            Duration::from_secs(60),
+            Duration::from_secs(5 * 60),
+            Duration::from_secs(30 * 60),
+        ]),
         kills: 2,
         sweep: Duration::from_secs(5 * 60),
         failed: Duration::from_secs(10 * 60),
@@ -75,7 +81,7 @@ impl Rules {
             Retry::Elsewhere => Some(pause),
             Retry::Later { after_seconds } => {
                 let asked = Duration::from_secs(after_seconds.unwrap_or_default().into());
-                let longest = self.retries.into_iter().max().unwrap_or_default();
+                let longest = self.retries.iter().copied().max().unwrap_or_default();
                 Some(asked.min(longest).max(pause))
             }
         }
@@ -108,8 +114,10 @@ impl Conversion {
                     self.avoid = tiler;
                     self.enqueue(context);
                 } else if let Some(pause) = context.rules.pause(retry, self.retries) {
+                    let left = context.rules.retries.len() as u32 - self.retries;
                     self.retries += 1;
-                    self.state = State::Waiting { by, until: context.now + pause };
+                    let next = NextTry { until: context.now + pause, left, reason: Some(failure) };
+                    self.state = State::Waiting { by, next };
                 } else {
                     self.fail(Some(by), failure, context);
                 }

@@ -29,7 +29,7 @@ pub enum ConfigError {
     Hosts(&'static str, HostError),
     #[error("{0}: `{1}` is not a whole number of seconds")]
     Seconds(&'static str, String),
-    #[error("RETRY_SECONDS: `{0}` is not three whole numbers of seconds, separated by commas")]
+    #[error("RETRY_SECONDS: `{0}` is not a list of whole numbers of seconds, separated by commas")]
     Retries(String),
     #[error("{0}: `{1}` is not a whole number")]
     Number(&'static str, String),
@@ -95,8 +95,7 @@ impl Config {
         rules.failed = seconds("ASK_AGAIN_SECONDS", rules.failed)?;
         if let Some(text) = filled("RETRY_SECONDS") {
             let pauses: Option<Vec<_>> = text.split(',').map(|pause| parse_seconds(pause.trim())).collect();
-            let pauses = pauses.and_then(|pauses| pauses.try_into().ok());
-            rules.retries = pauses.ok_or(ConfigError::Retries(text))?;
+            rules.retries = pauses.ok_or(ConfigError::Retries(text))?.into();
         }
         let default = Shares::default();
         let shares = Shares {
@@ -307,9 +306,11 @@ mod tests {
     #[test]
     fn the_times_of_retries_can_be_set() {
         let rules = read(&[("RETRY_SECONDS", "1, 2,30"), ("ASK_AGAIN_SECONDS", "9")]).unwrap().rules;
-        assert_eq!(rules.retries, [1, 2, 30].map(Duration::from_secs));
+        assert_eq!(*rules.retries, [1, 2, 30].map(Duration::from_secs));
         assert_eq!(rules.failed, Duration::from_secs(9));
-        for pauses in ["60", "60,300", "60,300,1800,7200", "60,300,", "0,1,2", "1;2;3"] {
+        let rules = read(&[("RETRY_SECONDS", "60")]).unwrap().rules;
+        assert_eq!(*rules.retries, [Duration::from_secs(60)]);
+        for pauses in [",", "60,300,", "0,1,2", "1;2;3"] {
             let error = read(&[("RETRY_SECONDS", pauses)]).unwrap_err();
             assert_eq!(error, ConfigError::Retries(pauses.to_owned()));
         }

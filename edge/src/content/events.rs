@@ -62,8 +62,7 @@ mod tests {
 
     #[test]
     fn each_event_is_one_line_of_json() {
-        let queued =
-            event(&content(Status::Processing { stage: Stage::Queued, coarse: None }), &addresses(), NOW);
+        let queued = event(&content(Status::processing(Stage::Queued)), &addresses(), NOW);
         assert!(queued.starts_with("data: {\"id\":"), "{queued}");
         let failed = event(&failed("a\r\n\r\ndata: b\n\n"), &addresses(), NOW);
         assert!(failed.starts_with("id: finished\ndata: {"), "{failed}");

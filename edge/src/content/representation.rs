@@ -1,7 +1,9 @@
 //! The content object of the API (`Content` in `edge/interface/openapi.json`), printed as JSON or XML. Responses, pages
 //! and KV all take it from here. A member without a value is omitted, never `null`.
 
-use edgezoom_content::{Content, ContentId, Dzi, Failure, Finished, Scale, Stage, Status, Timestamp};
+use edgezoom_content::{
+    Content, ContentId, Dzi, Failure, Finished, NextTry, Scale, Stage, Status, Timestamp,
+};
 
 use crate::config::Addresses;
 use crate::response::element::Element::{self, Count, Flag, Fraction, Object, Printed, Text};
@@ -34,6 +36,9 @@ fn object(content: &Content, addresses: &Addresses, seconds: impl Fn(Timestamp) 
         }
         Status::Failed { failure, retry_at } => ("failure", failure_object(failure, seconds(*retry_at))),
     });
+    if let Status::Processing { next: Some(next), .. } = &content.status {
+        fields.extend(retry_object(next, seconds(next.until)));
+    }
     Object(fields)
 }
 
@@ -88,6 +93,18 @@ fn scale_object(scale: Scale) -> Element {
         ("unit", Text(scale.unit.name().to_owned())),
         ("basis", Text(scale.basis.words().to_owned())),
     ])
+}
+
+/// Returns the member `retry`: the reason of the pause, and the next attempt.
+fn retry_object(next: &NextTry, retry_after: Element) -> Option<(&'static str, Element)> {
+    let Failure { code, message } = next.reason.as_ref()?;
+    let fields = vec![
+        ("code", Text(code.name().to_owned())),
+        ("message", Text(message.clone())),
+        ("retryAfter", retry_after),
+        ("attemptsLeft", Count(next.left.into())),
+    ];
+    Some(("retry", Object(fields)))
 }
 
 fn failure_object(failure: &Failure, retry_after: Element) -> Element {

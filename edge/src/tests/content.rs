@@ -42,7 +42,7 @@ fn a_content_in_each_state() {
     Cache-Control: no-store
     Vary: Accept
 
-    {"id":"6qy4OXfXSid","url":"http://example.com/a.jpg","ready":false,"failed":false,"progress":0.125,"shareUrl":"https://zoom.example/6qy4OXfXSid","embedHtml":"<script src=\"https://zoom.example/6qy4OXfXSid.js?width=auto&height=400px\"></script>","stage":"waiting"}
+    {"id":"6qy4OXfXSid","url":"http://example.com/a.jpg","ready":false,"failed":false,"progress":0.125,"shareUrl":"https://zoom.example/6qy4OXfXSid","embedHtml":"<script src=\"https://zoom.example/6qy4OXfXSid.js?width=auto&height=400px\"></script>","stage":"waiting","retry":{"code":"source-unreachable","message":"It is down.","retryAfter":548,"attemptsLeft":2}}
     "#);
     insta::assert_snapshot!(get(BY_ID, Ready), @r#"
     200 OK

@@ -13,8 +13,8 @@ use crate::request::route::{ContentKey, Methods, Route};
 use crate::request::router::{RequestParts, route};
 use crate::response::{ApiError, Response, plain};
 use edgezoom_content::{
-    AddressPolicy, Attempt, Content, Dzi, Failure, FailureCode, Finished, Progress, Size, SourceUrl, Stage,
-    Status, TileFormat, Timestamp,
+    AddressPolicy, Attempt, Content, Dzi, Failure, FailureCode, Finished, NextTry, Progress, Size, SourceUrl,
+    Stage, Status, TileFormat, Timestamp,
 };
 use http::Method;
 
@@ -52,11 +52,13 @@ fn content(there: There) -> Content {
             let failure = Failure::new(FailureCode::SourceNotFound, "404 <&>.");
             (0.0625, Status::Failed { failure, retry_at: RETRY_AT })
         }
-        Waiting => (0.125, Status::Processing { stage: Stage::Waiting, coarse: None }),
-        Rendering => (0.25, Status::Processing { stage: Stage::Rendering, coarse: None }),
-        Queued | Nothing | Outage | Maintenance => {
-            (0.0, Status::Processing { stage: Stage::Queued, coarse: None })
+        Waiting => {
+            let reason = Some(Failure::new(FailureCode::SourceUnreachable, "It is down."));
+            let next = Some(NextTry { until: RETRY_AT, left: 2, reason });
+            (0.125, Status::Processing { stage: Stage::Waiting, coarse: None, next })
         }
+        Rendering => (0.25, Status::processing(Stage::Rendering)),
+        Queued | Nothing | Outage | Maintenance => (0.0, Status::processing(Stage::Queued)),
     };
     Content { id: ID.parse().unwrap(), url, progress: Progress::from(progress), status }
 }

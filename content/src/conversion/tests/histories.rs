@@ -109,6 +109,11 @@ impl World {
         let progress = content.progress;
         assert!(progress >= self.highest, "progress fell from {:?} to {progress:?}", self.highest);
         self.highest = progress;
+        if let Status::Processing { stage, next, .. } = content.status {
+            assert_eq!(next.is_some(), stage == Stage::Waiting, "only a pause has a next attempt");
+            let left = next.map_or(1, |next| next.left as usize);
+            assert!((1..=RULES.retries.len()).contains(&left), "{left} attempts are left");
+        }
         assert!(self.published.iter().all(|attempt| *attempt == self.published[0]), "published twice");
         reply
     }

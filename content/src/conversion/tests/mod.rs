@@ -120,7 +120,7 @@ impl Story {
 fn a_new_url_is_queued_once() {
     let mut story = Story::new();
     assert_eq!(story.effects, [Effect::Enqueue]);
-    assert_eq!(story.content().status, Status::Processing { stage: Stage::Queued, coarse: None });
+    assert_eq!(story.content().status, Status::processing(Stage::Queued));
     assert_eq!(story.tell(Event::Created { id: id(), url: url() }), Reply::Content(story.content()));
     assert_eq!(story.effects, []);
 }
@@ -258,7 +258,7 @@ fn a_failure_stands_until_its_retry_is_due() {
         story.now = retry_at;
         story.tell(Event::Requested);
         assert_eq!(story.effects, [Effect::Enqueue]);
-        assert_eq!(story.content().status, Status::Processing { stage: Stage::Queued, coarse: None });
+        assert_eq!(story.content().status, Status::processing(Stage::Queued));
         assert_eq!(story.content().progress, 0.4.into());
         assert_eq!(story.claim(), attempt.next());
     }

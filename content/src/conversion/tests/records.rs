@@ -37,16 +37,29 @@ fn the_record_of_an_earlier_version_is_read() {
     let stored = r#"{"id":"6qy4OXfXSid","url":"http://example.com/a.jpg","shown":0.5,"next_attempt":2,"expired_leases":1,"state":{"claimed":{"attempt":1,"lease_until":60000,"stage":"rendering"}}}"#;
     let conversion: Conversion = serde_json::from_str(stored).unwrap();
     assert_eq!(conversion.job(), Job { id: id(), alone: false, avoid: None });
-    assert_eq!(
-        conversion.content().unwrap().status,
-        Status::Processing { stage: Stage::Rendering, coarse: None }
-    );
+    assert_eq!(conversion.content().unwrap().status, Status::processing(Stage::Rendering));
+}
+
+#[test]
+fn a_waiting_record_of_an_earlier_version_keeps_its_time() {
+    let stored = r#"{"id":"6qy4OXfXSid","url":"http://example.com/a.jpg","shown":0.5,"next_attempt":2,"expired_leases":0,"retries":1,"state":{"waiting":{"by":1,"until":60000}}}"#;
+    let conversion: Conversion = serde_json::from_str(stored).unwrap();
+    assert_eq!(conversion.alarm(), Some(Timestamp(60_000)));
+    let next = Some(NextTry { until: Timestamp(60_000), left: 0, reason: None });
+    let status = Status::Processing { stage: Stage::Waiting, coarse: None, next };
+    assert_eq!(conversion.content().unwrap().status, status);
+    let content = r#"{"id":"6qy4OXfXSid","url":"http://example.com/a.jpg","progress":0.5,"status":{"processing":{"stage":"waiting"}}}"#;
+    assert_round_trip::<Content>(content);
 }
 
 #[test]
 fn a_record_is_read_back_as_it_was_written() {
     let mut story = Story::new();
-    story.claim();
-    let text = serde_json::to_string(story.known.as_ref().unwrap()).unwrap();
-    assert_eq!(serde_json::from_str::<Conversion>(&text).unwrap(), story.known.unwrap());
+    let attempt = story.claim();
+    let mut waiting = story.clone();
+    waiting.tell(gave_up(attempt, FailureCode::TimedOut, Retry::Later { after_seconds: None }));
+    for story in [story, waiting] {
+        let text = serde_json::to_string(story.known.as_ref().unwrap()).unwrap();
+        assert_eq!(serde_json::from_str::<Conversion>(&text).unwrap(), story.known.unwrap());
+    }
 }

@@ -19,19 +19,26 @@ impl Story {
     fn until_alarm(&self) -> Duration {
         self.known.as_ref().unwrap().alarm().unwrap() - self.now
     }
+
+    fn next(&self) -> Option<NextTry> {
+        if let Status::Processing { next, .. } = self.content().status { next } else { None }
+    }
 }
 
 #[test]
-fn a_passing_failure_is_retried_after_1_5_and_30_minutes() {
+fn a_passing_failure_is_retried_after_10_seconds_and_1_5_and_30_minutes() {
     let mut story = Story::new();
-    for minutes in [1, 5, 30] {
+    for (seconds, left) in [(10, 4), (60, 3), (300, 2), (1800, 1)] {
         let attempt = story.claim();
         story.report(attempt, 0.4);
         let report = gave_up(attempt, FailureCode::SourceUnreachable, LATER);
         assert_eq!(story.tell(report.clone()), Reply::Accepted);
         assert_eq!((story.stage(), story.effects.as_slice()), (Some(Stage::Waiting), [].as_slice()));
         assert_eq!(story.content().progress, 0.4.into());
-        assert_eq!(story.until_alarm(), Duration::from_secs(minutes * 60));
+        assert_eq!(story.until_alarm(), Duration::from_secs(seconds));
+        let until = story.now + Duration::from_secs(seconds);
+        let reason = Some(failure(FailureCode::SourceUnreachable));
+        assert_eq!(story.next(), Some(NextTry { until, left, reason }));
         assert_eq!(story.tell(report), Reply::Accepted, "reported twice");
         assert_eq!(
             story.tell(Event::Claimed(CLAIM)),
@@ -41,7 +48,7 @@ fn a_passing_failure_is_retried_after_1_5_and_30_minutes() {
         story.tell(Event::Requested);
         assert_eq!(story.stage(), Some(Stage::Waiting), "a request does not end the pause");
 
-        story.wait(Duration::from_secs(minutes * 60) - Duration::from_millis(1));
+        story.wait(Duration::from_secs(seconds) - Duration::from_millis(1));
         story.tell(Event::AlarmFired);
         assert_eq!(story.effects, []);
         story.wait(Duration::from_millis(1));
@@ -50,9 +57,48 @@ fn a_passing_failure_is_retried_after_1_5_and_30_minutes() {
             (story.stage(), story.effects.as_slice()),
             (Some(Stage::Queued), [Effect::Enqueue].as_slice())
         );
+        assert_eq!(story.next(), None);
     }
     story.fail(LATER);
     assert!(matches!(story.content().status, Status::Failed { .. }));
+}
+
+#[test]
+fn a_retry_of_a_client_starts_the_pauses_anew() {
+    let mut story = Story::new();
+    for _ in 0..2 {
+        story.fail(LATER);
+        story.now = story.next().unwrap().until;
+        story.tell(Event::AlarmFired);
+    }
+    story.fail(LATER);
+    assert_eq!(story.next().unwrap().left, 2);
+    story.tell(Event::RetryAsked);
+    assert_eq!(story.next(), None);
+    story.fail(LATER);
+    assert_eq!((story.next().unwrap().left, story.until_alarm()), (4, RULES.retries[0]));
+}
+
+#[test]
+fn an_operator_can_set_any_number_of_pauses() {
+    let retries = [7, 9].map(Duration::from_secs).to_vec().into();
+    let rules = Rules { retries, ..Rules::DEFAULT };
+    let mut known = None;
+    let mut tell = |event, seconds: u64| {
+        let decision = decide(known.take(), event, Timestamp(seconds * 1000), &rules);
+        known = decision.after;
+        (known.as_ref().unwrap().content().unwrap().status, decision.reply)
+    };
+    tell(Event::Created { id: id(), url: url() }, 0);
+    for (asked, until, left) in [(0, 7, 2), (7, 16, 1)] {
+        let (_, Reply::Claim(claim)) = tell(Event::Claimed(CLAIM), asked) else { panic!("at {asked} s") };
+        let (status, _) = tell(gave_up(claim.attempt, FailureCode::TimedOut, LATER), asked);
+        let Status::Processing { next: Some(next), .. } = status else { panic!("{status:?}") };
+        assert_eq!((next.until, next.left), (Timestamp(until * 1000), left));
+    }
+    let (_, Reply::Claim(claim)) = tell(Event::Claimed(CLAIM), 16) else { panic!() };
+    let (status, _) = tell(gave_up(claim.attempt, FailureCode::TimedOut, LATER), 16);
+    assert!(matches!(status, Status::Failed { .. }));
 }
 
 #[test]
@@ -66,7 +112,7 @@ fn a_claim_after_the_pause_is_granted_even_if_the_alarm_is_late() {
 
 #[test]
 fn the_pause_that_a_server_asks_for_counts_within_bounds() {
-    for (wish, seconds) in [(0, 60), (59, 60), (90, 90), (1800, 1800), (u32::MAX, 1800)] {
+    for (wish, seconds) in [(0, 10), (9, 10), (90, 90), (1800, 1800), (u32::MAX, 1800)] {
         let mut story = Story::new();
         story.fail(Retry::Later { after_seconds: Some(wish) });
         assert_eq!(story.until_alarm(), Duration::from_secs(seconds), "{wish}");
@@ -94,7 +140,7 @@ fn a_killed_renderer_is_followed_by_two_attempts_elsewhere() {
         let job = story.known.as_ref().unwrap().job();
         assert_eq!(job, Job { id: id(), alone: false, avoid: Some(TilerId(tiler)) });
     }
-    for pause in RULES.retries {
+    for pause in RULES.retries.iter().copied() {
         story.fail(Retry::Elsewhere);
         assert_eq!((story.stage(), story.until_alarm()), (Some(Stage::Waiting), pause));
         story.wait(pause);
@@ -252,7 +298,7 @@ proptest! {
                 None => story.lose_lease(),
             }
             if story.stage() == Some(Stage::Waiting) {
-                story.wait(RULES.retries[2]);
+                story.now = story.next().unwrap().until;
                 story.tell(Event::AlarmFired);
             }
         }

@@ -48,8 +48,7 @@ fn xml_has_the_same_fields() {
 
 #[test]
 fn an_unfinished_content_has_no_thumbnail_and_a_failed_one_is_404() {
-    let queued = OembedRequest::default()
-        .response(&content(Status::Processing { stage: Stage::Queued, coarse: None }), &addresses());
+    let queued = OembedRequest::default().response(&content(Status::processing(Stage::Queued)), &addresses());
     assert_eq!((queued.status, queued.header("Cache-Control")), (StatusCode::OK, Some("no-store")));
     assert!(!queued.body.contains("thumbnail"));
     let failure = Failure::new(FailureCode::Internal, "");
