@@ -9,7 +9,7 @@ use edgezoom_geometry::Size;
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// The file is empty.
-    #[error("The source is empty: it has no bytes.")]
+    #[error("The file is empty.")]
     NoBytes,
     /// The first bytes match no known format.
     #[error("The source has an unknown format. Supported formats: {known}.")]

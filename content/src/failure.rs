@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::one_line;
+
 /// Why a conversion failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
@@ -33,7 +35,7 @@ pub enum FailureCode {
     SourceTooLarge,
     /// The source is not a picture, document or page that can be rendered.
     UnsupportedFormat,
-    /// The source's format is known, but the file is truncated or broken.
+    /// The file is empty, or its format is known but it is truncated or broken.
     CorruptSource,
     /// The picture exceeds the limit of pixels or of a side.
     TooManyPixels,
@@ -49,6 +51,13 @@ impl Failure {
     /// Returns a failure with a sentence for people.
     pub fn new(code: FailureCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
+    }
+
+    /// Returns the sentence as one line without characters that are invisible or change the direction of the text around
+    /// them: it may quote the source.
+    #[must_use]
+    pub fn line(&self) -> String {
+        one_line(&self.message, 300).unwrap_or_default()
     }
 }
 
@@ -135,5 +144,6 @@ mod tests {
         let failure: Failure =
             serde_json::from_str(r#"{"code":"of-a-newer-tiler","message":"It moved."}"#).unwrap();
         assert_eq!(failure, Failure::new(FailureCode::Internal, "It moved."));
+        assert_eq!(Failure::new(FailureCode::Internal, "A\n\u{202e} \0b").line(), "A b");
     }
 }

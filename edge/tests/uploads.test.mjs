@@ -94,7 +94,10 @@ test("refusals have a reason, and nothing is stored", async () => {
   for (const [status, reason, body, headers] of [
     [413, /too large/, new Blob([bytes(MOST + 1, "of unknown length")]).stream()],
     [413, /too large/, form([[field("file", "x.png"), bytes(MOST + 1, "in a form")]]), FORM],
-    [400, /no file/, ""],
+    [400, /no file/, "", { "Content-Type": "" }],
+    [400, /^The file is empty\.$/, ""],
+    [400, /^The file is empty\.$/, form([[field("file", "x.png"), Buffer.from("")]]), FORM],
+    [400, /^The file is empty\.$/, new Blob([]).stream()],
     [400, /no file/, form([[field("note"), Buffer.from("text")]]), FORM],
     [400, /no file/, form([[field("file", ""), Buffer.from("")]]), FORM],
     [400, /not valid multipart/, small, { "Content-Type": "multipart/form-data" }],

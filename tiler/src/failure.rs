@@ -215,14 +215,13 @@ pub fn of_build(error: &BuildError) -> Failure {
 #[must_use]
 pub fn of_source(error: &SourceError) -> Failure {
     let code = match error {
-        SourceError::NoBytes
-        | SourceError::Unknown { .. }
+        SourceError::Unknown { .. }
         | SourceError::Refused(_)
         | SourceError::Unsupported { .. }
         | SourceError::NoPdf => FailureCode::UnsupportedFormat,
         SourceError::Encrypted => FailureCode::SourceForbidden,
         SourceError::NoSuchPage { .. } => FailureCode::SourceNotFound,
-        SourceError::Corrupt { .. } | SourceError::Empty => FailureCode::CorruptSource,
+        SourceError::NoBytes | SourceError::Corrupt { .. } | SourceError::Empty => FailureCode::CorruptSource,
         SourceError::TooManyPixels { .. }
         | SourceError::TooFewBytes { .. }
         | SourceError::TooLong { .. }

@@ -152,7 +152,7 @@ fn error_messages_are_sentences_without_paths() {
     let message = decode(truncated).unwrap_err().to_string();
     assert_eq!(message, "The JPEG is cut off or broken: it ends before its last row.");
     let message = decode(b"").unwrap_err().to_string();
-    assert_eq!(message, "The source is empty: it has no bytes.");
+    assert_eq!(message, "The file is empty.");
 }
 
 #[test]

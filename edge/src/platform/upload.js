@@ -56,12 +56,15 @@ export async function receiveFile(request, env, party, length, expected, maxByte
     file.bytes = 0;
     if (request.body) body = chunksOf(request.body.getReader(), file);
     const type = request.headers.get("Content-Type") ?? "";
-    const { name, chunks } = /^multipart\/form-data\b/i.test(type) ? await fileIn(body, boundaryOf(type), maxBytes) : { name: "", chunks: body };
+    const isForm = /^multipart\/form-data\b/i.test(type);
+    const { name, chunks } = isForm ? await fileIn(body, boundaryOf(type), maxBytes) : { name: "", chunks: body };
     const key = `uploads/${crypto.randomUUID().replaceAll("-", "")}`;
     const digest = await store(chunks, env.PYRAMIDS, key, maxBytes);
     // Without a length, the largest file was counted.
     back = length >= 0 ? 0 : file.bytes - counted;
     if (back < 0) await objects.receive(party, back, maxBytes);
+    // A form in which no file was chosen has an empty one without a name.
+    if (!digest) return isForm && !name ? "!no-file" : "!empty-file";
     if (expected && digest !== expected) {
       await env.PYRAMIDS.delete(key);
       return "!other-file";
@@ -110,7 +113,7 @@ export async function* chunksOf(reader, file) {
   }
 }
 
-/** Stores chunks under a key. Returns their SHA-256. On failure nothing is stored. */
+/** Stores chunks under a key. Returns their SHA-256; null if there is no byte. Then, and on failure, nothing is stored. */
 async function store(chunks, bucket, key, maxBytes) {
   const hash = new crypto.DigestStream("SHA-256");
   hash.digest.catch(() => {}); // awaited only after the last chunk
@@ -148,8 +151,8 @@ async function store(chunks, bucket, key, maxBytes) {
       }
     }
     if (bytes > maxBytes) throw new Refused("too-large");
-    if (bytes === 0) throw new Refused("no-file");
     await hashed.close();
+    if (bytes === 0) return null;
     if (upload) {
       await send();
       await upload.complete(await Promise.all(sent));
@@ -312,7 +315,7 @@ export async function finishUpload(request, env, object, token, maxBytes) {
 }
 
 /** The errors after which the file of an upload is deleted. */
-const DELETED = ["!no-file", "!too-large", "!other-file"];
+const DELETED = ["!empty-file", "!too-large", "!other-file"];
 
 async function completed(list, bucket, { key, id, expected }, maxBytes) {
   try {
@@ -326,7 +329,7 @@ async function completed(list, bucket, { key, id, expected }, maxBytes) {
   const file = await bucket.get(key);
   if (!file) return "!not-begun";
   const discarded = async (error) => (await bucket.delete(key), error);
-  if (file.size === 0) return discarded("!no-file");
+  if (file.size === 0) return discarded("!empty-file");
   if (file.size > maxBytes) return discarded("!too-large");
   const hash = new crypto.DigestStream("SHA-256");
   await file.body.pipeTo(hash);

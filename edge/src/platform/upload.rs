@@ -147,6 +147,7 @@ fn refusal(text: &str, max_bytes: u64) -> Option<ApiError> {
         "too-much-today" => return Some(ApiError::TooMuchSent),
         "too-large" => UploadError::TooLarge(max_bytes),
         "no-file" => UploadError::NoFile,
+        "empty-file" => UploadError::EmptyFile,
         "malformed-form" => UploadError::MalformedForm,
         "stalled" => UploadError::Stalled,
         "not-begun" => UploadError::NotBegun,

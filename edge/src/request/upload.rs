@@ -39,7 +39,8 @@ impl UploadHeaders<'_> {
             return Err(UploadError::NotAFile);
         }
         match self.length() {
-            Some(0) => Err(UploadError::NoFile),
+            Some(0) if media_type.is_empty() => Err(UploadError::NoFile),
+            Some(0) => Err(UploadError::EmptyFile),
             // A form is longer than its file, which is counted while it arrives.
             Some(length) if length > uploads.max_bytes && !media_type.eq_ignore_ascii_case(FORM) => {
                 Err(UploadError::TooLarge(uploads.max_bytes))
@@ -151,7 +152,8 @@ mod tests {
         assert_eq!(check(Some("image/jpeg"), Some("100"), Some("https://zoom.example")), Ok(()));
         assert_eq!(check(Some("image/jpeg"), Some("101"), None), Err(UploadError::TooLarge(100)));
         assert_eq!(check(Some("multipart/form-data; boundary=x"), Some("300"), None), Ok(()));
-        assert_eq!(check(Some("image/jpeg"), Some("0"), None), Err(UploadError::NoFile));
+        assert_eq!(check(Some("image/jpeg"), Some("0"), None), Err(UploadError::EmptyFile));
+        assert_eq!(check(None, Some("0"), None), Err(UploadError::NoFile));
         let form = Some("Application/x-www-form-urlencoded; charset=utf-8");
         assert_eq!(check(form, Some("9"), None), Err(UploadError::NotAFile));
         assert_eq!(check(Some("application/json"), Some("9"), None), Err(UploadError::NotAFile));

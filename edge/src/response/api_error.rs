@@ -59,6 +59,8 @@ pub enum UploadError {
          web, use GET /v1/content/?url=<URL of the file>."
     )]
     NoFile,
+    #[error("The file is empty.")]
+    EmptyFile,
     #[error("The form is not valid multipart/form-data (RFC 7578).")]
     MalformedForm,
     #[error("The upload stalled. Send the file again.")]
@@ -102,6 +104,7 @@ impl ApiError {
                 UploadError::NoLength => StatusCode::LENGTH_REQUIRED,
                 UploadError::NotBegun => StatusCode::NOT_FOUND,
                 UploadError::NoFile
+                | UploadError::EmptyFile
                 | UploadError::MalformedForm
                 | UploadError::EmptyPart
                 | UploadError::TooManyParts

@@ -41,9 +41,9 @@ async fn a_text_file_is_an_unsupported_format() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_empty_file_is_an_unsupported_format() -> Result<()> {
+async fn an_empty_file_is_corrupt() -> Result<()> {
     let empty = Source::file("image/jpeg", "");
-    assert_eq!(failure_of(|sources| sources.serve("empty.jpg", empty)).await?, "unsupported-format");
+    assert_eq!(failure_of(|sources| sources.serve("empty.jpg", empty)).await?, "corrupt-source");
     Ok(())
 }
 

@@ -59,7 +59,7 @@ fn is_page(file: &mut File, content_type: Option<&str>) -> io::Result<bool> {
     let read = file.read_at(&mut head, 0)?;
     let head = head.get(..read).unwrap_or_default();
     Ok(starts_as_html(head)
-        || (is_declared_html(content_type) && is_text(head) && Format::sniff(file).is_err()))
+        || (is_declared_html(content_type) && read > 0 && is_text(head) && Format::sniff(file).is_err()))
 }
 
 fn starts_as_html(head: &[u8]) -> bool {
@@ -166,6 +166,7 @@ mod tests {
             assert!(!sniff(text.as_bytes(), Some("text/plain")), "{text}");
             assert!(!sniff(text.as_bytes(), None), "{text}");
         }
+        assert!(!sniff(b"", Some("text/html")), "an empty file is an error");
         let utf_16: Vec<u8> = "\u{feff}Hello".encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert!(sniff(&utf_16, Some("text/html")));
         assert!(!sniff(&utf_16, Some("text/plain")));

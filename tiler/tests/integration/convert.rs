@@ -222,7 +222,7 @@ fn a_failure_is_one_line_and_leaves_nothing() {
             "tiler: a: The JPEG is cut off or broken: it ends before its last row. Download or export the file again.",
         ),
         (b"a text\n".as_slice(), unknown.as_str()),
-        (b"", "tiler: a: The source is empty: it has no bytes. Convert it to a common format first."),
+        (b"", "tiler: a: The file is empty. Download or export the file again."),
     ] {
         let folder = folder_with("a", bytes);
         assert_eq!(error_line(&convert(folder.path(), &["a", "-o", "out", "--strict"])), expected);

@@ -205,7 +205,7 @@ fn errors_name_the_unsupported_variant() {
     says("printf 'P6 3 2 70000\\n' > odd.ppm", "odd.ppm", "The PNM is cut off or broken");
     says("printf '%%!PS-Adobe-3.0 EPSF-3.0\\n' > drawing.eps", "drawing.eps", "This is PostScript (EPS)");
     says("printf '\\0\\0\\0\\030ftypisom\\0\\0\\002\\0isomiso2' > film.mp4", "film.mp4", "This is a video");
-    says(": > empty.jpg", "empty.jpg", "The source is empty");
+    says(": > empty.jpg", "empty.jpg", "The file is empty");
     says("printf 'Dear reader' > text.jpg", "text.jpg", "The source has an unknown format");
     fs::remove_dir_all(folder).unwrap();
 }
