@@ -13,8 +13,8 @@ use crate::upload;
 /// fragment that starts with `/` or `!` stays, because it is the route of a page. Of one that selects a page of a
 /// document (RFC 8118, section 3) the page stays: `#page=5&zoom=200` becomes `#page=5`.
 ///
-/// The scheme is `http` or `https`, there is no user name or password, and the host is an IP address or a name with a
-/// dot.
+/// The scheme is `http` or `https`, there is no user name or password, and the host is an IP address, `localhost`, or a
+/// name with a dot.
 ///
 /// The source may also be an uploaded file. Then the URL is a URI of [`upload`], which has no host and which clients
 /// cannot request.
@@ -32,19 +32,22 @@ pub enum SourceUrlError {
     #[error("The URL is longer than {} characters.", SourceUrl::MAX_LENGTH)]
     TooLong,
     /// The text does not parse as a URL.
-    #[error("The URL is malformed.")]
+    #[error("The URL is malformed. Copy it from a browser's address bar.")]
     Malformed,
     /// There is a user name or password, which would be published with the content.
     #[error("The URL must not contain a user name or password.")]
     Credentials,
-    /// The host name has no dot, or is one of a private network.
-    #[error("The URL's host is not public.")]
+    /// The host name has no dot.
+    #[error("The URL has no domain. Enter a whole URL, such as https://example.com/picture.jpg.")]
+    NoDomain,
+    /// The host name is one of a private network.
+    #[error("The URL's host exists only in private networks. Use one that is public.")]
     PrivateName,
 }
 
-/// Domains that resolve only on private networks or nowhere (RFC 6761, RFC 6762, RFC 7686, RFC 8375, RFC 9476).
-const PRIVATE_DOMAINS: [&str; 8] =
-    ["localhost", "local", "internal", "invalid", "test", "onion", "alt", "home.arpa"];
+/// Domains that resolve only on private networks or nowhere (RFC 6761, RFC 6762, RFC 7686, RFC 8375, RFC 9476). The
+/// [`AddressPolicy`](crate::AddressPolicy) decides about `localhost`.
+const PRIVATE_DOMAINS: [&str; 7] = ["local", "internal", "invalid", "test", "onion", "alt", "home.arpa"];
 
 impl SourceUrl {
     /// Maximum number of characters. Proxies and old browsers refuse longer URLs too.
@@ -67,7 +70,7 @@ impl SourceUrl {
             return Err(SourceUrlError::Credentials);
         }
         match url.host() {
-            Some(Host::Domain(name)) if is_private_name(name) => return Err(SourceUrlError::PrivateName),
+            Some(Host::Domain(name)) => check_name(name)?,
             Some(_) => {}
             None => return Err(SourceUrlError::Malformed),
         }
@@ -147,11 +150,18 @@ fn begins_with(text: &str, prefix: &str) -> bool {
     text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
-fn is_private_name(name: &str) -> bool {
+fn check_name(name: &str) -> Result<(), SourceUrlError> {
+    if PRIVATE_DOMAINS.into_iter().any(|domain| is_within(name, domain)) {
+        return Err(SourceUrlError::PrivateName);
+    }
+    let has_domain = name.strip_suffix('.').unwrap_or(name).contains('.') || is_within(name, "localhost");
+    if has_domain { Ok(()) } else { Err(SourceUrlError::NoDomain) }
+}
+
+/// Returns true if a host name is `domain` or below it. A trailing dot makes no difference (RFC 1034, 3.1).
+pub(crate) fn is_within(name: &str, domain: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
-    let under =
-        |domain: &str| name.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
-    !name.contains('.') || PRIVATE_DOMAINS.into_iter().any(under)
+    name.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
 impl fmt::Display for SourceUrl {
@@ -248,9 +258,10 @@ mod tests {
             ("http://[::1/", Malformed),
             ("http://me@example.com/", Credentials),
             ("http://me:secret@example.com/", Credentials),
-            ("http://intranet/a.jpg", PrivateName),
-            ("http://intranet./a.jpg", PrivateName),
-            ("http://localhost:8080/", PrivateName),
+            ("http://intranet/a.jpg", NoDomain),
+            ("http://intranet./a.jpg", NoDomain),
+            ("http://mylocalhost/", NoDomain),
+            ("http://local./", PrivateName),
             ("http://printer.local/", PrivateName),
             ("http://metadata.google.internal/", PrivateName),
             (&long, TooLong),
@@ -259,7 +270,9 @@ mod tests {
             assert_eq!(SourceUrl::parse(text), Err(reason), "{text}");
         }
         assert!(SourceUrl::parse("http://mylocal/").is_err());
-        assert!(SourceUrl::parse("http://my.notlocal.com/").is_ok());
+        for url in ["http://my.notlocal.com/", "http://localhost:8080/", "http://a.localhost./"] {
+            assert!(SourceUrl::parse(url).is_ok(), "{url}");
+        }
     }
 
     #[test]

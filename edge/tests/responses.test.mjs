@@ -88,7 +88,7 @@ test("crawlers can fetch previews, but start no conversion", async () => {
     return matching.length === 0 || matching[0][1] === "Allow";
   };
   for (const path of ["/", `/${id}`, `/${id}/preview.jpg`, `/cache/${id}/1_files/9/0_0.jpg`, "/docs"]) assert.ok(allowed(path), path);
-  for (const path of [`/v1/content/${id}`, "/?url=x", `/cache/${id}/1_files/13/4_5.jpg`]) assert.ok(!allowed(path), path);
+  for (const path of [`/v1/content/${id}`, "/?url=x", "/https://example.com/a.jpg", `/cache/${id}/1_files/13/4_5.jpg`]) assert.ok(!allowed(path), path);
 });
 
 test("a preflight request succeeds, and other methods are refused", async () => {
@@ -149,9 +149,23 @@ test("the form of the home page redirects to the share page", async () => {
   const found = await system.fetch("/?url=http%3A%2F%2Fexample.com%2Fa.jpg");
   assert.deepEqual([found.status, found.headers.get("Location")], [302, `${ORIGIN}/${id}`]);
   assert.equal((await system.fetch("/?url=nonsense")).status, 400);
-  const bare = await system.fetch("/?url=example.com%2Fbare.jpg");
-  const { url } = await system.find(bare.headers.get("Location").split("/").at(-1));
-  assert.deepEqual([bare.status, url], [302, "https://example.com/bare.jpg"]);
+  assert.match(await (await system.fetch("/?url=%22cats%22")).text(), /value="&quot;cats&quot;".*>The URL has no domain\. Enter a whole URL, such as/s);
+  for (const [entered, assumed, source] of [
+    ["example.com/bare.jpg", "?assumed=https", "https://example.com/bare.jpg"],
+    ["“http://example.com/quoted.jpg”", "", "http://example.com/quoted.jpg"],
+  ]) {
+    const { status, headers } = await system.fetch(`/?url=${encodeURIComponent(entered)}`);
+    const [, content, query] = /\/([0-9A-Za-z]{11})(.*)$/.exec(headers.get("Location"));
+    assert.deepEqual([status, query, (await system.find(content)).url], [302, assumed, source]);
+    assert.equal((await system.fetch(`/${content}${query}`)).status, 200);
+  }
+});
+
+test("a URL in the path of the home page redirects to its share page", async () => {
+  for (const path of ["/http://example.com/a.jpg", "/http:/example.com/a.jpg"]) {
+    const { status, headers } = await system.fetch(path);
+    assert.deepEqual([status, headers.get("Location")], [302, `${ORIGIN}/${id}`], path);
+  }
 });
 
 test("bytes of a URL that are not UTF-8 are kept", async () => {

@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use url::Host;
 
+use crate::source_url::is_within;
+
 /// A network in CIDR notation, such as `127.0.0.0/8` or `fd00::/8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
@@ -102,15 +104,11 @@ impl HostPattern {
         parse_list(hosts)
     }
 
-    /// Returns true if `host` is this host or a name below it. A trailing dot makes no difference (RFC 1034, 3.1).
+    /// Returns true if `host` is this host or a name below it.
     #[must_use]
     pub fn matches<S: AsRef<str>>(&self, host: &Host<S>) -> bool {
         match (&self.0, host) {
-            (Host::Domain(own), Host::Domain(name)) => {
-                let name = name.as_ref();
-                let name = name.strip_suffix('.').unwrap_or(name);
-                name.strip_suffix(own.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-            }
+            (Host::Domain(own), Host::Domain(name)) => is_within(name.as_ref(), own),
             (own, host) => address(own).is_some_and(|own| address(host) == Some(own)),
         }
     }

@@ -12,6 +12,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use url::{Host, Url};
 
 use crate::SourceUrl;
+use crate::source_url::is_within;
 
 /// The policy: every globally reachable unicast address outside of the machine's own networks, and every network that the
 /// operator allows, except for those that the operator denies.
@@ -117,7 +118,8 @@ impl AddressPolicy {
     }
 
     /// Checks host and port before a connection. Of a name, only the name is checked; the resolver checks its addresses
-    /// with [`AddressPolicy::permits`].
+    /// with [`AddressPolicy::permits`]. `localhost` is this machine (RFC 6761, 6.3), so it is permitted where a loopback
+    /// address is.
     ///
     /// # Errors
     /// Returns the reason for a refusal.
@@ -132,6 +134,9 @@ impl AddressPolicy {
         let permitted = match host {
             Host::Ipv4(v4) => self.permits((*v4).into()),
             Host::Ipv6(v6) => self.permits((*v6).into()),
+            Host::Domain(name) if is_within(name.as_ref(), "localhost") => {
+                self.permits(Ipv4Addr::LOCALHOST.into()) || self.permits(Ipv6Addr::LOCALHOST.into())
+            }
             Host::Domain(_) => true,
         };
         if permitted { Ok(()) } else { Err(RefusedAddress::Network) }

@@ -55,6 +55,17 @@ fn the_operator_can_allow_networks() {
     assert!(!permits(&policy, "10.0.0.8"));
     assert!(!permits(&policy, "::1"));
     assert!(permits(&AddressPolicy::allowing("0.0.0.0/0").unwrap(), "10.0.0.8"));
+    for (networks, result) in [
+        ("", Err(RefusedAddress::Network)),
+        ("10.0.0.0/8", Err(RefusedAddress::Network)),
+        ("127.0.0.0/8", Ok(())),
+        ("::1/128", Ok(())),
+    ] {
+        let policy = AddressPolicy::allowing(networks).unwrap();
+        for url in ["http://localhost:8000/", "http://LOCALHOST./", "http://a.localhost/"] {
+            assert_eq!(admit(&policy, url), result, "{url} with {networks:?}");
+        }
+    }
     for wrong in ["127.0.0.1", "127.0.0.0/33", "localhost/8", "fd00::/129", "/"] {
         let error = AddressPolicy::allowing(wrong).unwrap_err().to_string();
         assert!(error.starts_with(&format!("`{wrong}` is not a network")), "{error}");

@@ -137,14 +137,16 @@ pub async fn home(
     repository: &Repository<'_>,
 ) -> Response {
     let home = |failed| page::home(failed, config.notice.as_deref(), config.uploads.as_ref(), addresses);
-    let Some(HomeForm { text, key }) = form else {
+    let Some(HomeForm { text, assumes_https, key }) = form else {
         return home(None);
     };
     match find(key, false, repository).await {
         ContentResponse::Moved(found) | ContentResponse::Found(found) => {
             let empty = String::new();
+            // The page says so, and tries http if https does not work.
+            let assumption = if *assumes_https { "?assumed=https" } else { "" };
             Response::new(StatusCode::FOUND, "text/plain; charset=utf-8", CachePolicy::NoStore, empty)
-                .with("Location", addresses.share(found.id()))
+                .with("Location", addresses.share(found.id()) + assumption)
         }
         ContentResponse::Failed(error) => error.add_retry_after(home(Some((text, &error)))),
     }

@@ -5,5 +5,6 @@ pub mod object_key;
 pub mod place;
 pub mod route;
 pub mod router;
+mod typed;
 pub mod upload;
 pub mod url;

@@ -44,7 +44,7 @@ pub enum Route {
     Iiif(ContentId, IiifRequest),
     /// `/oembed`: get the HTML that embeds a share link.
     Oembed(OembedRequest),
-    /// `/`: the home page, with its form if it was submitted.
+    /// `/`: the home page, with its form if it was submitted. `/https://…` submits it too.
     Home(Option<HomeForm>),
     /// `/<id>`: the share page, and the place that it opens at.
     Share(ContentId, Option<Place>),
@@ -105,7 +105,10 @@ pub enum ContentKey {
 /// The form of the home page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HomeForm {
+    /// Text as it was entered.
     pub text: String,
+    /// True if the text has no scheme, so that `https` is tried first.
+    pub assumes_https: bool,
     /// Content that the text names.
     pub key: Result<ContentKey, ApiError>,
 }
@@ -151,7 +154,8 @@ impl Route {
         match self {
             Self::Content { key: Ok(ContentKey::Id(id)), .. }
             | Self::Dzi { key: Ok(ContentKey::Id(id)), .. } => Some(id.to_string()),
-            Self::Content { .. } | Self::Dzi { .. } | Self::Home(_) => url_parameter(query),
+            Self::Content { .. } | Self::Dzi { .. } => url_parameter(query),
+            Self::Home(form) => form.as_ref().map(|form| form.text.clone()),
             Self::Upload { query: Ok(asked), .. } | Self::UploadInParts(UploadStep::Begin(Ok(asked))) => {
                 asked.digest.as_ref().map(|digest| format!("upload:{digest}"))
             }

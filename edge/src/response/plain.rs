@@ -18,7 +18,7 @@ pub fn version() -> Response {
 /// starts conversions.
 pub fn robots(addresses: &Addresses) -> Response {
     let rules = "User-agent: *\nAllow: /*/preview.jpg\nAllow: /*/thumbnail.jpg\nAllow: /cache/*/0_0.\nDisallow: /v1/\n\
-                 Disallow: /cache/\nDisallow: /internal/\nDisallow: /?url=\n";
+                 Disallow: /cache/\nDisallow: /internal/\nDisallow: /?url=\nDisallow: /http:\nDisallow: /https:\n";
     let rules = format!("{rules}\nSitemap: {}/sitemap.xml\n", addresses.share);
     Response::new(StatusCode::OK, "text/plain; charset=utf-8", CachePolicy::OneHour, rules).tagged()
 }

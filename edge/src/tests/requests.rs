@@ -115,13 +115,22 @@ fn unknown_parameters_are_ignored() {
 #[test]
 fn a_refused_url_has_a_reason() {
     let long = format!("http://example.com/{}", "a".repeat(2048));
-    let reasons =
-        ["http://me:secret@example.com/", "http://nodots/", "http://10.0.0.1/", "http://[::1]/", &long]
-            .map(|url| get(&format!("/v1/content/?url={url}"), Nothing))
-            .map(|wire| format!("{} – {}", wire.lines().next().unwrap(), wire.lines().last().unwrap()));
+    let reasons = [
+        "http://me:secret@example.com/",
+        "http://nodots/",
+        "http://exa mple.com/",
+        "http://printer.local/",
+        "http://localhost/",
+        "http://10.0.0.1/",
+        &long,
+    ]
+    .map(|url| get(&format!("/v1/content/?url={url}"), Nothing))
+    .map(|wire| format!("{} – {}", wire.lines().next().unwrap(), wire.lines().last().unwrap()));
     insta::assert_snapshot!(reasons.join("\n"), @r#"
     400 Bad Request – The URL must not contain a user name or password.
-    400 Bad Request – The URL's host is not public.
+    400 Bad Request – The URL has no domain. Enter a whole URL, such as https://example.com/picture.jpg.
+    400 Bad Request – The URL is malformed. Copy it from a browser's address bar.
+    400 Bad Request – The URL's host exists only in private networks. Use one that is public.
     400 Bad Request – The URL's host is in a private, reserved or denied network.
     400 Bad Request – The URL's host is in a private, reserved or denied network.
     400 Bad Request – The URL is longer than 2048 characters.

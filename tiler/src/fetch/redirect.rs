@@ -69,7 +69,7 @@ mod tests {
             "file:///etc/passwd",
             "ftp://a.example/",
             "javascript:1",
-            "http://localhost/",
+            "http://intranet/",
             "http://u:p@a.example/",
         ] {
             let refused = follow("http://a.example/", 301, location.as_bytes());

@@ -7,6 +7,7 @@ use http::Method;
 use super::iiif::IiifRequest;
 use super::place::Place;
 use super::route::{ContentKey, HomeForm, Methods, OembedRequest, Route, TilerCall};
+use super::typed;
 use super::upload::{self, UPLOADS, UploadQuery, UploadStep};
 use super::url::{parameter, url_parameter};
 use crate::config::shared_content;
@@ -62,10 +63,11 @@ pub fn route(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
 
 fn read(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
     if request.path == "/" {
-        return Route::Home(url_parameter(request.query).filter(|text| !text.is_empty()).map(|text| {
-            let key = by_url(Some(&with_scheme(&text)), request.share, policy);
-            HomeForm { text, key }
-        }));
+        let entered = url_parameter(request.query).filter(|text| !typed::cleaned(text).is_empty());
+        return Route::Home(entered.map(|text| home_form(text, request, policy)));
+    }
+    if let Some(text) = source_in_path(request) {
+        return Route::Home(Some(home_form(text, request, policy)));
     }
     let key = || by_url(url_parameter(request.query).as_deref(), request.share, policy);
     match request.path.strip_suffix('/').unwrap_or(request.path) {
@@ -164,16 +166,28 @@ fn by_url(url: Option<&str>, share: &str, policy: &AddressPolicy) -> Result<Cont
     }
 }
 
-/// Adds the scheme to a text from the home page, where people omit it. A colon before a digit begins a port.
-fn with_scheme(text: &str) -> String {
-    let text = text.trim_matches(|c: char| c.is_ascii_whitespace());
-    let has_scheme = text.split_once(':').is_some_and(|(scheme, rest)| {
-        let named = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
-        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme.bytes().all(named)
-            && !rest.starts_with(|c: char| c.is_ascii_digit())
-    });
-    if has_scheme { text.to_owned() } else { format!("https://{text}") }
+/// Returns the form of the home page with an entered text.
+fn home_form(text: String, request: RequestParts<'_>, policy: &AddressPolicy) -> HomeForm {
+    let url = typed::cleaned(&text);
+    if typed::has_scheme(url) {
+        let key = by_url(Some(url), request.share, policy);
+        return HomeForm { text, assumes_https: false, key };
+    }
+    let key = by_url(Some(&format!("https://{url}")), request.share, policy);
+    // A share link needs no source, so its scheme does not matter.
+    let assumes_https = matches!(key, Ok(ContentKey::Source(_)));
+    HomeForm { text, assumes_https, key }
+}
+
+/// Returns the source's URL in a path such as `/https://example.com/a.jpg`. Some clients and proxies merge slashes.
+fn source_in_path(request: RequestParts<'_>) -> Option<String> {
+    let (scheme, rest) = request.path.strip_prefix('/')?.split_once(":/")?;
+    if !matches!(scheme, "http" | "https") {
+        return None;
+    }
+    let rest = rest.strip_prefix('/').unwrap_or(rest);
+    let query = if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
+    Some(format!("{scheme}://{rest}{query}"))
 }
 
 /// Finds the routes of a share link: `/<id>`, `/<id>.js`, `/<id>/embed`, `/<id>/preview.jpg`, `/<id>/thumbnail.jpg`,

@@ -135,7 +135,7 @@ fn a_malformed_id_has_no_content() {
 fn a_url_that_cannot_be_a_source_is_refused_with_the_reason() {
     assert_eq!(key("/v1/content/"), Err(ApiError::NeitherIdNorUrl));
     assert_eq!(key("/v1/content/?url="), Err(ApiError::Url(SourceUrlError::Scheme)));
-    assert_eq!(key("/v1/content/?url=http://nodots/"), Err(ApiError::Url(SourceUrlError::PrivateName)));
+    assert_eq!(key("/v1/content/?url=http://nodots/"), Err(ApiError::Url(SourceUrlError::NoDomain)));
     assert!(matches!(key("/v1/content/?url=http://127.0.0.1/a.jpg"), Err(ApiError::Address(_))));
 }
 
@@ -277,19 +277,51 @@ fn bytes_of_a_source_that_are_not_utf_8_stay_percent_encoded() {
 
 #[test]
 fn the_home_page_adds_a_missing_scheme() {
-    for (text, url) in [
-        ("example.com/a.jpg", "https://example.com/a.jpg"),
-        (" example.com:8080/a%3Ab ", "https://example.com:8080/a:b"),
-        ("HTTP://example.com/", "http://example.com/"),
+    for (text, assumes_https, url) in [
+        ("example.com/a.jpg", true, "https://example.com/a.jpg"),
+        (" example.com:8080/a%3Ab ", true, "https://example.com:8080/a:b"),
+        ("%22example.com/a.jpg", true, "https://example.com/a.jpg"),
+        ("%E2%80%9Chttp://example.com/a.jpg%E2%80%9D", false, "http://example.com/a.jpg"),
+        ("[2606:4700::1111]:8080", true, "https://[2606:4700::1111]:8080/"),
+        ("HTTP://example.com/", false, "http://example.com/"),
     ] {
         let Route::Home(Some(form)) = get(&format!("/?url={text}")) else { panic!("{text}") };
         assert_eq!(form.key, Ok(ContentKey::Source(SourceUrl::parse(url).unwrap())), "{text}");
+        assert_eq!(form.assumes_https, assumes_https, "{text}");
     }
     for text in ["ftp://example.com/", "javascript:alert(1)", "mailto:a@b.example"] {
         let Route::Home(Some(form)) = get(&format!("/?url={text}")) else { panic!("{text}") };
         assert_eq!(form.key, Err(ApiError::Url(SourceUrlError::Scheme)), "{text}");
     }
-    assert_eq!(key("/v1/content/?url=example.com/a.jpg"), Err(ApiError::Url(SourceUrlError::Scheme)));
+    for url in ["example.com/a.jpg", "%22http://example.com/%22"] {
+        assert_eq!(
+            key(&format!("/v1/content/?url={url}")),
+            Err(ApiError::Url(SourceUrlError::Scheme)),
+            "{url}"
+        );
+    }
+    let Route::Home(Some(form)) = get("/?url=cats") else { panic!() };
+    assert_eq!(form.key, Err(ApiError::Url(SourceUrlError::NoDomain)));
+    assert_eq!(get("/?url=%22%22+"), Route::Home(None));
+    let Route::Home(Some(form)) = get(&format!("/?url=zoom.example/{ID}")) else { panic!() };
+    assert!(!form.assumes_https && form.key.is_ok(), "a share link");
+}
+
+#[test]
+fn a_source_can_be_the_path_of_the_home_page() {
+    for (path, url) in [
+        ("/http://example.com/a.jpg", "http://example.com/a.jpg"),
+        ("/https:/example.com/a.jpg?b=1&c", "https://example.com/a.jpg?b=1&c"),
+    ] {
+        let Route::Home(Some(form)) = get(path) else { panic!("{path}") };
+        assert_eq!((form.text.as_str(), form.assumes_https), (url, false));
+        assert_eq!(form.key, Ok(ContentKey::Source(SourceUrl::parse(url).unwrap())), "{path}");
+    }
+    let Route::Home(Some(form)) = get("/https://cats") else { panic!() };
+    assert_eq!(form.key, Err(ApiError::Url(SourceUrlError::NoDomain)));
+    for path in ["/ftp://example.com/a.jpg", "/https:example.com", "/https"] {
+        assert_eq!(get(path), Route::NotFound { page: true }, "{path}");
+    }
 }
 
 #[test]
@@ -320,6 +352,7 @@ fn a_signature_names_what_its_route_does_and_not_what_the_query_adds() {
     for (method, target, text) in [
         (Method::GET, format!("/v1/content/?{url}"), Some("http://example.com/a.jpg".to_owned())),
         (Method::GET, format!("/?{url}"), Some("http://example.com/a.jpg".to_owned())),
+        (Method::GET, format!("/https://b.example/?{url}"), Some(format!("https://b.example/?{url}"))),
         (Method::GET, format!("/v1/content/{ID}?retry=1&{url}"), Some(ID.to_owned())),
         (Method::GET, format!("/v1/dzi/{ID}?{url}"), Some(ID.to_owned())),
         (Method::GET, format!("/{ID}?{url}"), Some(ID.to_owned())),
