@@ -1,8 +1,8 @@
 //! A picture's name, its origin, and its preview without JavaScript, as pages show them.
 
-use edgezoom_content::{Content, Finished, PreviewKind, Status};
+use edgezoom_content::{Content, Failure, Finished, NextTry, PreviewKind, Status};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use url::Url;
+use url::{Url, form_urlencoded};
 
 use crate::config::Addresses;
 use crate::response::escape;
@@ -66,6 +66,30 @@ pub(super) fn preview(content: &Content, addresses: &Addresses) -> String {
     format!("<img src=\"{}\" alt=\"{}\">", escape::html(&address), escape::html(&name(content)))
 }
 
+/// Returns what the share page shows without JavaScript: the preview image, or why there is none, with links that help.
+pub(super) fn without_script(content: &Content, addresses: &Addresses) -> String {
+    let failure = match &content.status {
+        Status::Ready { .. } => return preview(content, addresses),
+        Status::Failed { failure, .. }
+        | Status::Processing { next: Some(NextTry { reason: Some(failure), .. }), .. } => Some(failure),
+        Status::Processing { .. } => None,
+    };
+    let text = failure.map_or_else(|| "The picture is not ready yet.".to_owned(), Failure::line);
+    let mut links = vec![(addresses.share(content.id), "Reload")];
+    // The home page assumes https for a URL without a scheme. The page's script would try http now.
+    if let Some(rest) = content.url.as_str().strip_prefix("https://").filter(|_| failure.is_some()) {
+        let by_http = format!("http://{rest}");
+        let query = form_urlencoded::Serializer::new(String::new()).append_pair("url", &by_http).finish();
+        links.push((format!("{}/?{query}", addresses.share), "Try http://"));
+    }
+    links.push((format!("{}/", addresses.share), "Another picture"));
+    let links: Vec<_> = links
+        .iter()
+        .map(|(address, text)| format!("<a href=\"{}\">{text}</a>", escape::html(address)))
+        .collect();
+    format!("<p>{}</p><p>{}</p>", escape::html(&text), links.join(" "))
+}
+
 /// Decodes part of a path, unless the result has characters that are invisible or change the direction of the text
 /// around them (UTS #55).
 fn legible(part: &str) -> String {
@@ -90,7 +114,7 @@ mod tests {
             id: "6qy4OXfXSid".parse().unwrap(),
             url: SourceUrl::parse(url).unwrap(),
             progress: Progress::NONE,
-            status: Status::Processing { stage: Stage::Queued, coarse: None },
+            status: Status::processing(Stage::Queued),
         }
     }
 

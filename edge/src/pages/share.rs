@@ -6,7 +6,7 @@ use edgezoom_content::{Content, Finished, PreviewKind, Status, Timestamp};
 use http::StatusCode;
 use url::form_urlencoded;
 
-use super::picture::{host, name, origin, preview};
+use super::picture::{host, name, origin, preview, without_script};
 use super::preview::preview_size;
 use super::{Frames, Page, home_address, icon, meta, script};
 use crate::config::Addresses;
@@ -37,7 +37,7 @@ pub fn share(content: &Content, place: Option<Place>, addresses: &Addresses, now
         origin = origin(content),
         address = escape::html(&addresses.content(content.id)),
         warning = warning(content),
-        preview = preview(content, addresses),
+        preview = without_script(content, addresses),
         content = escape::script(&content_json(content, addresses, now)),
     );
     let title = format!("{} – Edgezoom", name(content));

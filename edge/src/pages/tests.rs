@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use edgezoom_content::{
-    Attempt, Content, Dzi, Failure, FailureCode, Finished, Previews, Progress, Size, SourceUrl, Stage,
-    Status, TileFormat, Timestamp, Title, Warning,
+    Attempt, Content, Dzi, Failure, FailureCode, Finished, NextTry, Previews, Progress, Size, SourceUrl,
+    Stage, Status, TileFormat, Timestamp, Title, Warning,
 };
 
 use super::*;
@@ -108,7 +108,7 @@ fn the_card_of_a_place_links_to_the_place_and_search_engines_see_the_whole() {
         placed,
         whole.replace(&format!("{url}{link}\""), &format!("{url}{link}?at=8000,400,6.5,90\""))
     );
-    let waiting = content(Status::Processing { stage: Stage::Queued, coarse: None });
+    let waiting = content(Status::processing(Stage::Queued));
     assert!(page(&waiting, "9000,400,6").contains(&format!("{url}{link}?at=9000,400,6\"")));
 }
 
@@ -136,6 +136,25 @@ fn the_warning_is_a_line_of_the_page() {
 }
 
 #[test]
+fn without_javascript_the_share_page_says_why_there_is_no_picture() {
+    let shown = |url: &str, status| {
+        let content = Content { url: SourceUrl::parse(url).unwrap(), ..content(status) };
+        let body = share(&content, None, &addresses(), NOW).body;
+        let (_, rest) = body.split_once("<noscript>").unwrap();
+        rest.split_once("<p class=\"script\">").unwrap().0.to_owned()
+    };
+    let failure = Failure::new(FailureCode::SourceUnreachable, "It is <down>.");
+    let failed = Status::Failed { failure: failure.clone(), retry_at: NOW };
+    insta::assert_snapshot!(shown("https://a.example/b?c&d", failed.clone()), @r#"<p>It is &lt;down&gt;.</p><p><a href="https://zoom.example/6qy4OXfXSid">Reload</a> <a href="https://zoom.example/?url=http%3A%2F%2Fa.example%2Fb%3Fc%26d">Try http://</a> <a href="https://zoom.example/">Another picture</a></p>"#);
+    assert!(!shown("http://a.example/", failed).contains("Try http"));
+    let next = Some(NextTry { until: NOW, left: 1, reason: Some(failure) });
+    let waiting = Status::Processing { stage: Stage::Waiting, coarse: None, next };
+    assert!(shown("https://a.example/", waiting).starts_with("<p>It is &lt;down&gt;.</p>"));
+    let queued = shown("https://a.example/", Status::processing(Stage::Queued));
+    assert!(queued.starts_with("<p>The picture is not ready yet.</p><p><a href="), "{queued}");
+}
+
+#[test]
 fn pages_load_only_the_services_files_and_forbid_frames() {
     let response = home(None, None, None, &addresses());
     insta::assert_snapshot!(response.header("Content-Security-Policy").unwrap(), @r#"default-src 'none'; script-src https://zoom.example; style-src https://zoom.example; img-src https://api.example https://zoom.example https://cache.example data:; connect-src https://api.example https://zoom.example https://cache.example; manifest-src https://zoom.example; base-uri 'none'; form-action https://zoom.example; frame-ancestors 'none'"#);
@@ -156,7 +175,7 @@ fn only_finished_contents_are_cached_and_only_ready_ones_are_indexed() {
             "public, max-age=600",
             true,
         ),
-        (content(Status::Processing { stage: Stage::Queued, coarse: None }), "no-store", true),
+        (content(Status::processing(Stage::Queued)), "no-store", true),
     ] {
         let response = share(&content, None, &addresses(), NOW);
         assert_eq!(response.header("Cache-Control"), Some(cached));

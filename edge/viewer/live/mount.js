@@ -7,9 +7,10 @@ import { mountViewer } from "../zoom/viewer.js";
 import { coarsePicture } from "./coarse.js";
 import css from "./live.css";
 import { fetchRetried, watch } from "./watch.js";
-import { isFile, nameOf, problemWords, stageWords } from "./words.js";
+import { TOO_SOON, isFile, nameOf, nextTryWords, problemWords, stageWords, waitingWords } from "./words.js";
 
 const BROKEN = "M4 7a2 2 0 0 1 2-2h6l-2 4 4 3-4 3 2 4H6a2 2 0 0 1-2-2zM15 5h3a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2h-2";
+const CLOCK = "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 7.5V12l3 2";
 /** Number of tiles in the drawing of the progress. */
 const TILES = 60;
 
@@ -17,13 +18,16 @@ const TILES = 60;
  * Shows the content at an API URL in `host`, filling it.
  *
  * Options: `known` (the content object, if the page has it), `home` (target of a link if there is no picture),
- * `onReady(content)` (called before the viewer is mounted), `onUpdate(update)` (called with each update of `watch.js`), and
- * those of `mountViewer`.
+ * `onReady(content)` (called before the viewer is mounted), `onUpdate(update)` (called with each update of `watch.js`),
+ * `takeOver(update, display)` (returns true if the page has something else to do; `display(update)` goes on), and those of
+ * `mountViewer`.
  */
 export function mountContent(host, url, options = {}) {
-  const { known, home, onReady, onUpdate, ...viewing } = options;
+  const { known, home, onReady, onUpdate, takeOver, ...viewing } = options;
   let progress = null;
+  let waiting = null;
   let coarse = null;
+  let stop = () => {};
   /** True if the element that is about to be replaced has the focus. */
   const hadFocus = () => host.shadowRoot?.activeElement != null;
 
@@ -45,15 +49,37 @@ export function mountContent(host, url, options = {}) {
     });
   }
 
+  /** Shows when and why another attempt follows. */
+  function placeWaiting(content) {
+    progress = coarse = null;
+    waiting = waitingCard(content, { home, onRetry: retry });
+    place(waiting.card);
+  }
+
   function show(update) {
     onUpdate?.(update);
-    if (update.kind === "processing") {
-      if (!progress) placeProgress(update.content);
-      progress.update(update.content);
-      coarse.show(update.content.coarseUrl);
-      return;
+    if (!takeOver?.(update, display)) display(update);
+  }
+
+  function displayProcessing({ content, refused }) {
+    const focused = hadFocus();
+    if (content.retry) {
+      if (!waiting) placeWaiting(content);
+      waiting.update(content, refused);
+    } else {
+      waiting = null;
+      if (!progress) placeProgress(content);
+      progress.update(content);
+      coarse.show(content.coarseUrl);
     }
-    progress = null;
+    if (!focused || hadFocus()) return;
+    const { shadowRoot } = host;
+    (shadowRoot.querySelector("button") ?? shadowRoot.querySelector(".card")).focus({ preventScroll: true });
+  }
+
+  function display(update) {
+    if (update.kind === "processing") return displayProcessing(update);
+    progress = waiting = null;
     const focused = hadFocus();
     if (update.kind === "ready") {
       onReady?.(update.content);
@@ -69,15 +95,17 @@ export function mountContent(host, url, options = {}) {
   }
 
   async function retry() {
-    const waiting = element("div", { class: "card", role: "status", tabindex: "-1" }, "Retrying …");
-    place(waiting);
-    waiting.focus({ preventScroll: true });
+    stop();
+    progress = waiting = coarse = null;
+    const card = element("div", { class: "card", role: "status", tabindex: "-1" }, "Retrying …");
+    place(card);
+    card.focus({ preventScroll: true });
     const update = await fetchRetried(url);
     if (update.refused) show(update);
-    else watch(url, show, { known: update.content, revalidate: true });
+    if (update.kind !== "failed") stop = watch(url, show, { known: update.content, revalidate: true });
   }
 
-  watch(url, show, { known });
+  stop = watch(url, show, { known });
 }
 
 /**
@@ -91,7 +119,7 @@ function progressCard(content) {
   const stage = element("p", { class: "stage", id: "stage", role: "status" });
   const card = element(
     "div",
-    { class: "card" },
+    { class: "card", tabindex: "-1" },
     element("div", { class: "tiles", "aria-hidden": "true" }, ...tiles),
     element("h2", {}, nameOf(content.url)),
     bar,
@@ -125,9 +153,7 @@ function rankOf(index) {
 /** Creates a card with a failure, with a button to retry if that can help, and a link to the home page if given. */
 function problemCard(update, { onRetry, home }) {
   const { title, text, advice, when, canRetry } = problemWords(update);
-  const source = update.content?.url;
   const retry = canRetry ? element("button", { type: "button", onclick: onRetry }, "Try again") : null;
-  const other = home ? element("a", { class: "button", href: home }, "Zoom into another picture") : null;
   return element(
     "div",
     { class: "card problem" },
@@ -136,7 +162,57 @@ function problemCard(update, { onRetry, home }) {
     text ? element("p", { role: "alert" }, text) : null,
     advice && home ? element("p", { class: "advice" }, advice) : null, // not in embeds: they are small, and their readers cannot act on it
     when ? element("p", { class: "when" }, when) : null,
-    source && !isFile(source) ? element("p", { class: "source" }, element("a", { href: source, rel: "noopener noreferrer" }, source)) : null,
-    retry || other ? element("div", { class: "actions" }, retry, other) : null,
+    sourceLine(update.content?.url),
+    actions(retry, home),
   );
+}
+
+/**
+ * Creates a card for a content that waits for its next attempt. Returns `{ card, update(content, refused) }`; `refused` is true
+ * if a retry came too soon.
+ */
+function waitingCard(content, { onRetry, home }) {
+  const { title, text } = waitingWords(content.retry);
+  const when = element("p", { class: "when" });
+  const note = element("p", { class: "when", role: "status" });
+  const retry = element("button", { type: "button", onclick: onRetry }, "Try now");
+  const card = element(
+    "div",
+    { class: "card problem" },
+    icon(CLOCK),
+    element("h2", {}, title),
+    element("p", { role: "status" }, text),
+    when,
+    note,
+    sourceLine(content.url),
+    actions(retry, home),
+  );
+  let due = 0;
+  let left = 0;
+  const tick = () => {
+    if (!card.isConnected) return clearInterval(timer);
+    when.textContent = nextTryWords(Math.ceil((due - Date.now()) / 1000), left);
+  };
+  const timer = setInterval(tick, 1000);
+  return {
+    card,
+    update({ retry: { retryAfter, attemptsLeft } }, refused) {
+      due = Date.now() + 1000 * retryAfter;
+      left = attemptsLeft;
+      if (refused) note.textContent = TOO_SOON;
+      tick();
+    },
+  };
+}
+
+/** Creates a line with the whole URL of a source, as a link; null for an uploaded file. */
+function sourceLine(url) {
+  if (!url || isFile(url)) return null;
+  return element("p", { class: "source" }, element("a", { href: url, rel: "noopener noreferrer" }, url));
+}
+
+/** Creates a row with a button, and a link to the home page if given; null if there is neither. */
+function actions(button, home) {
+  const other = home ? element("a", { class: "button", href: home }, "Another picture") : null;
+  return button || other ? element("div", { class: "actions" }, button, other) : null;
 }

@@ -32,7 +32,8 @@ async function fetchContent(url, { signal, revalidate = false } = {}) {
 /** Requests a retry, which is allowed once a minute. `refused` is true in the update if it was too soon. */
 export async function fetchRetried(url) {
   const update = await fetchContent(`${url}?retry=1`, { revalidate: true });
-  return update.kind === "failed" ? { ...update, refused: true } : update;
+  const refused = update.kind === "failed" || update.content?.stage === "waiting";
+  return refused ? { ...update, refused } : update;
 }
 
 /**

@@ -3,7 +3,7 @@
 
 const STAGES = {
   queued: "Waiting in the queue",
-  waiting: "The source does not respond. Trying again in a few minutes",
+  waiting: "Waiting for the next try",
   downloading: "Downloading the source",
   rendering: "Rendering tiles",
   publishing: "Saving the last tiles",
@@ -41,6 +41,20 @@ export function stageWords(stage) {
   return STAGES[stage] ?? "Working on it";
 }
 
+/** Returns the reason why a content waits for its next attempt, as a heading, and a sentence if the service gave one. */
+export function waitingWords({ code, message }) {
+  return { title: FAILURES[code] ?? FAILURES.internal, text: message };
+}
+
+/** Returns when the next attempt is, and how many follow. */
+export function nextTryWords(seconds, attemptsLeft) {
+  if (seconds <= 0) return "Trying …";
+  const minutes = Math.floor(seconds / 60);
+  const time = `${minutes > 0 ? `${minutes}\u00a0min ` : ""}${seconds % 60}\u00a0s`;
+  if (attemptsLeft === 1) return `Last try in ${time}.`;
+  return `Next try in ${time}${attemptsLeft > 1 ? `, then up to ${attemptsLeft - 1} more` : ""}.`;
+}
+
 /** Formats a time in seconds, rounded up. */
 function duration(seconds) {
   const minutes = Math.ceil(seconds / 60);
@@ -50,13 +64,16 @@ function duration(seconds) {
   return hours < 48 ? `${hours} hours` : `${Math.ceil(hours / 24)} days`;
 }
 
+/** A retry was refused: it is possible once a minute. */
+export const TOO_SOON = "You can retry in a minute.";
+
 /**
  * Returns when a failed content can be retried. A manual retry is possible once a minute: `refused` is true if it was too
  * soon.
  */
 function retryWords(url, retryAfter, refused) {
   if (isFile(url)) return "The uploaded file is deleted. Upload it again to retry.";
-  if (refused) return "You can retry in a minute.";
+  if (refused) return TOO_SOON;
   return retryAfter ? `You can retry now. In ${duration(retryAfter)}, reloading this page retries too.` : "";
 }
 

@@ -22,7 +22,8 @@ addEventListener("pageshow", () => {
   showRecent();
 });
 
-const URL_TEXT = /^https?:\/\/\S+$/i;
+/** A URL, perhaps with quotes or brackets, which the service removes. */
+const URL_TEXT = /^[^\w\s]{0,3}https?:\/\/\S+$/i;
 
 document.addEventListener("paste", (event) => {
   const pasted = event.clipboardData?.getData("text/plain").trim() ?? "";
@@ -44,13 +45,15 @@ document.addEventListener("drop", (event) => {
   document.body.classList.remove("dragged");
   // A picture of another page is dropped as a URL and a file: the URL is used.
   const dropped = droppedUrl(event.dataTransfer);
-  const [file] = event.dataTransfer.files;
+  const { files, items } = event.dataTransfer;
   tell();
   if (dropped) {
     field.value = dropped;
     form.requestSubmit();
-  } else if (file && upload) upload(file);
-  else tell(file ? "Uploads are off here. Drop a link or a URL instead." : "Drop a link or a URL.");
+  } else if (files.length === 0) tell("Drop a link or a URL.");
+  else if (!upload) tell("Uploads are off here. Drop a link or a URL instead.");
+  else if ([...items].some((item) => item.webkitGetAsEntry?.()?.isDirectory)) tell("Folders cannot be uploaded. Drop the files in it.");
+  else upload([...files]);
 });
 
 /** Shows an error about a dropped or chosen file; without a text, hides it. */
@@ -60,7 +63,7 @@ function tell(text = "") {
   problem.hidden = text === "";
 }
 
-/** Uploads a file; null if uploads are off. */
+/** Uploads files; null if uploads are off. */
 const upload = offerUpload(form, tell);
 
 /** Returns the dropped URL, of a link, a picture or a text. */

@@ -1,6 +1,7 @@
 // The script of the share page and of the page for frames: shows the content, whose content object is part of the page.
 
 import { mountContent } from "../live/mount.js";
+import { schemeAssumption } from "./assumed.js";
 import { offerDetails, offerSharing } from "./dialogs.js";
 import { remember } from "./recent.js";
 
@@ -18,6 +19,7 @@ if (framed === undefined) {
   mountContent(stage, address, {
     known,
     home,
+    takeOver: schemeAssumption(address),
     ownsPage: true,
     coveredTop: () => panels.getBoundingClientRect().bottom + BELOW_PANELS,
     onReady: describe,

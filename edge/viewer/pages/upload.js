@@ -1,5 +1,5 @@
-// Uploads a file from the home page, shows the progress of upload and conversion in one bar, then opens the share page.
-// Large files are sent in parts: a part that fails is sent again, and this browser remembers the stored parts, so choosing
+// Uploads files from the home page, one after another, and shows the progress of upload and conversion in one bar each. The
+// page of a single file opens when it is ready; each of several files gets a link. Large files are sent in parts: a part that fails is sent again, and this browser remembers the stored parts, so choosing
 // the same file within a day resumes the upload.
 
 import { element } from "../dom.js";
@@ -15,70 +15,95 @@ const RESUMABLE = 23 * 3_600_000;
 /** Pauses before a failed request is repeated, in milliseconds. */
 const PAUSES = [500, 1000, 2000, 4000, 8000, 16_000];
 
+/** Number of panels so far. */
+let panels = 0;
+
 /** The connection failed; the message is for people. */
 class ConnectionLost extends Error {}
 
 /**
- * Shows the line for choosing a file, below the form. Returns the function that uploads a file, or null if the operator has
- * not enabled uploads. `tell(text)` shows an error.
+ * Shows the line for choosing files, below the form. Returns the function that uploads files, or null if the operator has not
+ * enabled uploads. `tell(text)` shows an error.
  */
 export function offerUpload(form, tell) {
   const line = document.getElementById("files");
   if (!line) return null;
   const { address, uploads } = line.dataset;
   const most = Number(line.dataset.most);
-  let stop = () => {};
+  /** Ends the uploads that were begun. */
+  const ends = [];
+  const endAll = () => ends.splice(0).forEach((end) => end());
 
-  function upload(file) {
-    stop();
-    tell();
-    if (file.size === 0) return tell("This file is empty, or it is a folder.");
-    if (file.size > most) return tell(`This file is too large (${megabytes(file.size)}). The limit is ${megabytes(most)}.`);
-    const panel = uploadPanel(file.name, () => stop());
+  function problemOf({ name, size }, isAlone) {
+    const subject = isAlone ? "The file" : name;
+    if (size === 0) return `${subject} is empty.`;
+    return size > most ? `${subject} is too large (${megabytes(size)}). The limit is ${megabytes(most)}.` : "";
+  }
+
+  function upload(files) {
+    endAll();
+    const isAlone = files.length === 1;
+    tell(files.map((file) => problemOf(file, isAlone)).filter(Boolean).join(" "));
+    const list = element("div");
+    form.after(list);
+    let turn = Promise.resolve();
+    for (const file of files.filter((one) => !problemOf(one))) turn = begin(file, { turn, list, isAlone });
+    list.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Uploads a file when `turn` has resolved, and follows its conversion. Resolves when the file is sent, or will not be. */
+  function begin(file, { turn, list, isAlone }) {
     const sending = new AbortController();
-    stop = () => {
+    const { signal } = sending;
+    const panel = uploadPanel(file.name, end);
+    let leave = () => {};
+    function end() {
       sending.abort();
+      leave();
       panel.element.remove();
-    };
-    form.after(panel.element);
-    panel.element.scrollIntoView({ block: "nearest" });
+    }
+    function fail(words) {
+      end();
+      tell(isAlone ? words : `${file.name}: ${words}`);
+    }
+    ends.push(end);
+    list.append(panel.element);
+    panel.show(0, "Waiting", "Waiting");
+
     const onSent = (bytes) => panel.show(bytes / file.size / 2, `Uploading: ${megabytes(bytes)} of ${megabytes(file.size)}`, "Uploading");
-    send(address, uploads, file, { onSent, signal: sending.signal }).then(follow, (error) => {
-      stop();
-      tell(error.message);
-    });
+    const ended = new Promise((resolve) => signal.addEventListener("abort", resolve));
+    const sent = turn.then(() => (signal.aborted ? null : send(address, uploads, file, { onSent, signal }))).then(follow, ({ message }) => fail(message));
 
     function follow(known) {
-      if (sending.signal.aborted) return;
-      const leave = watch(`${address}${known.id}`, show, { known });
-      stop = () => {
-        leave();
-        panel.element.remove();
-      };
+      if (known && !signal.aborted) leave = watch(`${address}${known.id}`, show, { known });
     }
 
     function show({ kind, content }) {
-      if (kind === "processing") {
+      if (kind === "unreachable") return fail("The file is uploaded, but the connection was lost. Upload it again to open its page.");
+      const isWaiting = content?.stage === "waiting"; // its page says for how long
+      if (kind === "processing" && !(isWaiting && isAlone)) {
         const words = stageWords(content.stage);
-        panel.show(0.5 + content.progress / 2, words, words);
-      } else if (kind === "unreachable") {
-        stop();
-        tell("The file is uploaded, but the connection was lost. Upload it again to open its page.");
-      } else {
-        panel.show(1, "Ready", "Ready");
-        location.assign(content?.shareUrl ?? form.action);
+        return panel.show(0.5 + content.progress / 2, words, words);
       }
+      const page = content?.shareUrl ?? form.action;
+      if (isAlone) {
+        panel.show(1, "Ready", "Ready");
+        return location.assign(page);
+      }
+      panel.finish(kind === "ready" ? "Ready" : "Failed", page);
+      ends.splice(ends.indexOf(end), 1); // its link stays
     }
+
+    return Promise.race([sent, ended]);
   }
 
   const chosen = line.querySelector("input");
   chosen.addEventListener("change", () => {
-    const [file] = chosen.files;
-    if (file) upload(file);
+    if (chosen.files.length > 0) upload([...chosen.files]);
     chosen.value = ""; // so that the same file can be chosen again
   });
   // The browser's back button may restore the page in its last state.
-  addEventListener("pageshow", () => stop());
+  addEventListener("pageshow", endAll);
   line.hidden = false;
   return upload;
 }
@@ -90,14 +115,15 @@ function megabytes(bytes) {
 
 /** Creates the progress of an upload. Screen readers announce each step, but not the figures. */
 function uploadPanel(name, onCancel) {
-  const bar = element("progress", { max: "1", value: "0", "aria-labelledby": "sending-name" });
+  const id = `sending-${(panels += 1)}`;
+  const bar = element("progress", { max: "1", value: "0", "aria-labelledby": id });
   const figures = element("span", { "aria-hidden": "true" });
   const step = element("span", { class: "unseen", role: "status" });
   const cancel = element("button", { type: "button", class: "plain", onclick: onCancel }, "Cancel");
   const panel = element(
     "div",
-    { class: "sending", role: "group", "aria-labelledby": "sending-name" },
-    element("b", { id: "sending-name" }, name),
+    { class: "sending", role: "group", "aria-labelledby": id },
+    element("b", { id }, name),
     bar,
     element("div", { class: "line" }, figures, step, cancel),
   );
@@ -107,6 +133,11 @@ function uploadPanel(name, onCancel) {
       bar.value = Math.max(bar.value, progress); // a repeated part does not move it back
       figures.textContent = text;
       if (step.textContent !== words) step.textContent = words;
+    },
+    /** Replaces the Cancel button by a link, which opens a tab of its own because other files may be under way. */
+    finish(words, address) {
+      this.show(1, words, words);
+      cancel.replaceWith(element("a", { class: "button", href: address, target: "_blank", "aria-label": `Open ${name}` }, "Open"));
     },
   };
 }

@@ -45,11 +45,11 @@ export async function startFakeService() {
   let server;
 
   function contentObject(id) {
-    const { kind, url, progress = 0, stage, failure, size = SIZE, title, warning, scale, coarse } = states.get(id);
+    const { kind, url, progress = 0, stage, retry, failure, size = SIZE, title, warning, scale, coarse } = states.get(id);
     const common = JSON.parse(JSON.stringify(CONTENTS[kind]).replaceAll(EXAMPLE_ORIGIN, server.origin).replaceAll(QUEUED.id, id));
     const own = {
       ready: () => ({ dzi: { ...common.dzi, ...size, tileFormat: "png" }, ...(title && { title }), ...(warning && { warning }), ...(scale && { scale }) }),
-      processing: () => ({ progress, stage: stage ?? common.stage, ...(coarse && { coarseUrl: `${server.origin}/cache/${id}/1_coarse/${coarse}.jpg` }) }),
+      processing: () => ({ progress, stage: stage ?? common.stage, ...(retry && { retry }), ...(coarse && { coarseUrl: `${server.origin}/cache/${id}/1_coarse/${coarse}.jpg` }) }),
       failed: () => ({ failure: { ...common.failure, ...failure } }),
     };
     const content = { ...common, url, ...own[kind]() };
@@ -163,7 +163,12 @@ export async function startFakeService() {
       const problem = entered.startsWith("ftp:") ? `<p class="problem" id="problem" role="alert">The URL must begin with http:// or https://.</p>` : "";
       const described = problem && ' aria-describedby="problem" aria-invalid="true"';
       if (!entered || problem) return page("home", "Edgezoom", { entered, described, problem });
-      return { status: 302, headers: { Location: `/${[...states.keys()].at(-1)}` } };
+      const assumption = /^https?:/.test(entered) ? "" : "?assumed=https";
+      return { status: 302, headers: { Location: `/${[...states.keys()].at(-1)}${assumption}` } };
+    }
+    if (pathname === "/v1/content/") {
+      const [found] = [...states].find(([, { url }]) => url === searchParams.get("url")) ?? [];
+      return found ? { status: 301, headers: { Location: `/v1/content/${found}`, ...CORS } } : plain("/v1/content/", "get", 503, "Try again.");
     }
     if (pathname === "/docs" || pathname === "/bot") return { ...(await asset(`${pathname}.html`)), headers: { "Content-Security-Policy": DOCS_POLICY } };
     if (pathname.startsWith("/assets/")) return asset(pathname);
@@ -191,7 +196,7 @@ export async function startFakeService() {
     parts,
     /**
      * Creates a content and returns its id. Its state has a `kind` (`processing`, `ready` or `failed`), members of the
-     * content object (`url`, `progress`, `stage`, `failure`, `title`, `warning`, `scale`), the `size` of the picture, the number of the
+     * content object (`url`, `progress`, `stage`, `retry`, `failure`, `title`, `warning`, `scale`), the `size` of the picture, the number of the
      * `coarse` picture, and the state after a retry, `again`.
      */
     create(state) {

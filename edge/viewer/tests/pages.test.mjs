@@ -44,6 +44,7 @@ test("a URL without a scheme is accepted", async () => {
   await field.fill("example.com/a.jpg");
   await field.press("Enter");
   await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
+  await page.getByText("https:// was assumed.").waitFor();
   if (service.real) assert.equal(await page.locator(".about a").getAttribute("href"), "https://example.com/a.jpg");
 });
 
@@ -61,17 +62,18 @@ test("a link or a picture can be dropped anywhere", async () => {
   await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
 });
 
-/** Drops a file: a picture with this side, or zeros. */
-const dropFile = (name, { side = 64, bytes } = {}) => page.evaluate(async ([called, pixels, length]) => {
+/** Drops files with these names: pictures with this side, or zeros. */
+const dropFiles = (names, { side = 64, bytes } = {}) => page.evaluate(async ([called, pixels, length]) => {
   const canvas = new OffscreenCanvas(pixels, pixels);
   const context = canvas.getContext("2d");
   context.fillStyle = "teal";
   context.fillRect(0, 0, pixels / 2, pixels);
   const picture = length === undefined ? await canvas.convertToBlob() : new Uint8Array(length);
   const dataTransfer = new DataTransfer();
-  dataTransfer.items.add(new File([picture], called, { type: "image/png", lastModified: 1 }));
+  for (const name of called) dataTransfer.items.add(new File([picture], name, { type: "image/png", lastModified: 1 }));
   document.body.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
-}, [name, side, bytes]);
+}, [names, side, bytes]);
+const dropFile = (name, options) => dropFiles([name], options);
 
 test("a file can be dropped: a bar shows upload and conversion, then its page opens", async () => {
   await openHome();
@@ -107,7 +109,7 @@ test("a file can be chosen by keyboard", async () => {
 test("an empty file is not uploaded, and an upload can be cancelled", ofTheViewer, async () => {
   await openHome();
   await dropFile("empty.png", { bytes: 0 });
-  assert.match(await page.locator("#dropped").textContent(), /This file is empty/);
+  assert.equal(await page.locator("#dropped").textContent(), "The file is empty.");
   await page.route("**/v1/content/**", () => {}); // never answered
   await dropFile("slow.png");
   await page.locator(".sending").waitFor();
@@ -117,10 +119,41 @@ test("an empty file is not uploaded, and an upload can be cancelled", ofTheViewe
   assert.ok(await page.locator("#dropped").isHidden());
 });
 
+test("several files are uploaded one after another, and each gets a link", ofTheViewer, async () => {
+  await openHome();
+  const sent = [];
+  page.on("request", (request) => request.method() === "POST" && sent.push(new URL(request.url()).searchParams.get("name")));
+  await dropFiles(["one.png", "two.refused", "three.png"]);
+  await page.locator("#dropped", { hasText: "two.refused: Upload rejected: Send the file as" }).waitFor();
+  const links = page.getByRole("link", { name: /^Open / });
+  await page.getByRole("link", { name: "Open three.png" }).waitFor();
+  assert.deepEqual(await links.evaluateAll((all) => all.map(({ ariaLabel }) => ariaLabel)), ["Open one.png", "Open three.png"]);
+  assert.deepEqual(sent, ["one.png", "two.refused", "three.png"]);
+  await assertAccessible(page);
+  const [opened] = await Promise.all([page.context().waitForEvent("page"), links.first().click()]);
+  await opened.locator("h1", { hasText: "one.png" }).waitFor();
+  await opened.close();
+  assert.equal(page.url(), `${service.origin}/`, "the list stays");
+});
+
+test("of several files, those that can be uploaded are, and cancelling one starts the next", ofTheViewer, async () => {
+  await openHome();
+  await page.locator("input[type=file]").setInputFiles(["empty.png", "large.png"].map((name) => ({ name, mimeType: "image/png", buffer: Buffer.alloc(name === "empty.png" ? 0 : 10) })));
+  await page.getByRole("link", { name: "Open large.png" }).waitFor();
+  assert.equal(await page.locator("#dropped").textContent(), "empty.png is empty.");
+  let held = true;
+  await page.route("**/v1/content/**", (route) => (held ? null : route.continue())); // never answered
+  await dropFiles(["slow.png", "next.png"]);
+  await page.getByRole("group", { name: "slow.png" }).getByText("Uploading").first().waitFor();
+  held = false;
+  await page.getByRole("group", { name: "slow.png" }).getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("link", { name: "Open next.png" }).waitFor();
+});
+
 test("refused uploads show the reason", { skip: process.env.EDGEZOOM_BASE_URL && "needs the fake's limit" }, async () => {
   await openHome();
   await dropFile("large.png", { bytes: 40_000_001 });
-  assert.match(await page.locator("#dropped").textContent(), /This file is too large \(40 MB\)\. The limit is 40 MB\./);
+  assert.match(await page.locator("#dropped").textContent(), /The file is too large \(40 MB\)\. The limit is 40 MB\./);
   await dropFile("a.refused", { bytes: 10 });
   await page.locator("#dropped", { hasText: "Upload rejected: Send the file as multipart/form-data." }).waitFor();
   assert.equal(await page.locator(".sending").count(), 0);
@@ -205,10 +238,10 @@ test("a URL can be pasted anywhere", ofTheViewer, async () => {
   await page.locator("h1").click();
   await page.evaluate(() => {
     const clipboardData = new DataTransfer();
-    clipboardData.setData("text/plain", " https://example.com/a.jpg\n");
+    clipboardData.setData("text/plain", " “https://example.com/a.jpg”\n");
     document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
   });
-  assert.equal(await field.inputValue(), "https://example.com/a.jpg");
+  assert.equal(await field.inputValue(), "“https://example.com/a.jpg”", "the service removes the quotes");
 });
 
 test("the form works without JavaScript", async () => {

@@ -127,7 +127,7 @@ test("a failure shows its reason, advice and retry, and a link to the home page"
   await page.getByText("Open the URL in a browser to check it.").waitFor();
   await page.getByText(/^You can retry now\. In (9|10) minutes, reloading this page retries too\.$/).waitFor();
   assert.equal(await page.getByRole("button", { name: "Try again" }).count(), 1);
-  await page.getByRole("link", { name: "Zoom into another picture" }).click();
+  await page.getByRole("link", { name: "Another picture" }).click();
   await page.waitForURL(`${service.origin}/`);
   assert.deepEqual(page.wrongs, []);
 });
@@ -142,10 +142,98 @@ test("a retry that comes too soon is refused, and the button keeps the focus", a
   await assertAccessible(page);
 });
 
-test("a content that waits for its next attempt says so", async (t) => {
+const DOWN = { code: "source-unreachable", message: "The source's server could not be reached." };
+const waiting = (retryAfter, attemptsLeft, more) => ({ kind: "processing", stage: "waiting", retry: { ...DOWN, retryAfter, attemptsLeft }, ...more });
+
+test("a content that waits for its next attempt shows its reason, whole URL and time", async (t) => {
   if (service.real) return t.skip("needs a source that is down");
-  await open(`/${service.create({ kind: "processing", stage: "waiting", progress: 0.1 })}`);
-  await page.getByText("Trying again in a few minutes").waitFor();
+  const url = `https://example.com/${"folder/".repeat(20)}picture.jpg`;
+  const id = service.create(waiting(65, 3, { url }));
+  await open(`/${id}`, { viewport: { width: 320, height: 640 } });
+  await page.getByRole("heading", { name: "The source cannot be reached" }).waitFor();
+  await page.getByText(DOWN.message).waitFor();
+  const source = page.getByRole("link", { name: url });
+  assert.ok(await source.evaluate((link) => link.parentElement.scrollWidth <= link.parentElement.clientWidth), "the URL is not cut");
+  await page.getByText(/^Next try in 1\u00a0min [0-5]\u00a0s, then up to 2 more\.$/).waitFor();
+  await page.getByText(/^Next try in 5\d\u00a0s/).waitFor({ timeout: 15_000 });
+  await assertAccessible(page);
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320);
+  service.set(id, waiting(1800, 1));
+  await page.getByText(/^Last try in (30\u00a0min 0|29\u00a0min 59)\u00a0s\.$/).waitFor();
+  service.set(id, waiting(1, 1));
+  await page.getByText("Trying …").waitFor();
+  service.set(id, { retry: undefined, stage: "downloading" });
+  await page.getByRole("progressbar").waitFor();
+  service.set(id, { kind: "ready" });
+  await painted(page);
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("a waiting content can be tried now, and leads to another picture", async (t) => {
+  if (service.real) return t.skip("needs a source that is down");
+  const id = service.create(waiting(300, 2, { again: { kind: "processing", stage: "queued" } }));
+  const asked = [];
+  await openEmpty();
+  page.on("request", (request) => asked.push(request.url()));
+  await page.goto(`${service.origin}/${id}`);
+  await page.getByRole("button", { name: "Try now" }).press("Enter");
+  await page.getByText("Waiting in the queue").waitFor();
+  assert.ok(await page.evaluate(() => document.activeElement.shadowRoot?.activeElement?.matches(".card")), "the focus stays");
+  assert.equal(asked.filter((url) => url.endsWith("/events")).length, 2, "the page follows the content once");
+  service.set(id, waiting(10, 4, { again: undefined }));
+  await page.getByRole("link", { name: "Another picture" }).waitFor();
+  await page.getByRole("button", { name: "Try now" }).click();
+  await page.getByText("You can retry in a minute.").waitFor();
+  await page.getByText(/^Next try in \d+\u00a0s, then up to 3 more\.$/).waitFor();
+  service.set(id, { kind: "ready", retry: undefined });
+  await painted(page);
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("the progress and its percentage have one line each on a phone", ofTheViewer, async () => {
+  for (const stage of ["queued", "publishing"]) {
+    await open(`/${service.create({ kind: "processing", stage, progress: 0.004 })}`, { viewport: { width: 320, height: 640 } });
+    const figure = page.locator(".figure");
+    await figure.waitFor();
+    assert.equal(await figure.evaluate((element) => element.getClientRects().length && element.offsetHeight), 23, stage);
+  }
+});
+
+test("the scheme that was assumed is shown and leaves the URL", ofTheViewer, async () => {
+  await open(`/${ready}?assumed=https`);
+  await page.getByText("https:// was assumed.").waitFor();
+  await painted(page);
+  assert.equal(page.url(), `${service.origin}/${ready}`);
+  await page.reload();
+  await painted(page);
+  assert.equal(await page.locator("#assumed").count(), 0);
+});
+
+for (const [name, state] of [
+  ["has failed", { kind: "failed", failure: { ...DOWN, retryAfter: 600 } }],
+  ["waits for its next attempt", waiting(10, 4)],
+]) {
+  test(`if the assumed https ${name}, http is tried`, ofTheViewer, async () => {
+    const path = `example.com/${name.replaceAll(" ", "-")}.jpg`;
+    const id = service.create({ kind: "processing", stage: "downloading", url: `https://${path}` });
+    const other = service.create({ kind: "ready", url: `http://${path}` });
+    await open(`/${id}?assumed=https`);
+    await page.getByRole("progressbar").waitFor();
+    service.set(id, state);
+    await page.waitForURL(`${service.origin}/${other}`);
+    await page.getByText("https:// did not work, so http:// is used.").waitFor();
+    await painted(page);
+    await assertAccessible(page);
+  });
+}
+
+test("if http cannot be tried, or would not help, the failure of https is shown", ofTheViewer, async () => {
+  const url = "https://example.com/only.jpg";
+  for (const failure of [{ ...DOWN, retryAfter: 600 }, { code: "corrupt-source", message: "The file is empty.", retryAfter: 600 }]) {
+    await open(`/${service.create({ kind: "failed", url, failure })}?assumed=https`);
+    await page.getByText(failure.message).waitFor();
+    await page.getByText("https:// was assumed.").waitFor();
+  }
 });
 
 test("a failed content can be retried", async (t) => {

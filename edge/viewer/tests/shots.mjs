@@ -12,6 +12,7 @@ const [folder, ...chosen] = process.argv.slice(2);
 
 const [browser, service, host] = await Promise.all([startBrowser(), startFakeService(), startHost()]);
 const failure = { code: "corrupt-source", message: "The file is damaged: it ends in the middle of a row." };
+const down = { code: "source-unreachable", message: "The source's server could not be reached." };
 const warning = "The file is damaged: nothing after row 3,012 of 4,000 could be read.";
 const scale = { value: 4.99e-7, unit: "metre", basis: "MPP of the Aperio slide" };
 const ready = service.create({ kind: "ready" });
@@ -25,6 +26,10 @@ const ids = {
   queued: service.create({ kind: "processing", stage: "queued" }),
   slide: service.create({ kind: "ready", size: { width: 46_000, height: 32_914 }, scale }),
   failed: service.create({ kind: "failed", failure }),
+  waiting: service.create({ kind: "processing", stage: "waiting", retry: { ...down, retryAfter: 275, attemptsLeft: 2 } }),
+  last: service.create({ kind: "processing", stage: "waiting", url: `https://example.com/${"archive/".repeat(12)}map.tif`, retry: { ...down, retryAfter: 1800, attemptsLeft: 1 } }),
+  byHttp: service.create({ kind: "failed", url: "http://example.com/old.jpg", failure: { ...down, retryAfter: 600 } }),
+  empty: service.create({ kind: "failed", failure: { ...failure, message: "The file is empty." } }),
 };
 const embedded = (id, query = "") => host.put(`<p>Text before the picture.</p><script src="${service.origin}/${id}.js${query}"></script><p>Text after the picture.</p>`);
 const settled = (page) => page.waitForLoadState("networkidle");
@@ -34,6 +39,8 @@ const STATES = {
   home: { path: "/", whole: true },
   "home-recent": { path: "/", before: remember, whole: true },
   "home-upload": { path: "/", before: neverAnswer, act: upload },
+  "home-several": { path: "/", act: uploadSeveral },
+  "home-empty-file": { path: "/", act: (page) => choose(page, ["empty.tif"], 0) },
   "home-dropped": { path: "/", act: dropNothing },
   "home-error": { path: "/?url=ftp%3A%2F%2Fexample.com" },
   ready: { path: `/${ready}`, act: settled },
@@ -52,6 +59,13 @@ const STATES = {
   progress: { path: `/${ids.slow}`, act: (page) => page.getByRole("progressbar").waitFor() },
   coarse: { path: `/${ids.coarse}`, act: (page) => page.locator("img.coarse").waitFor() },
   failed: { path: `/${ids.failed}`, act: (page) => page.getByRole("alert").waitFor() },
+  "failed-empty": { path: `/${ids.empty}`, act: (page) => page.getByRole("alert").waitFor() },
+  waiting: { path: `/${ids.waiting}`, act: (page) => page.getByText("Next try").waitFor() },
+  "waiting-last": { path: `/${ids.last}`, act: (page) => page.getByText("Last try").waitFor() },
+  "waiting-embedded": { url: () => embedded(ids.waiting), act: (page) => page.getByText("Next try").waitFor() },
+  "assumed-https": { path: `/${ready}?assumed=https`, act: settled },
+  "assumed-progress": { path: `/${ids.slow}?assumed=https`, act: (page) => page.getByRole("progressbar").waitFor() },
+  "assumed-http": { path: `/${ids.byHttp}?assumed=http`, act: (page) => page.getByRole("alert").waitFor() },
   missing: { path: "/00000000000" },
   "embed-page": { path: `/${ready}/embed`, act: settled },
   embedded: { url: () => embedded(ready), act: settled },
@@ -71,9 +85,18 @@ async function measure(page) {
   await page.getByRole("button", { name: "Ruler" }).click();
 }
 
+function choose(page, names, bytes) {
+  return page.locator("input[type=file]").setInputFiles(names.map((name) => ({ name, mimeType: "image/jpeg", buffer: Buffer.alloc(bytes) })));
+}
+
 async function upload(page) {
-  await page.locator("input[type=file]").setInputFiles({ name: "old town.jpg", mimeType: "image/jpeg", buffer: Buffer.alloc(1000) });
+  await choose(page, ["old town.jpg"], 1000);
   await page.locator(".sending").waitFor();
+}
+
+async function uploadSeveral(page) {
+  await choose(page, ["old town.jpg", "A very long name of a scanned map of the whole world.tiff", "a.refused"], 1000);
+  await page.getByRole("link", { name: /^Open A very/ }).waitFor();
 }
 
 function dropNothing(page) {

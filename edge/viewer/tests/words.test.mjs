@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { nameOf, problemWords, stageWords } from "../live/words.js";
+import { nameOf, nextTryWords, problemWords, stageWords, waitingWords } from "../live/words.js";
 
 test("a retry is offered if it can help", () => {
   const failed = (code) => problemWords({ kind: "failed", content: { failure: { code, message: "why", retryAfter: 600 } } });
@@ -36,6 +36,16 @@ test("a failure says when reloading retries, rounded up", () => {
   assert.deepEqual(words, [...minutes, "2 hours", "3 hours", "24 hours", "24 hours", "3 days"]);
   assert.equal(failed(500, { refused: true }).when, "You can retry in a minute.");
   assert.equal(failed(undefined).when, "", "from an older service");
+});
+
+test("a waiting content counts down to its next try, and names the last one", () => {
+  const words = (...of) => nextTryWords(...of).replaceAll("\u00a0", " ");
+  assert.equal(words(10, 4), "Next try in 10 s, then up to 3 more.");
+  assert.equal(words(300, 2), "Next try in 5 min 0 s, then up to 1 more.");
+  assert.equal(words(1799, 1), "Last try in 29 min 59 s.");
+  assert.equal(words(7), "Next try in 7 s.", "from another version");
+  assert.deepEqual([0, -5].map((seconds) => words(seconds, 1)), ["Trying …", "Trying …"]);
+  assert.deepEqual(waitingWords({ code: "timed-out", message: "why" }), { title: "The conversion took too long", text: "why" });
 });
 
 test("unknown codes and stages of a newer service have generic texts", () => {
