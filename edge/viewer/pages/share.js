@@ -14,6 +14,8 @@ const { address, home, framed } = stage.dataset;
 
 if (framed === undefined) {
   const panels = document.querySelector(".top");
+  const coveredTop = () => panels.getBoundingClientRect().bottom + BELOW_PANELS;
+  new ResizeObserver(() => stage.style.setProperty("--covered", `${coveredTop()}px`)).observe(panels);
   const showSharing = offerSharing();
   const showDetails = offerDetails();
   mountContent(stage, address, {
@@ -21,7 +23,7 @@ if (framed === undefined) {
     home,
     takeOver: schemeAssumption(address),
     ownsPage: true,
-    coveredTop: () => panels.getBoundingClientRect().bottom + BELOW_PANELS,
+    coveredTop,
     onReady: describe,
     onUpdate({ kind, content }) {
       if (content?.title) showTitle(content.title);

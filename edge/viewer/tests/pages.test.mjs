@@ -275,3 +275,9 @@ for (const colorScheme of ["light", "dark"]) {
     });
   }
 }
+
+test("a wide window shows /bot in one column", ofTheViewer, async () => {
+  await open("/bot", { viewport: { width: 1440, height: 900 } });
+  const { width } = await page.locator("main").boundingBox();
+  assert.ok(width > 1000, `${width}`);
+});

@@ -132,6 +132,14 @@ test("a failure shows its reason, advice and retry, and a link to the home page"
   assert.deepEqual(page.wrongs, []);
 });
 
+test("the panel covers no part of a failure in a small window", ofTheViewer, async () => {
+  await open(`/${await service.failed()}`, { viewport: { width: 320, height: 420 } });
+  const title = page.getByRole("heading", { level: 2 });
+  await title.waitFor();
+  const [panel, icon] = [await page.locator(".about").boundingBox(), await page.locator(".problem svg").boundingBox()];
+  assert.ok(icon.y >= panel.y + panel.height, `${icon.y}, under ${panel.y + panel.height}`);
+});
+
 test("a retry that comes too soon is refused, and the button keeps the focus", async (t) => {
   if (service.real) return t.skip("the first retry is allowed");
   await open(`/${await service.failed()}`);
