@@ -42,7 +42,7 @@ mod psd;
 mod qoi;
 pub(crate) mod refused;
 pub mod screenshot;
-mod section;
+pub(crate) mod section;
 mod sgi;
 mod sun_raster;
 mod tga;

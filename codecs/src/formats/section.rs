@@ -1,7 +1,7 @@
 //! Reads parts of a file as files of their own: a picture inside another format's file, or one of several planes that are
 //! read in turn. Sections of one file do not disturb each other.
 
-use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use crate::SourceFile;
@@ -32,6 +32,23 @@ impl Section {
     /// Returns the section with a buffer.
     pub fn buffered(self, bytes: usize) -> BufReader<Self> {
         BufReader::with_capacity(bytes, self)
+    }
+}
+
+/// Bytes in memory, which clones share.
+#[derive(Clone)]
+pub struct SharedBytes(Arc<Vec<u8>>);
+
+impl SharedBytes {
+    /// Returns bytes as a file. Its clones are read independently.
+    pub fn file(bytes: Vec<u8>) -> Cursor<Self> {
+        Cursor::new(Self(Arc::new(bytes)))
+    }
+}
+
+impl AsRef<[u8]> for SharedBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
     }
 }
 

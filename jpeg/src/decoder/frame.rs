@@ -1,8 +1,8 @@
 //! The headers of a JPEG: everything before the first scan's bytes.
 //!
-//! Only regular files are read here: baseline or extended Huffman coding with 8 bits, one scan with all components. For
-//! any other file, even a slightly odd one, [`read`] returns `None`, and the caller leaves it to libjpeg, which knows
-//! hundreds of exceptions.
+//! Only regular files are read here: baseline or extended Huffman coding with 8 bits, one scan with all components, or
+//! each component in one of several scans. For any other file, even a slightly odd one, [`read`] and [`read_scans`] return
+//! `None`, and the caller leaves it to libjpeg, which knows hundreds of exceptions.
 //!
 //! ```text
 //! marker   ff code          alone: SOI d8, EOI d9; all others begin a segment
@@ -15,7 +15,8 @@
 //! ```
 //! Source: ITU-T T.81, annex B; libjpeg's `jdmarker.c`, and `jdapimin.c` for the colour space.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::huffman::{Class, Definition, Table, Tables};
@@ -125,8 +126,46 @@ pub fn read_with(file: &mut impl Read, tables: &mut Tables) -> io::Result<Option
     }
 }
 
+/// A picture in several scans.
+pub struct Scans {
+    /// The headers of the whole. Its bytes are those before the first scan.
+    pub frame: Frame,
+    /// The scans, which together have each component once.
+    pub scans: Vec<Scan>,
+}
+
+/// A scan of some components.
+pub struct Scan {
+    /// The headers of a picture of these components alone.
+    pub frame: Frame,
+    /// The numbers of its components in the whole.
+    pub components: Vec<usize>,
+    /// Its bytes in the file.
+    pub bytes: Range<u64>,
+}
+
+/// Reads the headers of a picture in several scans, up to its end. `None`: the file is not one that this decoder reads.
+///
+/// # Errors
+/// The reader's, but for the end of the file, which makes it irregular.
+pub fn read_scans(file: &mut impl BufRead) -> io::Result<Option<Scans>> {
+    match Headers::new(file, &mut Tables::default()).read_scans() {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+        result => result,
+    }
+}
+
 /// Longest side of a picture that libjpeg decodes: `JPEG_MAX_DIMENSION` in `jmorecfg.h`.
 const LONGEST_SIDE: u32 = 65_500;
+
+/// What follows the segments that were read.
+enum Next {
+    /// The header of a scan.
+    Scan(Vec<u8>),
+    /// The end of the picture.
+    End,
+    Irregular,
+}
 
 /// A component as the frame describes it.
 struct Described {
@@ -188,19 +227,34 @@ impl<'a, R: Read> Headers<'a, R> {
         if self.bytes()? != [0xff, 0xd8] {
             return Ok(None);
         }
+        Ok(match self.next(None)? {
+            Next::Scan(segment) => self.scan(&segment),
+            Next::End | Next::Irregular => None,
+        })
+    }
+
+    /// Reads segments up to the header of a scan or the end. The code of the first marker may have been read before.
+    fn next(&mut self, mut read_before: Option<u8>) -> io::Result<Next> {
         loop {
-            let [first, mut code] = self.bytes()?;
-            if first != 0xff {
-                return Ok(None);
+            let code = match read_before.take() {
+                Some(code) => code,
+                None => {
+                    let [first, mut code] = self.bytes()?;
+                    if first != 0xff {
+                        return Ok(Next::Irregular);
+                    }
+                    while code == 0xff {
+                        [code] = self.bytes()?;
+                    }
+                    code
+                }
+            };
+            match code {
+                0xd9 => return Ok(Next::End),
+                0xc0 | 0xc1 | 0xc4 | 0xda..=0xdd | 0xe0..=0xef | 0xfe => {}
+                _ => return Ok(Next::Irregular),
             }
-            while code == 0xff {
-                [code] = self.bytes()?;
-            }
-            let is_segment = matches!(code, 0xc0 | 0xc1 | 0xc4 | 0xda..=0xdd | 0xe0..=0xef | 0xfe);
-            if !is_segment {
-                return Ok(None);
-            }
-            let Some(segment) = self.segment()? else { return Ok(None) };
+            let Some(segment) = self.segment()? else { return Ok(Next::Irregular) };
             let is_regular = match code {
                 0xc0 | 0xc1 => self.frame(&segment),
                 0xc4 => self.huffman_tables(&segment),
@@ -216,12 +270,12 @@ impl<'a, R: Read> Headers<'a, R> {
                     }
                     true
                 }
-                0xda => return Ok(self.scan(&segment)),
+                0xda => return Ok(Next::Scan(segment)),
                 0xdc => false, // the number of lines belongs behind the first scan
                 _ => true,
             };
             if !is_regular {
-                return Ok(None);
+                return Ok(Next::Irregular);
             }
         }
     }
@@ -293,37 +347,69 @@ impl<'a, R: Read> Headers<'a, R> {
         true
     }
 
-    fn scan(&mut self, segment: &[u8]) -> Option<Frame> {
+    /// Returns the components that a scan has, each with its number in the frame.
+    fn selected(&self, segment: &[u8]) -> Option<Vec<(usize, Component)>> {
         let (&[count], rest) = segment.split_first_chunk()?;
-        if usize::from(count) != self.components.len() || rest.len() != 2 * usize::from(count) + 3 {
+        if rest.len() != 2 * usize::from(count) + 3 {
             return None;
         }
         let (selected, spectrum) = rest.split_at(2 * usize::from(count));
         if spectrum != [0, 63, 0] {
             return None;
         }
-        let component = |(described, selected): (&Described, &[u8; 2])| {
-            let [id, tables] = *selected;
+        let component = |&[id, tables]: &[u8; 2]| {
+            let number = self.components.iter().position(|described| described.id == id)?;
+            let described = self.components.get(number)?;
             let (dc, ac) = (usize::from(tables >> 4), usize::from(tables & 15));
             let is_alone = count == 1; // its MCUs are single blocks, whatever the frame says (A.2.2)
-            (id == described.id).then_some(Component {
+            let component = Component {
                 across: if is_alone { 1 } else { described.across },
                 down: if is_alone { 1 } else { described.down },
                 steps: self.steps.get(usize::from(described.steps))?.clone()?,
                 dc: self.dc.get(dc)?.clone()?,
                 ac: self.ac.get(ac)?.clone()?,
-            })
+            };
+            Some((number, component))
         };
-        let components: Option<Vec<_>> =
-            self.components.iter().zip(selected.as_chunks().0).map(component).collect();
-        Some(Frame {
+        let components: Vec<_> = selected.as_chunks().0.iter().map(component).collect::<Option<_>>()?;
+        components.is_sorted_by_key(|(number, _)| *number).then_some(components)
+    }
+
+    /// Returns the headers of a picture whose only scan has all components.
+    fn scan(&self, segment: &[u8]) -> Option<Frame> {
+        let selected = self.selected(segment)?;
+        let is_complete = selected.iter().map(|(number, _)| *number).eq(0..self.components.len());
+        let components = selected.into_iter().map(|(_, component)| component).collect();
+        is_complete.then_some(Frame {
             width: self.size.0,
             height: self.size.1,
-            components: components?,
+            components,
             colours: self.colours()?,
             restart_interval: self.restart_interval,
             header_bytes: self.bytes,
         })
+    }
+
+    /// Returns the headers of a picture of the components that a scan has, and their numbers.
+    fn part(&self, segment: &[u8]) -> Option<(Frame, Vec<usize>)> {
+        let (numbers, components): (Vec<usize>, Vec<Component>) = self.selected(segment)?.into_iter().unzip();
+        let most = |of: fn(&Described) -> u8, among: &[usize]| {
+            let described = among.iter().filter_map(|&number| self.components.get(number));
+            described.map(of).max().map(u32::from)
+        };
+        let all: Vec<usize> = (0..self.components.len()).collect();
+        let side = |side: u32, of: fn(&Described) -> u8| {
+            Some((side * most(of, &numbers)?).div_ceil(most(of, &all)?))
+        };
+        let frame = Frame {
+            width: side(self.size.0, |component| component.across)?,
+            height: side(self.size.1, |component| component.down)?,
+            components,
+            colours: Colours::Grey, // of which nothing is converted
+            restart_interval: self.restart_interval,
+            header_bytes: self.bytes,
+        };
+        Some((frame, numbers))
     }
 
     /// Guesses the colours as libjpeg does.
@@ -340,5 +426,62 @@ impl<'a, R: Read> Headers<'a, R> {
             ([_, _, _, _], Some(0) | None) => Colours::Cmyk,
             _ => return None,
         })
+    }
+}
+
+impl<R: BufRead> Headers<'_, R> {
+    fn read_scans(&mut self) -> io::Result<Option<Scans>> {
+        if self.bytes()? != [0xff, 0xd8] {
+            return Ok(None);
+        }
+        let (mut scans, mut marker) = (Vec::new(), None);
+        let mut all: Vec<Option<Component>> = Vec::new();
+        loop {
+            let segment = match self.next(marker)? {
+                Next::Scan(segment) => segment,
+                Next::End => break,
+                Next::Irregular => return Ok(None),
+            };
+            let Some((frame, components)) = self.part(&segment) else { return Ok(None) };
+            all.resize(self.components.len(), None);
+            for (&number, component) in components.iter().zip(&frame.components) {
+                let Described { across, down, .. } = self.components[number];
+                let component = Component { across, down, ..component.clone() };
+                if all[number].replace(component).is_some() {
+                    return Ok(None);
+                }
+            }
+            let start = self.bytes;
+            let Some(code) = self.skip_scan()? else { return Ok(None) };
+            marker = Some(code);
+            scans.push(Scan { frame, components, bytes: start..self.bytes - 2 });
+        }
+        let (Some(components), Some(colours), Some(first)) =
+            (all.into_iter().collect::<Option<Vec<_>>>(), self.colours(), scans.first())
+        else {
+            return Ok(None);
+        };
+        let frame = Frame {
+            width: self.size.0,
+            height: self.size.1,
+            components,
+            colours,
+            restart_interval: 0,
+            header_bytes: first.bytes.start,
+        };
+        Ok(Some(Scans { frame, scans }))
+    }
+
+    /// Skips the bytes of a scan, and returns the code of the marker behind it. `None`: there is something irregular.
+    fn skip_scan(&mut self) -> io::Result<Option<u8>> {
+        loop {
+            self.bytes += self.file.skip_until(0xff)? as u64;
+            match self.bytes()? {
+                [0] => {}
+                [0xd0..=0xd7] if self.restart_interval > 0 => {}
+                [0xd0..=0xd7 | 0xff] => return Ok(None),
+                [code] => return Ok(Some(code)),
+            }
+        }
     }
 }

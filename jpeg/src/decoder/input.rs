@@ -33,7 +33,7 @@ impl<R: Read> Input<R> {
     /// Returns the next chunk of about this many bytes. With restart markers it ends at one.
     ///
     /// # Errors
-    /// The file's. The inner one: it does not end with an EOI, or has other markers in its middle.
+    /// The file's. The inner one: it does not end with an EOI or DNL, or has other markers in its middle.
     pub fn next(&mut self, length: usize) -> io::Result<Result<Raw, Irregular>> {
         let mut bytes = std::mem::take(&mut self.rest);
         let mut searched = 0;
@@ -46,7 +46,8 @@ impl<R: Read> Input<R> {
                 searched = at + 2;
                 match bytes.get(at + 1) {
                     Some(0) => {}
-                    Some(0xd9) => {
+                    // The end, or DNL: libjpeg ignores a number of lines behind the picture.
+                    Some(0xd9 | 0xdc) => {
                         bytes.truncate(at);
                         return Ok(Ok(Raw { bytes, is_last: true }));
                     }

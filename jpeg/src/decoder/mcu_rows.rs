@@ -37,6 +37,20 @@ pub trait Source {
     fn next_segments(&mut self) -> Result<Option<Vec<Segment>>, Stop>;
 }
 
+impl<S: Source + ?Sized> Source for Box<S> {
+    fn frame(&self) -> &Frame {
+        (**self).frame()
+    }
+
+    fn plan(&self) -> &Plan {
+        (**self).plan()
+    }
+
+    fn next_segments(&mut self) -> Result<Option<Vec<Segment>>, Stop> {
+        (**self).next_segments()
+    }
+}
+
 /// The rows of MCUs of a picture, from top to bottom.
 pub struct McuRows<S> {
     source: S,

@@ -2,8 +2,9 @@
 //!
 //! [`frame`] reads the headers, and says if a file is one for this decoder. A [`pipeline`] cuts the scan into chunks, which
 //! several threads decode, and gives samples in order; [`sequential`] does so on the calling thread. [`mcu_rows`] collects
-//! them, and [`rows`] makes pixels. Irregularities in the headers or in the middle of the scan are reported, and the caller
-//! goes on with libjpeg: a damaged file has only one right picture, the one that everyone else shows.
+//! them, [`scans`] joins those of several scans, and [`rows`] makes pixels. Irregularities in the headers or in the middle
+//! of a scan are reported, and the caller goes on with libjpeg: a damaged file has only one right picture, the one that
+//! everyone else shows.
 //!
 //! ```text
 //! input (bytes) ─▶ chunk (huffman ─▶ coefficients) ─▶ planes (idct) ─▶ mcu_rows ─▶ rows
@@ -20,4 +21,5 @@ pub mod mcu_rows;
 pub mod pipeline;
 pub mod planes;
 pub mod rows;
+pub mod scans;
 pub mod sequential;

@@ -19,6 +19,21 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// Returns a whole row of MCUs without samples.
+    pub fn empty(row: u32, across: u32, plan: &Plan) -> Self {
+        Self { row, mcus: 0..across, samples: vec![0; across as usize * plan.groups() * 64] }
+    }
+
+    /// Returns the rows of a component's plane.
+    pub fn rows_mut(&mut self, plan: &Plan, component: usize) -> impl Iterator<Item = &mut [u8]> {
+        let count = self.mcus.len();
+        let before: usize =
+            plan.components.iter().take(component).map(|plane| count * 64 * plane.across * plane.down).sum();
+        let (across, down) =
+            plan.components.get(component).map_or((1, 0), |plane| (plane.across, plane.down));
+        self.samples[before..].chunks_exact_mut(8 * across * count).take(8 * down)
+    }
+
     /// Copies a component's samples into rows of its plane, which begin at the left edge of the picture. Samples past the
     /// end of a row are dropped.
     pub fn copy_to<'a>(&self, plan: &Plan, component: usize, rows: impl Iterator<Item = &'a mut [u8]>) {

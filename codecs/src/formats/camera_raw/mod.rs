@@ -73,8 +73,6 @@ impl Container {
     }
 }
 
-/// Bytes of the preview that are buffered.
-const BUFFER_BYTES: usize = 64 << 10;
 /// Bytes that are needed to recognise the container, the same number as for any format.
 const HEAD_BYTES: u64 = 64 << 10;
 
@@ -98,12 +96,10 @@ fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, Sourc
     let is_beyond = |place: &Place| place.start.saturating_add(place.length) > end;
     let has_always = matches!(container, Some(Container::Boxes | Container::Fujifilm));
     let is_cut_off = found.is_broken || has_always || found.places.iter().any(is_beyond);
-    #[cfg(not(feature = "tiff"))]
-    let _ = options; // only the reader of TIFFs takes them
     match (largest, container) {
         (Some((place, frame)), _) => {
             let section = Section::new(&file, place.start, place.length);
-            let decoded = jpeg::open_reader(section.buffered(BUFFER_BYTES), bounds)?;
+            let decoded = jpeg::open_shared(section, bounds, options, None)?;
             let orientation = match (frame.orientation, found.orientation) {
                 (None, Some(of_camera)) => Orientation::from_exif(of_camera),
                 _ => decoded.orientation,

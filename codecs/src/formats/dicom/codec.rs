@@ -2,7 +2,7 @@
 //!
 //! Source: DICOM PS3.5, 8 (pixels), 10 and annex A (transfer syntaxes).
 
-use std::io::{Cursor, Read};
+use std::io::Read;
 use std::sync::Arc;
 
 use edgezoom_geometry::Size;
@@ -13,8 +13,8 @@ use super::{FORMAT, too_short};
 use crate::colour::samples::round_16;
 use crate::format::Decoded;
 use crate::formats::jpeg;
-use crate::formats::section::Section;
-use crate::{Bounds, Layout, RowReader, SourceError, SourceFile};
+use crate::formats::section::{Section, SharedBytes};
+use crate::{Bounds, DecodeOptions, Layout, RowReader, SourceError, SourceFile};
 
 /// The form of pixels, from the header.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +66,7 @@ impl Codec {
         elements: &Elements,
         pixel: Pixel,
         bounds: Bounds,
+        options: &DecodeOptions,
     ) -> Result<Self, SourceError> {
         let syntax = elements.text(tag::TRANSFER_SYNTAX).unwrap_or_default();
         if !elements.is_encapsulated {
@@ -85,7 +86,8 @@ impl Codec {
             }
             // JPEG of 8 and of 12 bits.
             "1.2.840.10008.1.2.4.50" | "1.2.840.10008.1.2.4.51" => {
-                let decoded = jpeg::open_reader(Cursor::new(joined(file, &frame, bounds)?), bounds)?;
+                let frame = SharedBytes::file(joined(file, &frame, bounds)?);
+                let decoded = jpeg::open_shared(frame, bounds, options, None)?;
                 same_size(decoded.reader.as_ref(), pixel)?;
                 if decoded.reader.layout() != Layout::Grey || pixel.samples != 1 {
                     return Ok(Self::Final(Box::new(decoded)));

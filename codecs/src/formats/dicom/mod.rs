@@ -44,7 +44,7 @@ enum Meaning {
 fn too_short() -> SourceError {
     FORMAT.corrupt("it ends before its last row")
 }
-fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let file = section::share(file);
     let elements = Elements::read(&file)?;
     let number = |tag| elements.number(tag);
@@ -75,7 +75,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
         is_planar: number(tag::PLANAR) == Some(1),
         is_subsampled: photometric == "YBR_FULL_422",
     };
-    let mut codec = Codec::open(&file, &elements, pixel, bounds)?;
+    let mut codec = Codec::open(&file, &elements, pixel, bounds, options)?;
     if let Codec::Final(decoded) = codec {
         return Ok(Decoded { scale: scale(&elements), ..*decoded });
     }
@@ -85,7 +85,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
                 photometric == "MONOCHROME1" || elements.text(tag::SHAPE).as_deref() == Some("INVERSE");
             let mut window = Window::of(&elements, pixel, is_inverted);
             if window.is_unknown() {
-                window.show_all(&mut Codec::open(&file, &elements, pixel, bounds)?, pixel)?;
+                window.show_all(&mut Codec::open(&file, &elements, pixel, bounds, options)?, pixel)?;
             }
             Meaning::Grey(Box::new(window))
         }

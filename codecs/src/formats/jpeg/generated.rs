@@ -7,8 +7,10 @@ use proptest::prelude::*;
 pub fn changed() -> impl Strategy<Value = Vec<u8>> {
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5);
     let cut = prop::option::weighted(0.2, any::<prop::sample::Index>());
-    (any::<u64>(), (1_usize..200, 1_usize..150), changes, cut).prop_map(|(seed, size, changes, cut)| {
-        let mut file = jpeg(seed, size);
+    let has_scans = prop::bool::weighted(0.3);
+    let sizes = (1_usize..200, 1_usize..150);
+    (any::<u64>(), sizes, changes, cut, has_scans).prop_map(|(seed, size, changes, cut, has_scans)| {
+        let mut file = if has_scans { in_scans(seed, size) } else { jpeg(seed, size) };
         for (index, value) in changes {
             let at = index.index(file.len());
             file[at] = value;
@@ -92,4 +94,56 @@ fn joined_by_restarts(bands: Vec<Vec<u8>>, height: usize, mcus_across: usize) ->
     }
     joined.extend([0xff, 0xd9]);
     joined
+}
+
+/// A picture of a scan for each component, by a seed. Each scan is that of a grey picture, with tables and restart interval of
+/// its own.
+pub fn in_scans(seed: u64, (width, height): (usize, usize)) -> Vec<u8> {
+    let count = if seed.is_multiple_of(4) { 4 } else { 3 };
+    let (across, down) = [(2, 2), (1, 1), (2, 1), (1, 2), (4, 1), (2, 2)][(seed >> 8) as usize % 6];
+    let (across, down) = if count == 4 { (1, 1) } else { (across, down) };
+    let mut file = vec![0xff, 0xd8, 0xff, 0xc0, 0, 8 + 3 * count, 8];
+    file.extend((height as u16).to_be_bytes());
+    file.extend((width as u16).to_be_bytes());
+    file.push(count);
+    for id in 1..=count {
+        let is_whole = id == 1 || count == 4;
+        file.extend([id, if is_whole { across << 4 | down } else { 0x11 }, 0]);
+    }
+    for id in 1..=count {
+        let part = |side: usize, factor: u8| {
+            let is_whole = id == 1 || count == 4;
+            if is_whole { side } else { side.div_ceil(factor.into()) }
+        };
+        let grey = grey(seed.rotate_left(id.into()), (part(width, across), part(height, down)));
+        if !grey.windows(2).any(|pair| pair == [0xff, 0xdd]) {
+            file.extend([0xff, 0xdd, 0, 4, 0, 0]);
+        }
+        let mut at = 2;
+        loop {
+            let [_, code, high, low] = *grey[at..].first_chunk().unwrap();
+            let end = at + 2 + usize::from(u16::from_be_bytes([high, low]));
+            match code {
+                0xda => {
+                    file.extend([&grey[at..at + 5], &[id], &grey[at + 6..grey.len() - 2]].concat());
+                    break;
+                }
+                0xc0 | 0xe0 => {}
+                _ => file.extend(&grey[at..end]),
+            }
+            at = end;
+        }
+    }
+    file.extend([0xff, 0xd9]);
+    file
+}
+
+/// A grey picture, by a seed.
+fn grey(seed: u64, size: (usize, usize)) -> Vec<u8> {
+    (0..).map(|number| jpeg(seed.wrapping_add(number), size)).find(|file| is_grey(file)).unwrap()
+}
+
+fn is_grey(file: &[u8]) -> bool {
+    let frame = file.windows(2).position(|pair| pair == [0xff, 0xc0]).unwrap();
+    file[frame + 9] == 1
 }

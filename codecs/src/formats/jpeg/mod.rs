@@ -1,8 +1,7 @@
 //! JPEG, row by row: regular baseline pictures with `edgezoom_jpeg`, all others with libjpeg (mozjpeg) and its SIMD.
 //!
-//! Baseline pictures are decoded as they are read, in a few rows of memory. Progressive pictures, and those with a scan
-//! for each component, are complete only at the end of the file: libjpeg keeps the coefficients of the whole picture, in
-//! memory within the bounds, or in a temporary file.
+//! Baseline pictures are decoded as they are read, in a few rows of memory, also those with a scan for each component. Of
+//! progressive pictures libjpeg keeps the coefficients of the whole, in memory within the bounds, or in a temporary file.
 //!
 //! A damaged file is shown as far as libjpeg can decode it, as in browsers.
 //!
@@ -20,7 +19,7 @@ mod regular;
 pub mod thumbnail;
 pub mod ycbcr420;
 
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::os::raw::c_int;
 use std::panic::resume_unwind;
 use std::rc::Rc;
@@ -39,7 +38,7 @@ use crate::{
 use coefficients::{Coefficients, kept_in};
 use error_manager::{catch_damage, catch_errors};
 use losses::Losses;
-use regular::RegularReader;
+use regular::{Regular, RegularReader};
 use ycbcr420::YCbCr420Reader;
 
 pub(crate) static FORMAT: Format = Format {
@@ -109,83 +108,93 @@ impl Cmyk {
 }
 
 /// Opens a JPEG that is a file of its own.
-fn open(Input { mut file, bounds, options, temporary }: Input<'_>) -> Result<Decoded, SourceError> {
-    if options.ycbcr420 {
-        let markers = read_markers(&mut file, bounds)?;
-        let header = read_header(&mut file)?;
-        let size = bounds.admit(side(header.width()), side(header.height()))?;
-        let orientation = orientation(&header);
-        // Colour conversion works on pixels, not on planes.
-        let is_srgb = !profile(&header).is_some_and(|profile| profile.changes(Layout::Rgb));
-        let as_planes = options.allow_planes(orientation, size) && is_srgb && ycbcr420::is_ycbcr420(&header);
-        let coefficients = coefficients_of(markers, bounds, temporary.as_ref())?;
-        drop(header);
-        file.seek(SeekFrom::Start(0))?;
-        let layout = if as_planes { Layout::YCbCr420 } else { Layout::Rgb };
-        let regular =
-            if coefficients.is_none() { regular::frame_of(file.get_ref(), layout, size)? } else { None };
-        if as_planes {
-            let again = file.get_ref().clone();
-            let by_libjpeg = move |coefficients| {
-                let mut again = again;
-                again.seek(SeekFrom::Start(0))?;
-                YCbCr420Reader::open(again, size, coefficients)
-            };
-            let Some(frame) = regular else {
-                let reader = by_libjpeg(coefficients)?;
-                return Ok(Decoded { orientation, ..Decoded::plain(reader) });
-            };
-            let fallback = Box::new(move || Ok(Box::new(by_libjpeg(None)?) as Box<dyn RowReader>));
-            let reader = RegularReader::open(file.get_ref(), frame, layout, None, options, fallback)?;
-            return Ok(Decoded { orientation, ..Decoded::plain(reader) });
-        }
+fn open(Input { file, bounds, options, temporary }: Input<'_>) -> Result<Decoded, SourceError> {
+    let file = file.get_ref().apart();
+    if options.ycbcr420
+        && let Some(decoded) = open_as_planes(&file, bounds, options, temporary.as_ref())?
+    {
+        return Ok(decoded);
     }
-    open_file(file, bounds, options, temporary.as_ref())
+    open_shared(file, bounds, options, temporary.as_ref())
 }
 
-/// Opens a JPEG as rows of pixels.
-fn open_file(
-    mut file: BufReader<SourceFile>,
+/// Opens a JPEG as planes, if the file has such and they need not be changed.
+fn open_as_planes(
+    file: &SourceFile,
     bounds: Bounds,
     options: &DecodeOptions,
     temporary: Option<&TemporaryFile>,
-) -> Result<Decoded, SourceError> {
-    let markers = read_markers(&mut file, bounds)?;
-    if markers.is_some_and(|markers| !markers.is_buffered) {
-        let header = read_header(&mut file)?;
-        let size = bounds.admit(side(header.width()), side(header.height()))?;
-        let (orientation, profile) = (orientation(&header), profile(&header));
-        let (layout, cmyk) = match header.color_space() {
-            ColorSpace::JCS_GRAYSCALE => (Some(Layout::Grey), None),
-            ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB => (Some(Layout::Rgb), None),
-            ColorSpace::JCS_CMYK | ColorSpace::JCS_YCCK => {
-                (Some(Layout::Rgb), Some(Cmyk::new(&header, profile.as_ref())))
-            }
-            _ => (None, None),
-        };
-        drop(header);
-        file.seek(SeekFrom::Start(0))?;
-        let frame = match layout {
-            Some(layout) => regular::frame_of(file.get_ref(), layout, size)?.map(|frame| (layout, frame)),
-            None => None,
-        };
-        if let Some((layout, frame)) = frame {
-            let again = file.get_ref().clone();
-            let fallback = Box::new(move || {
-                let mut again = again;
-                again.seek(SeekFrom::Start(0))?;
-                open_with(BufReader::with_capacity(READ_BYTES, again), bounds, None)
-                    .map(|decoded| decoded.reader)
-            });
-            let reader =
-                Box::new(RegularReader::open(file.get_ref(), frame, layout, cmyk, options, fallback)?);
-            return Ok(Decoded { orientation, profile, ..Decoded::of(reader) });
-        }
+) -> Result<Option<Decoded>, SourceError> {
+    let mut start = BufReader::with_capacity(READ_BYTES, file.clone());
+    let markers = read_markers(&mut start, bounds)?;
+    let header = read_header(start)?;
+    let size = bounds.admit(side(header.width()), side(header.height()))?;
+    let orientation = orientation(&header);
+    // Colour conversion works on pixels, not on planes.
+    let is_srgb = !profile(&header).is_some_and(|profile| profile.changes(Layout::Rgb));
+    if !(options.allow_planes(orientation, size) && is_srgb && ycbcr420::is_ycbcr420(&header)) {
+        return Ok(None);
     }
-    open_with(file, bounds, temporary)
+    drop(header);
+    let is_buffered = markers.is_some_and(|markers| markers.is_buffered);
+    let regular = Regular::find(file.clone(), Layout::YCbCr420, size, is_buffered)?;
+    let (again, temporary) = (file.clone(), temporary.cloned());
+    let by_libjpeg = move || {
+        let coefficients = coefficients_of(markers, bounds, temporary.as_ref())?;
+        YCbCr420Reader::open(again, size, coefficients)
+    };
+    let reader: Box<dyn RowReader> = match regular {
+        None => Box::new(by_libjpeg()?),
+        Some(regular) => {
+            let fallback = Box::new(move || Ok(Box::new(by_libjpeg()?) as Box<dyn RowReader>));
+            Box::new(RegularReader::open(file, regular, Layout::YCbCr420, None, options, fallback)?)
+        }
+    };
+    Ok(Some(Decoded { orientation, ..Decoded::of(reader) }))
 }
 
-/// Opens a JPEG from a reader that is at its start.
+/// Opens a JPEG as rows of pixels, from a file that is at its start and whose clones are read independently.
+pub fn open_shared<R>(
+    file: R,
+    bounds: Bounds,
+    options: &DecodeOptions,
+    temporary: Option<&TemporaryFile>,
+) -> Result<Decoded, SourceError>
+where
+    R: Read + Seek + Clone + Send + 'static,
+{
+    let buffered = |file: &R| BufReader::with_capacity(READ_BYTES, file.clone());
+    let mut start = buffered(&file);
+    let Some(markers) = read_markers(&mut start, bounds)? else {
+        return open_with(buffered(&file), bounds, temporary);
+    };
+    let header = read_header(start)?;
+    let size = bounds.admit(side(header.width()), side(header.height()))?;
+    let (orientation, profile) = (orientation(&header), profile(&header));
+    let (layout, cmyk) = match header.color_space() {
+        ColorSpace::JCS_GRAYSCALE => (Some(Layout::Grey), None),
+        ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB => (Some(Layout::Rgb), None),
+        ColorSpace::JCS_CMYK | ColorSpace::JCS_YCCK => {
+            (Some(Layout::Rgb), Some(Cmyk::new(&header, profile.as_ref())))
+        }
+        _ => (None, None),
+    };
+    drop(header);
+    let found = match layout {
+        Some(layout) => Regular::find(file.clone(), layout, size, markers.is_buffered)?,
+        None => None,
+    };
+    let (Some(regular), Some(layout)) = (found, layout) else {
+        return open_with(buffered(&file), bounds, temporary);
+    };
+    let (again, temporary) = (buffered(&file), temporary.cloned());
+    let fallback =
+        Box::new(move || open_with(again, bounds, temporary.as_ref()).map(|decoded| decoded.reader));
+    let reader = Box::new(RegularReader::open(&file, regular, layout, cmyk, options, fallback)?);
+    Ok(Decoded { orientation, profile, ..Decoded::of(reader) })
+}
+
+/// Opens a JPEG from a reader that is at its start, with libjpeg.
 pub fn open_reader<R>(file: R, bounds: Bounds) -> Result<Decoded, SourceError>
 where
     R: BufRead + Seek + 'static,

@@ -1,17 +1,20 @@
-//! Regular baseline JPEGs, decoded on several threads by `edgezoom_jpeg`. Where such a file turns out to be irregular,
-//! libjpeg begins again and goes on where this reader stopped, so that damaged files look as libjpeg shows them.
+//! Regular baseline JPEGs, of one scan or several, decoded on several threads by `edgezoom_jpeg`. Where such a file turns out
+//! to be irregular, libjpeg begins again and goes on where this reader stopped, so that damaged files look as libjpeg shows
+//! them.
 
-use std::io::{BufReader, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 use edgezoom_geometry::Size;
-use edgezoom_jpeg::decoder::frame::{self, Colours, Frame};
+use edgezoom_jpeg::decoder::frame::{self, Colours, Frame, Scans};
 use edgezoom_jpeg::decoder::mcu_rows::{McuRows, Source, Stop};
 use edgezoom_jpeg::decoder::pipeline::Pipeline;
 use edgezoom_jpeg::decoder::rows::{self, Rows};
+use edgezoom_jpeg::decoder::scans::JoinedScans;
 use edgezoom_jpeg::ycbcr420::{self, PairMut};
 
 use super::{Cmyk, FORMAT};
-use crate::{Damage, DecodeOptions, Layout, RowReader, SourceError, SourceFile};
+use crate::format::READ_BYTES;
+use crate::{Damage, DecodeOptions, Layout, RowReader, SourceError};
 
 /// Opens the same picture with libjpeg.
 pub type Fallback = Box<dyn FnOnce() -> Result<Box<dyn RowReader>, SourceError>>;
@@ -31,43 +34,96 @@ pub struct RegularReader {
 }
 
 enum Decoder {
-    Planes(McuRows<Pipeline>),
-    Rows(Rows<Pipeline>),
+    Planes(McuRows<Box<dyn Source>>),
+    Rows(Rows<Box<dyn Source>>),
     Libjpeg(Box<dyn RowReader>),
 }
 
-/// Reads the headers of a picture of this size. `None`: it must be decoded by libjpeg.
-pub fn frame_of(file: &SourceFile, layout: Layout, size: Size) -> Result<Option<Frame>, SourceError> {
-    let frame = frame::read(&mut BufReader::new(file.apart()))?;
-    Ok(frame.filter(|frame| {
-        let is_readable = match layout {
-            Layout::YCbCr420 => frame.is_ycbcr420(),
-            Layout::Grey => frame.colours == Colours::Grey,
-            Layout::Rgb => frame.colours != Colours::Grey && rows::can_read(frame),
-            Layout::Rgba => false,
+/// The headers of a regular picture.
+pub enum Regular {
+    /// All components are in one scan.
+    Scan(Frame),
+    Scans(Scans),
+}
+
+impl Regular {
+    /// Reads the headers of a picture of this size. `None`: it must be decoded by libjpeg.
+    pub fn find(
+        file: impl Read,
+        layout: Layout,
+        size: Size,
+        has_several_scans: bool,
+    ) -> Result<Option<Self>, SourceError> {
+        let mut file = BufReader::with_capacity(READ_BYTES, file);
+        let found = match has_several_scans {
+            true => frame::read_scans(&mut file)?.map(Self::Scans),
+            false => frame::read(&mut file)?.map(Self::Scan),
         };
-        is_readable && (frame.width, frame.height) == (size.width, size.height)
-    }))
+        Ok(found.filter(|found| {
+            let frame = found.frame();
+            let is_readable = match layout {
+                Layout::YCbCr420 => frame.is_ycbcr420(),
+                Layout::Grey => frame.colours == Colours::Grey,
+                Layout::Rgb => frame.colours != Colours::Grey && rows::can_read(frame),
+                Layout::Rgba => false,
+            };
+            is_readable && (frame.width, frame.height) == (size.width, size.height)
+        }))
+    }
+
+    fn frame(&self) -> &Frame {
+        match self {
+            Self::Scan(frame) => frame,
+            Self::Scans(scans) => &scans.frame,
+        }
+    }
+
+    /// Begins to decode a file, whose clones are read independently.
+    fn decode<R>(self, file: &R, threads: usize) -> io::Result<Box<dyn Source>>
+    where
+        R: Read + Seek + Clone + Send + 'static,
+    {
+        let from = |offset| {
+            let mut file = file.clone();
+            file.seek(SeekFrom::Start(offset)).map(|_| file)
+        };
+        let Scans { frame, scans } = match self {
+            Self::Scan(frame) => {
+                let scan = from(frame.header_bytes)?;
+                return Ok(Box::new(Pipeline::start(frame, scan, threads)?));
+            }
+            Self::Scans(scans) => scans,
+        };
+        let scan = |scan: frame::Scan| {
+            const EOI: &[u8] = &[0xff, 0xd9];
+            let bytes = from(scan.bytes.start)?.take(scan.bytes.end - scan.bytes.start).chain(EOI);
+            Ok((Pipeline::start(scan.frame, bytes, threads)?, scan.components))
+        };
+        let scans = scans.into_iter().map(scan).collect::<io::Result<_>>()?;
+        Ok(Box::new(JoinedScans::new(frame, scans)))
+    }
 }
 
 impl RegularReader {
-    /// Begins to decode.
-    pub fn open(
-        file: &SourceFile,
-        frame: Frame,
+    /// Begins to decode a file, whose clones are read independently.
+    pub fn open<R>(
+        file: &R,
+        regular: Regular,
         layout: Layout,
         cmyk: Option<Cmyk>,
         options: &DecodeOptions,
         fallback: Fallback,
-    ) -> Result<Self, SourceError> {
+    ) -> Result<Self, SourceError>
+    where
+        R: Read + Seek + Clone + Send + 'static,
+    {
+        let frame = regular.frame();
         let size = Size { width: frame.width, height: frame.height };
-        let mut scan = file.apart();
-        scan.seek(SeekFrom::Start(frame.header_bytes))?;
         let steps = frame.steps().filter(|_| layout == Layout::YCbCr420);
-        let pipeline = Pipeline::start(frame, scan, options.threads.get())?;
+        let source = regular.decode(file, options.threads.get())?;
         let decoder = match layout {
-            Layout::YCbCr420 => Decoder::Planes(McuRows::new(pipeline)),
-            _ => Decoder::Rows(Rows::new(pipeline)),
+            Layout::YCbCr420 => Decoder::Planes(McuRows::new(source)),
+            _ => Decoder::Rows(Rows::new(source)),
         };
         Ok(Self { size, layout, decoder, cmyk, row: 0, fallback: Some(fallback), steps })
     }
@@ -160,12 +216,11 @@ mod tests {
     use proptest::prelude::*;
     use proptest::test_runner::{Config, TestRunner};
 
-    use super::super::generated::{changed, jpeg};
+    use super::super::generated::{changed, in_scans, jpeg};
     use super::super::ycbcr420::YCbCr420Reader;
-    use super::super::{open_file, open_with, read_header, side};
+    use super::super::{coefficients_of, open_shared, open_with, read_header, read_markers, side};
     use super::*;
-    use crate::Bounds;
-    use crate::format::READ_BYTES;
+    use crate::{Bounds, SourceFile};
 
     /// A reader's results: rows, damage, and the error that ended it.
     type Result = (Vec<u8>, Option<Damage>, Option<String>);
@@ -210,26 +265,28 @@ mod tests {
     /// Reads a file with our decoder, and with libjpeg alone, as pixels.
     fn as_pixels(bytes: &[u8]) -> [Result; 2] {
         let bounds = Bounds { pixels: 1 << 20, ..Bounds::default() };
-        let open = |file| BufReader::with_capacity(READ_BYTES, file);
         let options = DecodeOptions::default();
-        let ours = open_file(open(source(bytes)), bounds, &options, None).map(|decoded| decoded.reader);
-        let theirs = open_with(open(source(bytes)), bounds, None).map(|decoded| decoded.reader);
+        let ours = open_shared(source(bytes).apart(), bounds, &options, None).map(|decoded| decoded.reader);
+        let theirs = BufReader::with_capacity(READ_BYTES, source(bytes));
+        let theirs = open_with(theirs, bounds, None).map(|decoded| decoded.reader);
         [read(ours), read(theirs)]
     }
 
     /// The same as planes, if the file has such.
     fn as_planes(bytes: &[u8]) -> Option<[Result; 2]> {
-        let file = source(bytes);
-        let header = read_header(BufReader::new(file.apart())).ok()?;
+        let file = source(bytes).apart();
+        let header = read_header(BufReader::new(file.clone())).ok()?;
         let size = Size { width: side(header.width()), height: side(header.height()) };
-        let frame = frame_of(&file, Layout::YCbCr420, size).ok()??;
+        let markers = read_markers(&mut BufReader::new(file.clone()), Bounds::default()).ok()??;
+        let regular = Regular::find(file.clone(), Layout::YCbCr420, size, markers.is_buffered).ok()??;
         let by_libjpeg = move |bytes: &[u8]| -> std::result::Result<Box<dyn RowReader>, SourceError> {
-            Ok(Box::new(YCbCr420Reader::open(source(bytes), size, None)?))
+            let kept = coefficients_of(Some(markers), Bounds::default(), None)?;
+            Ok(Box::new(YCbCr420Reader::open(source(bytes), size, kept)?))
         };
         let again = bytes.to_vec();
         let fallback = Box::new(move || by_libjpeg(&again));
         let options = DecodeOptions { threads: 2.try_into().unwrap(), ..DecodeOptions::default() };
-        let ours = RegularReader::open(&file, frame, Layout::YCbCr420, None, &options, fallback);
+        let ours = RegularReader::open(&file, regular, Layout::YCbCr420, None, &options, fallback);
         Some([read(ours.map(|reader| Box::new(reader) as Box<dyn RowReader>)), read(by_libjpeg(bytes))])
     }
 
@@ -245,15 +302,15 @@ mod tests {
 
     /// Returns true if our decoder reads the file up to its last row.
     fn is_read_by_ours(bytes: &[u8]) -> bool {
-        let file = source(bytes);
-        let frame = frame::read(&mut BufReader::new(file.apart())).unwrap().unwrap();
-        let mut row = vec![0; 4 * frame.width as usize];
-        let row = &mut row[..frame.components.len() * frame.width as usize];
-        let mut scan = file.apart();
-        scan.seek(SeekFrom::Start(frame.header_bytes)).unwrap();
-        let height = frame.height;
-        let mut rows = Rows::new(Pipeline::start(frame, scan, 2).unwrap());
-        (0..height).all(|_| rows.read_row(row).is_ok())
+        let file = source(bytes).apart();
+        let markers = read_markers(&mut BufReader::new(file.clone()), Bounds::default()).unwrap().unwrap();
+        let size = Size { width: markers.width.into(), height: markers.height.into() };
+        let layouts = [Layout::Grey, Layout::Rgb];
+        let find = |layout| Regular::find(file.clone(), layout, size, markers.is_buffered).unwrap();
+        let regular = layouts.into_iter().find_map(find).unwrap();
+        let mut row = vec![0; regular.frame().components.len() * size.width as usize];
+        let mut rows = Rows::new(regular.decode(&file, 2).unwrap());
+        (0..size.height).all(|_| rows.read_row(&mut row).is_ok())
     }
 
     #[test]
@@ -262,13 +319,29 @@ mod tests {
         let sizes = (1_usize..300, 1_usize..200);
         runner
             .run(&(any::<u64>(), sizes), |(seed, size)| {
-                let file = jpeg(seed, size);
-                check(&file);
-                assert!(is_read_by_ours(&file));
+                for file in [jpeg(seed, size), in_scans(seed, size)] {
+                    check(&file);
+                    assert!(is_read_by_ours(&file));
+                }
                 Ok(())
             })
             .unwrap();
         check(&jpeg(7, (2000, 1500)));
+        check(&in_scans(7, (2000, 1500)));
+    }
+
+    #[test]
+    fn a_number_of_lines_behind_the_picture_is_ignored_as_by_libjpeg() {
+        let mut file = jpeg(3, (120, 90));
+        let end = file.len() - 2;
+        file.splice(end..end, [0xff, 0xdc, 0, 4, 0, 50]);
+        check(&file);
+        assert!(is_read_by_ours(&file));
+        // libjpeg refuses a picture whose height is only there.
+        let frame = file.windows(2).position(|pair| pair == [0xff, 0xc0]).unwrap();
+        file[frame + 5..frame + 7].fill(0);
+        check(&file);
+        assert!(as_pixels(&file)[0].2.is_some());
     }
 
     #[test]

@@ -8,7 +8,6 @@ mod library;
 mod scan;
 mod substitutes;
 
-use std::io::Cursor;
 use std::ops::Range;
 
 use edgezoom_geometry::Size;
@@ -17,6 +16,8 @@ use pdfium_render::prelude::{
 };
 
 use crate::format::{Decoded, Input, Open, Opener, System};
+use crate::formats::jpeg;
+use crate::formats::section::SharedBytes;
 use crate::row_reader::BandBuffer;
 use crate::{Bounds, DrawingOptions, Format, Layout, Reading, RowReader, SourceError};
 use layout::{Area, Paper, lay_out};
@@ -69,16 +70,16 @@ fn prepare(system: &System<'_>) -> Opener {
 }
 
 fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Result<Decoded, SourceError> {
-    let (options, bounds) = (&options.drawing, bounds.of_drawings());
+    let bounds = bounds.of_drawings();
     let document =
         calling_pdfium(|| library.0.load_pdf_from_reader(file.into_inner(), None)).map_err(refused)?;
-    let (chosen, jpeg, papers) = calling_pdfium(|| examine(&document, bounds, options))?;
+    let (chosen, jpeg, papers) = calling_pdfium(|| examine(&document, bounds, &options.drawing))?;
     if let Some(jpeg) = jpeg {
         // The document decides the orientation and the colour space: EXIF and ICC of the JPEG are ignored.
-        let Decoded { reader, .. } = crate::formats::jpeg::open_reader(Cursor::new(jpeg), bounds)?;
+        let Decoded { reader, .. } = jpeg::open_shared(SharedBytes::file(jpeg), bounds, options, None)?;
         return Ok(Decoded::of(reader));
     }
-    let layout = lay_out(&papers, options, bounds);
+    let layout = lay_out(&papers, &options.drawing, bounds);
     let size = bounds.admit(layout.size.width, layout.size.height)?;
     Ok(Decoded::plain(Pages {
         open: Vec::new(),
