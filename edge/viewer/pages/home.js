@@ -52,7 +52,7 @@ document.addEventListener("drop", (event) => {
     form.requestSubmit();
   } else if (files.length === 0) tell("Drop a link or a URL.");
   else if (!upload) tell("Uploads are off here. Drop a link or a URL instead.");
-  else if ([...items].some((item) => item.webkitGetAsEntry?.()?.isDirectory)) tell("Folders cannot be uploaded. Drop the files in it.");
+  else if ([...items].some((item) => item.webkitGetAsEntry?.()?.isDirectory)) tell("This is a folder. Drop the files in it.");
   else upload([...files]);
 });
 

@@ -22,6 +22,17 @@ async fn private_addresses_are_rejected_unless_the_operator_allows_them() -> Res
 }
 
 #[tokio::test]
+async fn localhost_is_a_source_where_its_address_is_allowed() -> Result<()> {
+    let (system, sources) = (System::shared()?, SourceServer::start()?);
+    let picture = Source::file("image/jpeg", picture::jpeg(&picture::plain(8, 8, [1, 2, 3]))?);
+    let source = sources.serve("named.jpg", picture);
+    let named = source.replace("//127.0.0.1:", "//localhost:");
+    Client::new(system.url())?.convert(&named).await?.ready()?;
+    assert_eq!(sources.hits(&source), 1);
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_redirect_into_a_private_network_fails() -> Result<()> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
     let client = Client::new(system.url())?;
