@@ -112,6 +112,8 @@ test("every response of uploads is described", async () => {
   await send(part, `${file}/2`, { method: "PUT", body: "a file" });
   await send(part, `${file}x/1`, { method: "PUT", body: "a file" });
   await send(whole, file, { body: "{}" });
+  // The message names the member in which each part's response has what the list needs.
+  assert.match((await open.send(file, { method: "POST", body: "{}" })).body, /\{"parts":\["<etag of part 1>", …\]\}$/);
   await send(whole, `${file}x`, { body: JSON.stringify({ parts: [etag] }) });
   await send(whole, file, { body: JSON.stringify({ parts: [etag] }) });
   await send(whole, `${file}?format=xml`, { body: "" });
