@@ -24,6 +24,10 @@ pub struct Shares {
     pub host_jobs: u64,
 }
 
+/// Maximum of [`Shares::backlog`]: the object with the queue may have 128 MB, and a waiting job takes about 700 bytes of them
+/// (`edge/benches/backlog.mjs`).
+pub const MAX_BACKLOG: u64 = 100_000;
+
 impl Default for Shares {
     fn default() -> Self {
         Self {

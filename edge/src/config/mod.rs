@@ -16,7 +16,7 @@ use edgezoom_content::AddressPolicy;
 use edgezoom_content::address::{HostError, NetworkError};
 use edgezoom_content::conversion::Rules;
 
-use crate::admission::policy::Shares;
+use crate::admission::policy::{MAX_BACKLOG, Shares};
 
 /// A variable is malformed. The message is logged for the operator; clients do not see it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -99,7 +99,7 @@ impl Config {
         }
         let default = Shares::default();
         let shares = Shares {
-            backlog: number("BACKLOG_LIMIT", default.backlog)?,
+            backlog: number("BACKLOG_LIMIT", default.backlog)?.min(MAX_BACKLOG),
             slots_percent: number("CLIENT_SLOTS_PERCENT", default.slots_percent)?,
             tiles_a_day: number("CLIENT_TILES_A_DAY", default.tiles_a_day)?,
             host_jobs: number("JOBS_PER_HOST", default.host_jobs)?.max(1),
@@ -323,6 +323,7 @@ mod tests {
         assert_eq!((config.shares, config.maintenance), (Shares::default(), false));
         let config = read(&[("BACKLOG_LIMIT", "0"), ("MAINTENANCE", "on")]).unwrap();
         assert_eq!((config.shares.backlog, config.maintenance), (0, true));
+        assert_eq!(read(&[("BACKLOG_LIMIT", "1000000")]).unwrap().shares.backlog, MAX_BACKLOG);
         assert!(config.signing.is_none());
         let config = read(&[
             ("CLIENT_TILES_A_DAY", "9"),
