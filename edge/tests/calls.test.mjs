@@ -39,8 +39,9 @@ test("an existing content needs no admission, and its client is not counted", as
 test("two clients who ask for a waiting content keep the object with the queue busy once in thirty seconds", async () => {
   const from = (address) => ({ headers: { "CF-Connecting-IP": address } });
   const ask = (name, address) => system.send(byUrl(name), from(address));
-  // The first ones get the slots of the tilers that are assumed.
+  // The first ones get the slots of the tilers that are assumed, and others what is left: a job that is sent would not wait.
   for (let number = 0; number < 18; number += 1) await ask(`line-${number}`, "203.0.113.20");
+  for (let number = 0; number < 12; number += 1) await ask(`other-${number}`, `203.0.113.${30 + number}`);
   await ask("waits", "203.0.113.20");
   await system.send("/calls");
   for (let number = 0; number < 20; number += 1) await ask("waits", `203.0.113.${21 + (number % 2)}`);
