@@ -26,10 +26,10 @@ before(async () => {
 });
 after(() => system.close());
 
-async function content(url, dzi) {
+async function content(url, dzi, previews) {
   const { id } = await system.ask(url);
   await system.claim(id);
-  await system.report(id, 1, { finished: { dzi } });
+  await system.report(id, 1, { finished: { dzi, previews } });
   return id;
 }
 
@@ -149,4 +149,35 @@ test("the manifest has one canvas with the picture and its service", async () =>
   assert.equal((await system.send(new URL(body.id).pathname)).body, "9/0_0", "the painted image exists");
   assert.deepEqual(body.service, [{ id: system.origin + base, type: "ImageService3", profile: "level0" }]);
   assert.deepEqual(manifest.thumbnail, [body]);
+});
+
+// The requests of the validator at level 0 of version 3.0 (https://github.com/IIIF/image-validator, PyPI `iiif-validator`
+// 1.0.5). With its picture of 1,000 × 1,000 pixels, a running service passed all five in November 2026: `format_jpg`, `id_basic`
+// and `id_squares` get `full/max/0/default.jpg`, `info_json` gets the description, `size_nofull` refuses `full/full`.
+test("a client without tiles gets the preview as the image at its maximum size", async () => {
+  const large = await content("http://example.com/preview.jpg", PICTURE, "objects");
+  const [size, at] = [{ width: 1200, height: 154 }, `/iiif/${large}`];
+  const key = `${large}/1_files/preview.jpg`;
+  await system.pyramids.put(key, "the preview", { httpMetadata: { contentType: "image/jpeg" } });
+  const info = await json(`${at}/info.json`);
+  assert.equal(info.maxWidth, size.width, "full/max has this width");
+  assert.equal(info.maxHeight, undefined, "tiles are higher than the preview of a flat picture");
+  assert.ok(info.tiles[0].width <= info.maxWidth);
+  assert.deepEqual(info.sizes, [{ width: 251, height: 33 }, { width: 501, height: 65 }, size]);
+  for (const path of ["full/max", "full/1200,154", "full/1200,", "full/,154", `0,0,${PICTURE.width},${PICTURE.height}/max`]) {
+    const answer = await system.send(`${at}/${path}/0/default.jpg`);
+    assert.deepEqual([answer.status, answer.body, answer.type], [200, "the preview", "image/jpeg"], path);
+    assert.equal(answer.headers.get("Access-Control-Allow-Origin"), "*");
+    const [profile, canonical] = ["<http://iiif.io/api/image/3/level0.json>;rel=\"profile\"", `<${system.origin}${at}/full/max/0/default.jpg>;rel="canonical"`];
+    assert.equal(answer.headers.get("Link"), `${profile}, ${canonical}`);
+    assert.equal(answer.headers.get("Cache-Control"), "public, max-age=86400");
+  }
+  for (const [path, status] of [["full/1201,154", 501], ["full/max/0/default.png", 501], ["full/^max", 501], ["full/10000,", 400], ["full/0,0", 400], ["full/full", 400]]) {
+    assert.equal((await system.send(`${at}/${path}${path.endsWith("png") ? "" : "/0/default.jpg"}`)).status, status, path);
+  }
+  const [canvas] = (await json(`${at}/manifest.json`)).items;
+  const { body } = canvas.items[0].items[0];
+  assert.deepEqual([body.id, body.format, body.width, body.height], [`${system.origin}${at}/full/max/0/default.jpg`, "image/jpeg", 1200, 154]);
+  assert.deepEqual(body.service, [{ id: system.origin + at, type: "ImageService3", profile: "level0" }]);
+  assert.equal((await system.send(new URL(body.id).pathname)).body, "the preview");
 });

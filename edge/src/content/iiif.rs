@@ -1,8 +1,9 @@
 //! A pyramid by IIIF's APIs, which name the stored tiles in another way: `info.json` of the Image API 3.0 (section 5),
-//! a manifest of the Presentation API 3.0 (<https://iiif.io/api/presentation/3.0/>), and the tile that an image request
-//! selects. The tiles must not overlap.
+//! a manifest of the Presentation API 3.0 (<https://iiif.io/api/presentation/3.0/>), and the tile or preview image that an
+//! image request selects. The tiles must not overlap. The preview is the image at its maximum size, `full/max`, so that
+//! clients without tiles have a picture too.
 
-use edgezoom_content::{Content, ContentId, Dzi, Finished, Size, TileFormat};
+use edgezoom_content::{Content, ContentId, Dzi, Finished, PreviewKind, Size, TileFormat};
 use http::StatusCode;
 
 use crate::config::Addresses;
@@ -17,20 +18,73 @@ const PRESENTATION: &str = "http://iiif.io/api/presentation/3/context.json";
 /// Minimum longer side, in pixels, of the sizes in `info.json`: smaller ones are of no use to clients.
 const MIN_SIDE: u32 = 32;
 
+/// Path of the image at its maximum size, below the base URI.
+fn max_path(dzi: &Dzi) -> String {
+    format!("full/max/0/default.{}", dzi.tile_format.extension())
+}
+
+/// A stored image that an image request selects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoredImage {
+    Tile(PyramidObject),
+    /// The large preview.
+    Preview,
+}
+
+impl StoredImage {
+    /// Returns the canonical path below the base URI (section 4.7).
+    pub fn canonical_path(self, dzi: &Dzi) -> String {
+        match self {
+            Self::Tile(tile) => canonical_path(tile, dzi),
+            Self::Preview => max_path(dzi),
+        }
+    }
+}
+
+/// Returns the size of the stored preview; `None` if the tiler made none.
+fn preview_size(Finished { dzi, previews, .. }: &Finished) -> Option<Size> {
+    previews.as_ref().map(|_| PreviewKind::Large.size(dzi.size))
+}
+
+/// Returns the stored image that an image request selects.
+///
+/// # Errors
+/// No stored image is exactly the requested one.
+pub fn stored_image(request: &ImageRequest, finished: &Finished) -> Result<StoredImage, ImageRequestError> {
+    let dzi = &finished.dzi;
+    tile_of(request, dzi).map(StoredImage::Tile).or_else(|error| {
+        let whole = whole(dzi);
+        let is_preview = preview_size(finished).is_some_and(|size| {
+            cropped(request.region.unwrap_or(whole), dzi.size) == Ok(whole)
+                && (request.size == ImageSize::Max || is_size(request.size, size, whole))
+                && request.format == dzi.tile_format
+        });
+        if is_preview { Ok(StoredImage::Preview) } else { Err(error) }
+    })
+}
+
 /// Returns the description of the image, `info.json`.
-pub fn description(id: ContentId, dzi: &Dzi, addresses: &Addresses) -> Response {
+pub fn description(id: ContentId, finished: &Finished, addresses: &Addresses) -> Response {
+    let dzi = &finished.dzi;
     let one_tile = least_level(dzi);
     let useful = |level: &u32| {
         let size = dzi.level_size(*level);
         *level == one_tile || size.width.max(size.height) >= MIN_SIDE
     };
-    // If there are as many sizes as scale factors, or one fewer, OpenSeadragon takes them for the sizes of the levels.
-    let most_sizes = dzi.max_level().saturating_sub(one_tile + 1).max(1);
+    // If there are as many sizes, the full one included, as scale factors, OpenSeadragon takes them for those of the levels.
+    let max_size = preview_size(finished);
+    let is_limited = max_size.is_some_and(|size| size != dzi.size);
+    let most_sizes = match (is_limited, dzi.max_level() - one_tile + 1) {
+        (false, levels) => levels.saturating_sub(2).max(1),
+        (true, 3) => 2,
+        (true, levels) => levels.saturating_sub(3).max(1),
+    };
     let least = (one_tile + 1).saturating_sub(most_sizes);
-    let sizes = (least..=one_tile).filter(useful).map(|level| {
-        let size = dzi.level_size(level);
-        Object(vec![("width", Count(size.width.into())), ("height", Count(size.height.into()))])
-    });
+    let levels = (least..=one_tile).filter(useful).map(|level| dzi.level_size(level));
+    let max_size = max_size.filter(|size| *size != dzi.level_size(one_tile));
+    let sizes = levels
+        .chain(max_size)
+        .map(|size| Object(vec![("width", Count(size.width.into())), ("height", Count(size.height.into()))]));
     let factors = (one_tile..=dzi.max_level()).rev().map(|level| Count(scale_factor(dzi, level)));
     let tiles = Object(vec![
         ("width", Count(dzi.tile_size.into())),
@@ -46,9 +100,12 @@ pub fn description(id: ContentId, dzi: &Dzi, addresses: &Addresses) -> Response 
         ("profile", text("level0")),
         ("width", Count(dzi.size.width.into())),
         ("height", Count(dzi.size.height.into())),
-        ("sizes", list(sizes)),
-        ("tiles", list([tiles])),
     ];
+    if is_limited {
+        // The same holds for the height.
+        fields.push(("maxWidth", Count(PreviewKind::Large.long_side().into())));
+    }
+    fields.extend([("sizes", list(sizes)), ("tiles", list([tiles]))]);
     if dzi.tile_format == TileFormat::Png {
         fields.push(("preferredFormats", list([text("png")])));
         fields.push(("extraFormats", list([text("png")])));
@@ -59,7 +116,8 @@ pub fn description(id: ContentId, dzi: &Dzi, addresses: &Addresses) -> Response 
 
 /// Returns the manifest, with one canvas and the picture's `name` as its label.
 pub fn manifest(content: &Content, name: &str, addresses: &Addresses) -> Option<Response> {
-    let Finished { dzi, archive, .. } = content.status.finished()?;
+    let finished = content.status.finished()?;
+    let Finished { dzi, archive, .. } = finished;
     let (id, base) = (content.id, addresses.iiif(content.id));
     let here = |part: &str| Text(format!("{base}/{part}"));
     let sides = |width: u32, height: u32| [("width", Count(width.into())), ("height", Count(height.into()))];
@@ -68,24 +126,26 @@ pub fn manifest(content: &Content, name: &str, addresses: &Addresses) -> Option<
             [("id", Text(base.clone())), ("type", text("ImageService3")), ("profile", text("level0"))];
         list([Object(image.into())])
     };
-    let picture = |level: u32| {
-        let object = PyramidObject::Tile { level, column: 0, row: 0, format: dzi.tile_format };
-        let size = dzi.level_size(level);
-        let mut fields = vec![
-            ("id", here(&canonical_path(object, dzi))),
-            ("type", text("Image")),
-            ("format", text(dzi.tile_format.media_type())),
-        ];
+    let picture = |path: &str, size: Size| {
+        let mut fields =
+            vec![("id", here(path)), ("type", text("Image")), ("format", text(dzi.tile_format.media_type()))];
         fields.extend(sides(size.width, size.height));
         fields.push(("service", service()));
         Object(fields)
     };
-    let one_tile = least_level(dzi);
+    let level = least_level(dzi);
+    let object = PyramidObject::Tile { level, column: 0, row: 0, format: dzi.tile_format };
+    let (one_tile, tile_size) = (canonical_path(object, dzi), dzi.level_size(level));
+    // Clients without tiles show this image alone.
+    let body = match preview_size(finished) {
+        Some(size) => picture(&max_path(dzi), size),
+        None => picture(&one_tile, tile_size),
+    };
     let annotation = Object(vec![
         ("id", here("annotation/1")),
         ("type", text("Annotation")),
         ("motivation", text("painting")),
-        ("body", picture(one_tile)),
+        ("body", body),
         ("target", here("canvas/1")),
     ]);
     let page =
@@ -110,7 +170,7 @@ pub fn manifest(content: &Content, name: &str, addresses: &Addresses) -> Option<
         ("label", in_language("none", name)),
         ("metadata", list([source])),
         ("homepage", list([homepage])),
-        ("thumbnail", list([picture(one_tile)])),
+        ("thumbnail", list([picture(&one_tile, tile_size)])),
     ];
     if archive.is_some() {
         let download = Object(vec![
@@ -160,9 +220,8 @@ fn scale_factor(dzi: &Dzi, level: u32) -> u64 {
 ///
 /// # Errors
 /// No stored tile is exactly the requested image.
-pub fn tile_of(request: &ImageRequest, dzi: &Dzi) -> Result<PyramidObject, ImageRequestError> {
-    let whole = Region { x: 0, y: 0, width: dzi.size.width, height: dzi.size.height };
-    let region = cropped(request.region.unwrap_or(whole), dzi.size)?;
+fn tile_of(request: &ImageRequest, dzi: &Dzi) -> Result<PyramidObject, ImageRequestError> {
+    let region = cropped(request.region.unwrap_or(whole(dzi)), dzi.size)?;
     if let ImageSize::Sides { width, height } = request.size
         && (width.is_some_and(|width| width > region.width)
             || height.is_some_and(|height| height > region.height))
@@ -172,6 +231,10 @@ pub fn tile_of(request: &ImageRequest, dzi: &Dzi) -> Result<PyramidObject, Image
     let mut levels = (0..=dzi.max_level()).rev().filter_map(|level| tile_at(level, region, dzi));
     let tile = levels.find(|tile| is_size(request.size, tile.size, region)).map(|tile| tile.object);
     tile.filter(|_| request.format == dzi.tile_format).ok_or(ImageRequestError::NotImplemented)
+}
+
+fn whole(dzi: &Dzi) -> Region {
+    Region { x: 0, y: 0, width: dzi.size.width, height: dzi.size.height }
 }
 
 /// A tile with its size.
@@ -214,7 +277,7 @@ fn is_size(asked: ImageSize, tile: Size, region: Region) -> bool {
 }
 
 /// Returns the canonical path of a tile below the base URI (section 4.7).
-pub fn canonical_path(object: PyramidObject, dzi: &Dzi) -> String {
+fn canonical_path(object: PyramidObject, dzi: &Dzi) -> String {
     let PyramidObject::Tile { level, column, row, format } = object else { return String::new() };
     let scale = scale_factor(dzi, level);
     let span = |index: u32, side: u32| {
@@ -291,6 +354,57 @@ mod tests {
         assert_eq!(find("full/max/0/default.jpg", &dzi), Ok((9, 0, 0)));
         assert_eq!(find("full/512,300/0/default.jpg", &dzi), Ok((9, 0, 0)));
         assert_eq!(least_level(&dzi), 9);
+    }
+
+    #[test]
+    fn the_image_at_its_maximum_size_is_the_preview() {
+        use edgezoom_content::Previews;
+        let with = |dzi| Finished { previews: Some(Previews::Objects), ..Finished::new(dzi) };
+        let find = |path: &str, finished: &Finished| {
+            let Some(IiifRequest::Image(Ok(image))) = IiifRequest::parse(path) else { panic!("{path}") };
+            stored_image(&image, finished)
+        };
+        let large = with(dzi(8001, 6000));
+        for path in
+            ["full/max", "full/1200,900", "full/1200,", "full/,900", "0,0,8001,6000/max", "0,0,9000,9000/max"]
+        {
+            assert_eq!(find(&format!("{path}/0/default.jpg"), &large), Ok(StoredImage::Preview), "{path}");
+        }
+        for path in ["full/1200,901", "full/1199,", "0,0,8000,6000/max"] {
+            let refused = Err(ImageRequestError::NotImplemented);
+            assert_eq!(find(&format!("{path}/0/default.jpg"), &large), refused, "{path}");
+        }
+        assert_eq!(find("full/max/0/default.png", &large), Err(ImageRequestError::NotImplemented));
+        assert!(matches!(find("full/501,375/0/default.jpg", &large), Ok(StoredImage::Tile(_))));
+        assert_eq!(find("full/max/0/default.jpg", &with(dzi(1000, 800))), Ok(StoredImage::Preview));
+        assert!(matches!(find("full/max/0/default.jpg", &with(dzi(500, 400))), Ok(StoredImage::Tile(_))));
+    }
+
+    /// OpenSeadragon counts the sizes below the full one, which it adds, and compares with the number of scale factors.
+    #[test]
+    fn sizes_are_not_taken_for_those_of_the_levels_unless_they_are() {
+        let addresses = Addresses { base: String::new(), share: String::new(), cache: String::new() };
+        for side in (1..=200).map(|step| step * 97) {
+            for previews in [None, Some(edgezoom_content::Previews::Objects)] {
+                let finished = Finished { previews, ..Finished::new(dzi(side, side * 2 / 3 + 1)) };
+                let info = description("6qy4OXfXSid".parse().unwrap(), &finished, &addresses).body;
+                let info: serde_json::Value = serde_json::from_str(&info).unwrap();
+                let count = |list: &serde_json::Value| list.as_array().unwrap().len();
+                let sizes = info["sizes"].as_array().unwrap();
+                let has_full = sizes.iter().any(|size| size["width"] == side);
+                let levels = count(&info["tiles"][0]["scaleFactors"]);
+                let halves: Vec<_> =
+                    sizes.iter().map(|size| f64::from(side) / size["width"].as_f64().unwrap()).collect();
+                let are_levels =
+                    halves.iter().all(|scale| (scale.log2() - scale.log2().round()).abs() < 0.01);
+                assert!(sizes.len() + usize::from(!has_full) != levels || are_levels, "{side}: {info}");
+                assert!(
+                    sizes.windows(2).all(|two| two[0]["width"].as_u64() < two[1]["width"].as_u64()),
+                    "{info}"
+                );
+                assert_eq!(info["maxWidth"].as_u64(), (previews.is_some() && side > 1200).then_some(1200));
+            }
+        }
     }
 
     proptest! {

@@ -1,20 +1,20 @@
 //! `/iiif/<id>/…`: a content's description, manifest and tiles for IIIF clients.
 
-use edgezoom_content::{Content, ContentId, Dzi, Status};
+use edgezoom_content::{Content, ContentId, Finished, PreviewKind, Status};
 use http::StatusCode;
 use worker::{Env, Request, Result};
 
 use super::content::by_id;
 use super::{Outgoing, object};
 use crate::config::Addresses;
-use crate::content::iiif;
+use crate::content::iiif::{self, StoredImage};
 use crate::content::repository::Repository;
 use crate::pages;
 use crate::request::iiif::{IiifRequest, ImageRequest, ImageRequestError};
 use crate::request::object_key::ObjectKey;
 use crate::response::{ApiError, Response, plain};
 
-/// Seconds for which caches keep a tile.
+/// Seconds for which caches keep an image.
 const DAY: u32 = 86_400;
 
 /// Returns the response.
@@ -33,27 +33,27 @@ pub async fn serve(
         Ok(content) => content,
         Err(error) => return Ok(Outgoing::Buffered(error.response())),
     };
-    let dzi = match tiles_without_overlap(&content) {
-        Ok(dzi) => dzi,
+    let finished = match tiles_without_overlap(&content) {
+        Ok(finished) => finished,
         Err(response) => return Ok(Outgoing::Buffered(response)),
     };
     let response = match asked {
-        IiifRequest::Base | IiifRequest::Info => iiif::description(id, dzi, addresses),
+        IiifRequest::Base | IiifRequest::Info => iiif::description(id, finished, addresses),
         IiifRequest::Manifest => {
             iiif::manifest(&content, &pages::name(&content), addresses).unwrap_or_else(plain::not_found)
         }
         IiifRequest::Image(Ok(image)) => {
-            return tile(&content, image, dzi, addresses, repository, (request, env)).await;
+            return serve_image(&content, image, finished, addresses, repository, (request, env)).await;
         }
         IiifRequest::Image(Err(error)) => refused(*error),
     };
     Ok(Outgoing::Buffered(response))
 }
 
-/// Returns a ready content's pyramid if its tiles do not overlap, or else the response that says why not.
-fn tiles_without_overlap(content: &Content) -> std::result::Result<&Dzi, Response> {
+/// Returns a ready content's result if its tiles do not overlap, or else the response that says why not.
+fn tiles_without_overlap(content: &Content) -> std::result::Result<&Finished, Response> {
     match &content.status {
-        Status::Ready { finished, .. } if finished.dzi.tile_overlap == 0 => Ok(&finished.dzi),
+        Status::Ready { finished, .. } if finished.dzi.tile_overlap == 0 => Ok(finished),
         Status::Ready { .. } => {
             let why =
                 "This picture's tiles overlap, which IIIF does not allow. Use its Deep Zoom descriptor.";
@@ -64,27 +64,33 @@ fn tiles_without_overlap(content: &Content) -> std::result::Result<&Dzi, Respons
     }
 }
 
-/// Returns the response with the tile that is exactly the requested image.
-async fn tile(
+/// Returns the response with the stored image that is exactly the requested one.
+async fn serve_image(
     content: &Content,
     image: &ImageRequest,
-    dzi: &Dzi,
+    finished: &Finished,
     addresses: &Addresses,
     repository: &Repository<'_>,
     (request, env): (&Request, &Env),
 ) -> Result<Outgoing> {
-    let object = match iiif::tile_of(image, dzi) {
-        Ok(object) => object,
+    let stored = match iiif::stored_image(image, finished) {
+        Ok(stored) => stored,
         Err(error) => return Ok(Outgoing::Buffered(refused(error))),
     };
-    let Status::Ready { attempt, .. } = content.status else {
-        return Ok(Outgoing::Buffered(plain::not_found()));
+    let response = match (stored, &content.status) {
+        (StoredImage::Preview, _) => {
+            object::preview(content.id, PreviewKind::Large, request, repository, env).await?
+        }
+        (StoredImage::Tile(object), Status::Ready { attempt, .. }) => {
+            let key = ObjectKey { id: content.id, attempt: *attempt, object };
+            let response = object::serve(&key, request, repository, env).await?;
+            response.map_or_else(|| Outgoing::Buffered(plain::not_found()), Outgoing::Streamed)
+        }
+        (StoredImage::Tile(_), _) => Outgoing::Buffered(plain::not_found()),
     };
-    let key = ObjectKey { id: content.id, attempt, object };
-    let Some(response) = object::serve(&key, request, repository, env).await? else {
-        return Ok(Outgoing::Buffered(plain::not_found()));
-    };
-    let canonical = format!("{}/{}", addresses.iiif(content.id), iiif::canonical_path(object, dzi));
+    let Outgoing::Streamed(response) = response else { return Ok(response) };
+    let path = stored.canonical_path(&finished.dzi);
+    let canonical = format!("{}/{path}", addresses.iiif(content.id));
     let profile = "<http://iiif.io/api/image/3/level0.json>;rel=\"profile\"";
     response.headers().set("Link", &format!("{profile}, <{canonical}>;rel=\"canonical\""))?;
     object::keep_for(DAY, &response)?;
