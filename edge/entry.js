@@ -102,7 +102,14 @@ async function answer(request, env, context, id, seen) {
   if (cached) seen.from = "kv";
   if (refreshing) await refreshing;
   if (cached || id) uses.note(key ?? id, env, context);
-  return incoming.respond(request, env, cached ? new Uint8Array(cached) : undefined);
+  const response = incoming.respond(request, env, cached ? new Uint8Array(cached) : undefined);
+  return request.method === "DELETE" ? deleted(await response, env) : response;
+}
+
+/** Makes a deletion effective in this isolate at once, like an operator's takedown. */
+async function deleted(response, env) {
+  if (response.status === 204) await lists.load(env);
+  return response;
 }
 
 /** Counts a request by area, status and source of the response. The many calls of tilers count only if refused. */

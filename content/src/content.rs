@@ -133,6 +133,13 @@ impl Content {
     pub fn is_finished(&self) -> bool {
         !matches!(self.status, Status::Processing { .. })
     }
+
+    /// Returns the title: the name of an uploaded file, or the title of a web page once that is known.
+    #[must_use]
+    pub fn title(&self) -> Option<Title> {
+        let of_page = || self.status.finished().and_then(|finished| finished.title.clone());
+        self.url.file_name().and_then(|name| Title::of_file(&name)).or_else(of_page)
+    }
 }
 
 impl Status {

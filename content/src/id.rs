@@ -26,11 +26,12 @@ impl ContentId {
     pub const LENGTH: usize = 11;
 
     /// Returns the ids that the content of `url` may have, in the order to try them: the next one only if another URL
-    /// holds the one before.
+    /// holds the one before, or if the uploader of a file has deleted its content.
     pub fn candidates(url: &SourceUrl) -> impl Iterator<Item = Self> {
         // With a billion contents, the chance that an id of a new URL is taken is 1 in 18 billion. Four in a row mean a
-        // bug.
-        (0..4).map(|salt| Self::salted(url, salt))
+        // bug. Files have more, because each deletion uses one up.
+        let count = if url.is_file() { 32 } else { 4 };
+        (0..count).map(|salt| Self::salted(url, salt))
     }
 
     fn salted(url: &SourceUrl, salt: u8) -> Self {
@@ -102,6 +103,8 @@ mod tests {
         let url = SourceUrl::parse("http://example.com/a.jpg").unwrap();
         let ids: Vec<String> = ContentId::candidates(&url).map(|id| id.to_string()).collect();
         assert_eq!(ids, ["6qy4OXfXSid", "ILiFH96DkXP", "Erx23NSAkK4", "0YREbrzg65x"]);
+        let file = SourceUrl::of_file("f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", "a.jpg").unwrap();
+        assert_eq!(ContentId::candidates(&file).collect::<std::collections::HashSet<_>>().len(), 32);
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod upload;
 
 mod attempt;
 mod content;
+mod deletion_key;
 mod failure;
 mod id;
 mod progress;
@@ -26,6 +27,7 @@ pub use address::AddressPolicy;
 pub use attempt::{Attempt, CoarseNumber};
 pub use content::{Coarse, Content, Finished, NextTry, Stage, Status, Timestamp};
 pub use conversion::Conversion;
+pub use deletion_key::{DeletionKey, DeletionKeyHash, DeletionKeyHashError};
 pub use edgezoom_geometry::{
     Archive, Dzi, NAMESPACE, PreviewKind, Previews, Scale, ScaleBasis, ScaleUnit, Size, TileFormat,
     TileIndex, TileRange, tile_number,

@@ -1,5 +1,5 @@
-//! Why a content is removed. A takedown stands until the operator lifts it. A content that was deleted as unused comes
-//! back when a client asks for it.
+//! Why a content is removed. A takedown stands until the operator lifts it. A content that its uploader has deleted never
+//! comes back, and one that was deleted as unused does when a client asks for it.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,8 @@ pub enum RemovalKind {
     Lifted,
     /// The content was deleted because it was unused, or by the operator's purge of old ones.
     Unused,
+    /// The client that uploaded the file has deleted the content.
+    Deleted,
 }
 
 /// A removal. It is stored as four lines: kind, action, author, reason. JSON would cost the Worker some kilobytes.
@@ -22,15 +24,17 @@ pub enum RemovalKind {
 pub struct Removal {
     /// Kind.
     pub kind: RemovalKind,
-    /// Reason, as one line. Clients see that of a takedown.
+    /// Reason, as one line. Clients see that of a takedown. Only takedowns always have one.
     pub reason: String,
     /// Id of the operator's action. The log records each action once.
     pub action: String,
-    /// Name of the operator who did it.
+    /// Name of the operator who did it, or `uploader`.
     pub by: String,
 }
 
 impl RemovalKind {
+    const ALL: [Self; 4] = [Self::TakenDown, Self::Lifted, Self::Unused, Self::Deleted];
+
     /// Returns the name in messages.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -38,13 +42,14 @@ impl RemovalKind {
             Self::TakenDown => "taken-down",
             Self::Lifted => "lifted",
             Self::Unused => "unused",
+            Self::Deleted => "deleted",
         }
     }
 
     /// Returns the kind with a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::TakenDown, Self::Lifted, Self::Unused].into_iter().find(|kind| kind.name() == name)
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
@@ -83,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_removal_is_read_back_as_it_was_written() {
-        for kind in [RemovalKind::TakenDown, RemovalKind::Lifted, RemovalKind::Unused] {
+        for kind in RemovalKind::ALL {
             for reason in ["", "a  reason\nin lines"] {
                 let removal = Removal::new(kind, reason, "1".to_owned(), "anna".to_owned());
                 assert_eq!(Removal::try_from(String::from(removal.clone())), Ok(removal));

@@ -97,10 +97,16 @@ impl SourceUrl {
         upload::is_uri(&self.0)
     }
 
-    /// Returns the name of an uploaded file, percent-encoded.
+    /// Returns the name of an uploaded file.
     #[must_use]
-    pub fn file_name(&self) -> Option<&str> {
-        upload::name(&self.0).filter(|_| self.is_file())
+    pub fn file_name(&self) -> Option<String> {
+        self.is_file().then(|| upload::name(&self.0))?
+    }
+
+    /// Returns the URL without the name of an uploaded file.
+    #[must_use]
+    pub fn without_name(&self) -> Self {
+        Self(self.identity().to_owned())
     }
 
     /// Returns what identifies the source: the URL, without the name of an uploaded file.
@@ -279,8 +285,9 @@ mod tests {
     fn a_file_has_a_url_that_clients_cannot_request() {
         let digest = "f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk";
         let [one, other] = ["a b.jpg", ""].map(|name| SourceUrl::of_file(digest, name).unwrap());
-        assert_eq!((one.file_name(), other.file_name()), (Some("a%20b.jpg"), None));
+        assert_eq!((one.file_name(), other.file_name()), (Some("a b.jpg".to_owned()), None));
         assert!(one != other && one.identity() == other.identity());
+        assert_eq!((one.without_name(), other.without_name()), (other.clone(), other));
         assert_eq!(SourceUrl::parse(one.as_str()), Err(SourceUrlError::Scheme));
         let json = serde_json::to_string(&one).unwrap();
         assert_eq!(serde_json::from_str::<SourceUrl>(&json).unwrap(), one);

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The title of a web page.
+/// The title of a web page, or the name of an uploaded file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Title(String);
@@ -23,6 +23,13 @@ impl Title {
     #[must_use]
     pub fn of_page(text: &str) -> Option<Self> {
         one_line(text, Self::MAX_LENGTH).map(Self)
+    }
+
+    /// Returns the title of a file with a name: the name without its ending. `None`: it has no visible characters.
+    #[must_use]
+    pub fn of_file(name: &str) -> Option<Self> {
+        let name = one_line(name, Self::MAX_LENGTH)?;
+        Some(Self(without_ending(&name).to_owned()))
     }
 
     /// Returns the text.
@@ -70,6 +77,22 @@ pub(crate) fn one_line(text: &str, max_length: usize) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
+/// Returns a file's name without the endings of its format and of gzip: two to four letters and digits, all in one case.
+fn without_ending(name: &str) -> &str {
+    let Some((stem, ending)) = name.rsplit_once('.') else { return name };
+    let is_one_case = !ending.bytes().any(|byte| byte.is_ascii_lowercase())
+        || !ending.bytes().any(|byte| byte.is_ascii_uppercase());
+    let is_ending = (2..=4).contains(&ending.len())
+        && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && ending.bytes().any(|byte| byte.is_ascii_alphabetic());
+    match stem.trim() {
+        "" => name,
+        stem if is_ending && is_one_case && ending.eq_ignore_ascii_case("gz") => without_ending(stem),
+        stem if is_ending && is_one_case => stem,
+        _ => name,
+    }
+}
+
 /// Returns true for directional formatting, joiners that emoji do not need, and noncharacters (UTS #55; Unicode 23.7).
 fn hides(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fdd0}'..='\u{fdef}' | '\u{feff}')
@@ -91,5 +114,29 @@ mod tests {
         assert_eq!(title("👩\u{200d}🚀 地图"), Some("👩\u{200d}🚀 地图".to_owned()));
         assert_eq!(title(&"é".repeat(1000)).map(|title| title.chars().count()), Some(Title::MAX_LENGTH));
         assert_eq!((title(""), title(" \u{200b}\n")), (None, None));
+    }
+
+    #[test]
+    fn a_file_s_title_is_its_name_without_the_ending() {
+        for (name, title) in [
+            ("old town.jpg", "old town"),
+            ("OLD.JPEG", "OLD"),
+            ("M31.fits.gz", "M31"),
+            ("slide.ome.tiff", "slide.ome"),
+            ("plan.jp2", "plan"),
+            ("gpj\u{202e}.exe\n .png", "gpj.exe"),
+            ("地图.png", "地图"),
+            // No endings.
+            ("map v1.25", "map v1.25"),
+            ("Dr.King", "Dr.King"),
+            ("St. Mary", "St. Mary"),
+            (".jpg", ".jpg"),
+            ("town.photograph", "town.photograph"),
+            ("town", "town"),
+            ("town.", "town."),
+        ] {
+            assert_eq!(Title::of_file(name).map(|title| title.to_string()).as_deref(), Some(title), "{name}");
+        }
+        assert_eq!(Title::of_file(" \u{200b}"), None);
     }
 }

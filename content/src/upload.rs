@@ -12,6 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use url::form_urlencoded;
 
 use crate::text::one_line;
 
@@ -103,9 +104,10 @@ pub(crate) fn without_name(uri: &str) -> &str {
     uri.split_once(NAME).map_or(uri, |(file, _)| file)
 }
 
-/// Returns the name in a URI, percent-encoded.
-pub(crate) fn name(uri: &str) -> Option<&str> {
-    uri.split_once(NAME).map(|(_, name)| name)
+/// Returns the name in a URI.
+pub(crate) fn name(uri: &str) -> Option<String> {
+    let (_, query) = uri.split_once('?')?;
+    form_urlencoded::parse(query.as_bytes()).next().map(|(_, name)| name.into_owned())
 }
 
 fn is_digest(text: &str) -> bool {
@@ -151,6 +153,8 @@ mod tests {
             assert!(is_uri(uri));
             assert_eq!(without_name(uri), &uri[..57]);
         }
+        let name = "a&b=c+d %20.jpg";
+        assert_eq!(uri(DIGEST, name).as_deref().and_then(super::name).as_deref(), Some(name));
         assert!(uri(DIGEST, &"ä".repeat(1000)).is_some_and(|uri| uri.len() < 1000));
         for digest in ["", &DIGEST[1..], "f4OxZX/x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk"] {
             assert_eq!(uri(digest, "a.jpg"), None);

@@ -21,14 +21,23 @@ for line in urllib.request.urlopen("${url}"):
   }),
   contentOfFile: (url) => ({
     curl: `curl -F file=@city.jpg '${url}'`,
-    JavaScript: `const response = await fetch("${url}?name=city.jpg", { method: "POST", body: file });
-console.log((await response.json()).shareUrl);`,
+    JavaScript: `const response = await fetch("${url}?format=json&name=city.jpg", { method: "POST", body: file });
+const { shareUrl, deletionKey } = (await response.json()).content;`,
     Python: `import json, urllib.request
 
 headers = {"Content-Type": "image/jpeg"}
 with open("city.jpg", "rb") as file:
     request = urllib.request.Request("${url}?name=city.jpg", file.read(), headers)
 print(json.load(urllib.request.urlopen(request))["shareUrl"])`,
+  }),
+  deleteContent: (url) => ({
+    curl: `curl -X DELETE -H 'Authorization: Bearer pQx1b0dY5vJpV0Cq7m1ZkR3kq8dYq2n4Hf6sT9uWxAI' '${url}'`,
+    JavaScript: `const headers = { Authorization: \`Bearer \${deletionKey}\` };
+const { status } = await fetch("${url}", { method: "DELETE", headers });`,
+    Python: `import urllib.request
+
+headers = {"Authorization": "Bearer " + deletion_key}
+urllib.request.urlopen(urllib.request.Request("${url}", headers=headers, method="DELETE"))`,
   }),
   beginFile: (url) => ({
     curl: `curl -X POST '${url}'`,
@@ -57,8 +66,8 @@ with open("city.tif", "rb") as file:
   finishFile: (url) => ({
     curl: `curl --json '{"parts": ["9b2cf535f27731c974343645a3985328"]}' '${url}?name=city.tif'`,
     JavaScript: `const body = JSON.stringify({ parts });
-const response = await fetch(\`\${address}?name=city.tif\`, { method: "POST", body });
-console.log((await response.json()).shareUrl);`,
+const response = await fetch(\`\${address}?format=json&name=city.tif\`, { method: "POST", body });
+const { shareUrl, deletionKey } = (await response.json()).content;`,
     Python: `url = upload["address"] + "?name=city.tif"
 request = urllib.request.Request(url, json.dumps({"parts": parts}).encode())
 print(json.load(urllib.request.urlopen(request))["shareUrl"])`,

@@ -101,7 +101,7 @@ pub fn records(bytes: &[u8]) {
     let now = Timestamp(1_700_000_000_000);
     let _ = (scheduler.due(now, &Shares::default()), scheduler.tilers(now), scheduler.take_changes());
     if let Ok(cached) = CachedContent::parse(id(), text) {
-        assert!(cached.takedown().is_none() || !cached.is_outdated(now));
+        assert!(cached.removal().is_none() || !cached.is_outdated(now));
     }
 }
 

@@ -117,6 +117,10 @@ test("every response of uploads is described", async () => {
   await send(whole, `${file}x`, { body: JSON.stringify({ parts: [etag] }) });
   await send(whole, file, { body: JSON.stringify({ parts: [etag] }) });
   await send(whole, `${file}?format=xml`, { body: "" });
+  const { id, deletionKey } = await send("/v1/content/", "/v1/content/", { headers, body: "to delete" });
+  const byId = ["/v1/content/{id}", `/v1/content/${id}`];
+  for (const key of ["", "Bearer wrong", `Bearer ${deletionKey}`]) await send(...byId, { method: "DELETE", headers: key ? { Authorization: key } : {} });
+  await holds(...byId, { from: open });
   for (const [path, target, method = "POST"] of [["/v1/content/", "/v1/content/"], ["/v1/uploads/", "/v1/uploads/"], [whole, file], [part, `${file}/1`, "PUT"]]) await send(path, target, { method, body: "x", from: system });
 });
 

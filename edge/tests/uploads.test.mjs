@@ -50,7 +50,7 @@ test("a file gets a redirect to its content, whose id depends on its bytes", asy
   assert.equal(json(await send(body)).ready, true);
   assert.deepEqual(await kept(), []);
   const page = (await system.send(`/${content.id}`)).body;
-  assert.match(page, /<title>old town\.jpg – Edgezoom<\/title>/);
+  assert.match(page, /<title>old town – Edgezoom<\/title>/);
 });
 
 test("a large file is stored in parts, and is complete", async () => {
@@ -226,6 +226,23 @@ test("uploads count as new contents, and are off by default", async () => {
     assert.equal((await closed.send("/v1/uploads/", { method: "POST" })).status, 405);
   } finally {
     await Promise.all([closed.close(), resting.close()]);
+  }
+});
+
+test("the title is the file's name without its ending; the query comes before the form, and that before the header", async () => {
+  const disposition = { "Content-Disposition": "attachment; filename*=UTF-8''in%20the%20header.jpg" };
+  const inForm = [form([[field("file", "C:\\\\Users\\\\anna\\\\in the form.TIF"), bytes(9, "in a form")]]), { ...FORM, ...disposition }];
+  for (const [title, body, headers] of [
+    ["in the query", inForm[0], { ...inForm[1], query: "?name=%2Ftmp%2Fin%20the%20query.png" }],
+    ["in the form", form([[field("file", "C:\\\\Users\\\\anna\\\\in the form.TIF"), bytes(9, "in a second form")]]), { ...FORM, ...disposition }],
+    ["in the header", bytes(9, "with a header"), disposition],
+    [undefined, bytes(9, "without a name")],
+    [undefined, bytes(9, "with an invisible name"), { query: "?name=%E2%80%AE%0A" }],
+  ]) {
+    const content = json(await send(body, headers));
+    assert.equal(content.title, title);
+    const page = (await system.send(`/${content.id}`)).body;
+    assert.ok(page.includes(`<h1>${title ?? "Uploaded file"}</h1>`), page);
   }
 });
 

@@ -108,6 +108,15 @@ impl Client {
         Answer::read(request.body(file.into()).send().await?).await
     }
 
+    /// Deletes the content of an uploaded file.
+    ///
+    /// # Errors
+    /// There is no response.
+    pub async fn delete(&self, id: &str, key: &str) -> Result<Answer> {
+        let request = self.http.delete(self.whole(&format!("/v1/content/{id}"))).bearer_auth(key);
+        Answer::read(request.send().await?).await
+    }
+
     /// Gets a content by its id.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::protocol::{Claim, ClaimRequest, Report};
-use crate::{Attempt, Content, ContentId, Removal, RemovalKind, SourceUrl, UploadKey};
+use crate::{Attempt, Content, ContentId, DeletionKeyHash, Removal, RemovalKind, SourceUrl, UploadKey};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,11 @@ pub enum Event {
         url: SourceUrl,
         /// Key of the file in the store.
         upload: UploadKey,
+        /// Hash of the client's key, if it gets one.
+        owner: Option<DeletionKeyHash>,
     },
+    /// A client asks to delete the content of an uploaded file, with a key that has this hash.
+    DeletionAsked(DeletionKeyHash),
     /// A client asks for the content by its id.
     Requested,
     /// A client asks for another attempt now, at a content that failed or waits for its next attempt.
@@ -93,6 +97,8 @@ pub enum Effect {
 pub enum Reply {
     /// The content as it is now.
     Content(Content),
+    /// The content of a file that was uploaded. The client that uploaded it may delete it.
+    Owned(Content),
     /// The claim on the job.
     Claim(Claim),
     /// The report is accepted, or the event needs no reply.
@@ -102,10 +108,14 @@ pub enum Reply {
     /// The claim or report is refused: another attempt has the lease, the conversion waits or is finished, or the job
     /// has to be alone on its tiler.
     Conflict,
-    /// The id belongs to another URL.
+    /// The id belongs to another URL, or to a content of the same file that its uploader has deleted.
     IdTaken,
     /// The operator has taken the content down, for this reason.
     TakenDown(String),
+    /// The uploader has deleted the content.
+    Deleted,
+    /// The deletion key is wrong.
+    Forbidden,
     /// The content's removal is not recorded everywhere yet. The sender has to try again.
     NotYet,
 }

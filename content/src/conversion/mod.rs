@@ -12,8 +12,9 @@
 //!                    └── Requested when due, RetryAsked, Reset ── Failed
 //! ```
 //!
-//! The operator can take a content down in every state, and delete an unused one that is `Ready` or `Failed`. Both lead
-//! to `Removed` (`removal.rs`), and from there a request leads to `Queued`, once a takedown is lifted.
+//! The operator can take a content down in every state, and delete an unused one that is `Ready` or `Failed`; the uploader
+//! of a file can delete its content in every state. All lead to `Removed` (`removal.rs`), and from there a request leads to
+//! `Queued`, once a takedown is lifted, and unless the uploader has deleted it.
 //!
 //! `retry.rs` decides when a conversion is tried again: after an attempt that failed for a passing reason, whose
 //! renderer was killed, or whose tiler died; and when clients ask.
@@ -37,8 +38,8 @@ use serde::{Deserialize, Serialize};
 pub use crate::Timestamp;
 use crate::protocol::{Job, TilerId};
 use crate::{
-    Attempt, Coarse, CoarseNumber, Content, ContentId, Failure, Finished, NextTry, Progress, Removal,
-    RemovalKind, SourceUrl, Stage, Status, UploadKey,
+    Attempt, Coarse, CoarseNumber, Content, ContentId, DeletionKeyHash, Failure, Finished, NextTry, Progress,
+    Removal, RemovalKind, SourceUrl, Stage, Status, UploadKey,
 };
 
 /// The state of a conversion, which the Durable Object stores as JSON. Clients see its [`Conversion::content`].
@@ -63,6 +64,9 @@ pub struct Conversion {
     /// True if the next attempt has to be alone on its tiler.
     #[serde(default)]
     alone: bool,
+    /// Hash of the key of the client that uploaded the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    owner: Option<DeletionKeyHash>,
     /// Key of the uploaded file, until the conversion has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     upload: Option<UploadKey>,
@@ -158,9 +162,9 @@ pub fn decide(before: Option<Conversion>, event: Event, now: Timestamp, rules: &
 impl Conversion {
     /// Returns the conversion that begins with an event, if the event can begin one.
     fn create(event: Event, context: &mut Context<'_>) -> (Option<Self>, Reply) {
-        let (id, url, upload, removal) = match event {
+        let (id, url, file, removal) = match event {
             Event::Created { id, url } => (id, url, None, None),
-            Event::Uploaded { id, url, upload } => (id, url, Some(upload), None),
+            Event::Uploaded { id, url, upload, owner } => (id, url, Some((upload, owner)), None),
             Event::Removed { id, url: Some(url), removal } if removal.kind == RemovalKind::TakenDown => {
                 (id, url, None, Some(removal))
             }
@@ -176,7 +180,8 @@ impl Conversion {
             kills: 0,
             avoid: None,
             alone: false,
-            upload,
+            owner: file.and_then(|(_, owner)| owner),
+            upload: file.map(|(upload, _)| upload),
             started_early_at: None,
             sweep_at: None,
             times: None,
@@ -187,7 +192,7 @@ impl Conversion {
             Some(removal) => conversion.remove(removal, context),
             None => {
                 context.effects.push(Effect::Enqueue);
-                conversion.reply()
+                conversion.reply_to_uploader()
             }
         };
         (Some(conversion), reply)
@@ -202,6 +207,8 @@ impl Conversion {
             {
                 Reply::IdTaken
             }
+            Event::Uploaded { .. } if self.is_deleted() => Reply::IdTaken,
+            Event::DeletionAsked(key) => self.delete(key, context),
             Event::Removed { removal, .. } => self.remove(removal, context),
             Event::RemovalRecorded(kind) => {
                 self.handle_recorded(kind, context);
@@ -216,9 +223,13 @@ impl Conversion {
             {
                 self.reply()
             }
-            Event::Uploaded { upload, .. } => {
-                self.take_upload(upload, context);
-                self.reply()
+            Event::Uploaded { url, upload, owner, .. } => {
+                if !self.takes_upload(upload, context) {
+                    return self.reply();
+                }
+                // The content belongs to the client whose file is converted.
+                (self.url, self.owner) = (url, owner);
+                self.reply_to_uploader()
             }
             Event::Created { .. } | Event::Requested => {
                 if self.is_due_again(context.now) {

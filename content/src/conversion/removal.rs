@@ -3,16 +3,28 @@
 
 use super::event::{Effect, Reply};
 use super::{Context, Conversion, State};
-use crate::{Progress, Removal, RemovalKind};
+use crate::{DeletionKeyHash, Progress, Removal, RemovalKind};
+
+/// Author of a deletion in the operator's log.
+const UPLOADER: &str = "uploader";
 
 impl Conversion {
-    /// Takes the content down, lifts a takedown, or deletes an unused content. Idempotent.
+    /// Deletes the content for good if the key is the uploader's. Idempotent.
+    pub(super) fn delete(&mut self, key: DeletionKeyHash, context: &mut Context<'_>) -> Reply {
+        if self.owner != Some(key) {
+            return Reply::Forbidden;
+        }
+        let action = format!("delete {} {}", self.id, context.now.0);
+        self.remove(Removal::new(RemovalKind::Deleted, "", action, UPLOADER.to_owned()), context)
+    }
+
+    /// Takes the content down, lifts a takedown, or deletes the content. Idempotent.
     pub(super) fn remove(&mut self, removal: Removal, context: &mut Context<'_>) -> Reply {
-        use RemovalKind::{Lifted, TakenDown, Unused};
+        use RemovalKind::{Deleted, Lifted, TakenDown, Unused};
         if let State::Removed { removal: known, record_at, sweep_again } = &mut self.state {
             return match (known.kind, removal.kind) {
                 // The same call again: what is not confirmed yet is repeated now.
-                (TakenDown, TakenDown) if known.reason == removal.reason => {
+                (TakenDown, TakenDown) | (Deleted, Deleted) if known.reason == removal.reason => {
                     let (is_recorded, is_swept) = (record_at.is_none(), !*sweep_again);
                     if !is_recorded {
                         self.record(context);
@@ -20,23 +32,23 @@ impl Conversion {
                     if !is_swept {
                         self.sweep_all(context);
                     }
-                    self.reply()
+                    self.reply_to_remover()
                 }
-                (TakenDown, Unused) => self.reply(),
-                (Lifted | Unused, Lifted | Unused) => Reply::Accepted,
+                (TakenDown, Unused | Deleted) => self.reply(),
+                (Lifted | Unused | Deleted, Lifted | Unused) => Reply::Accepted,
                 // Replacing a removal that the log does not have yet would lose it.
-                (TakenDown | Lifted, _) if record_at.is_some() => Reply::NotYet,
-                (TakenDown, _) => {
+                (TakenDown | Lifted | Deleted, _) if record_at.is_some() => Reply::NotYet,
+                (TakenDown | Deleted, _) => {
                     *known = removal;
                     self.record(context);
-                    self.reply_to_operator()
+                    self.reply_to_remover()
                 }
-                (Lifted | Unused, TakenDown) => self.remove_now(removal, context),
+                (Lifted | Unused, TakenDown | Deleted) => self.remove_now(removal, context),
             };
         }
         match (removal.kind, &self.state) {
             (Lifted, _) => Reply::Accepted,
-            (TakenDown, _) | (Unused, State::Ready { .. } | State::Failed { .. }) => {
+            (TakenDown | Deleted, _) | (Unused, State::Ready { .. } | State::Failed { .. }) => {
                 self.remove_now(removal, context)
             }
             (Unused, _) => Reply::Conflict,
@@ -44,11 +56,14 @@ impl Conversion {
     }
 
     fn remove_now(&mut self, removal: Removal, context: &mut Context<'_>) -> Reply {
+        if removal.kind == RemovalKind::Deleted {
+            self.url = self.url.without_name(); // which may say something about the uploader
+        }
         self.state = State::Removed { removal, record_at: None, sweep_again: true };
         self.shown = Progress::NONE; // if it comes back, it begins again
         self.record(context);
         self.sweep_all(context);
-        self.reply_to_operator()
+        self.reply_to_remover()
     }
 
     /// Has all objects deleted; again after a while, unless that is confirmed.
@@ -78,13 +93,27 @@ impl Conversion {
         }
     }
 
-    /// Returns true if no request brings the content back: it is taken down, or its removal is not recorded yet.
+    /// Returns true if no request brings the content back: it is taken down or deleted by its uploader, or its removal is
+    /// not recorded yet.
     pub(super) fn is_withheld(&self) -> bool {
         match &self.state {
             State::Removed { removal, record_at, .. } => {
-                removal.kind == RemovalKind::TakenDown || record_at.is_some()
+                removal.kind == RemovalKind::TakenDown || self.is_deleted() || record_at.is_some()
             }
             _ => false,
+        }
+    }
+
+    /// Returns true if the uploader has deleted the content.
+    pub(super) fn is_deleted(&self) -> bool {
+        matches!(&self.state, State::Removed { removal, .. } if removal.kind == RemovalKind::Deleted)
+    }
+
+    /// Returns the content for the client whose file is converted.
+    pub(super) fn reply_to_uploader(&self) -> Reply {
+        match self.reply() {
+            Reply::Content(content) if self.owner.is_some() => Reply::Owned(content),
+            other => other,
         }
     }
 
@@ -95,12 +124,13 @@ impl Conversion {
             (None, State::Removed { removal, .. }) if removal.kind == RemovalKind::TakenDown => {
                 Reply::TakenDown(removal.reason.clone())
             }
+            (None, _) if self.is_deleted() => Reply::Deleted,
             (None, _) if self.is_withheld() => Reply::NotYet,
             (None, _) => Reply::NotFound, // a file, which has to be uploaded again
         }
     }
 
-    fn reply_to_operator(&self) -> Reply {
+    fn reply_to_remover(&self) -> Reply {
         match self.reply() {
             taken_down @ Reply::TakenDown(_) => taken_down,
             _ => Reply::Accepted,

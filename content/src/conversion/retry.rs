@@ -162,18 +162,20 @@ impl Conversion {
         self.enqueue(context);
     }
 
-    /// Takes an uploaded file and starts over if the conversion needs one; otherwise has the file deleted.
-    pub(super) fn take_upload(&mut self, upload: UploadKey, context: &mut Context<'_>) {
+    /// Takes an uploaded file and starts over if the conversion needs one; otherwise has the file deleted. Returns true if
+    /// it takes the file.
+    pub(super) fn takes_upload(&mut self, upload: UploadKey, context: &mut Context<'_>) -> bool {
         if self.upload == Some(upload) {
-            return; // the same message again
+            return true; // the same message again
         }
         if !self.needs_upload(context.now, context.rules) {
             context.effects.push(Effect::DeleteUpload(upload));
-            return;
+            return false;
         }
         self.upload = Some(upload);
         self.started_early_at = Some(context.now);
         self.start_over(context);
+        true
     }
 
     fn needs_upload(&self, now: Timestamp, rules: &Rules) -> bool {

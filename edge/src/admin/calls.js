@@ -105,6 +105,8 @@ async function find({ target, origin }, env) {
   for (const id of ids) {
     const reply = await send(env.CONVERSIONS, id, "/state", {});
     const state = reply.status === 200 ? JSON.parse(reply.body) : undefined;
+    // The next upload of a file whose content was deleted has the next id.
+    if (url && state?.state.removed?.removal.startsWith("deleted")) continue;
     // On a collision another URL owns the first id. A file's name is not part of its identity.
     if (!url || !state || state.url.split("?name=")[0] === url.split("?name=")[0] || state.url === url) return { id, url: url || null, state };
   }
@@ -148,6 +150,7 @@ async function retry(body, env, by) {
   if (name === "ready") throw new Refused(409, "The content is ready. Ready contents are not converted again.");
   if (name === "queued" || name === "claimed") return { id, result: "in progress" };
   if (state.state.removed?.removal.startsWith("taken-down")) throw new Refused(410, "The content is taken down. Lift the takedown first.");
+  if (state.state.removed?.removal.startsWith("deleted")) throw new Refused(410, "The content was deleted by the person who uploaded it.");
   // The number of the next attempt makes the action's id the same when the call is repeated.
   const entry = { action: `retry ${id} ${state.next_attempt} ${state.history?.trimEnd().split("\n").at(-1)}`, by, what: "retry", target: `${id} ${state.url}` };
   await operator(env, "/act", entry);

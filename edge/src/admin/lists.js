@@ -1,4 +1,4 @@
-// Keeps this isolate's copy of the operator's lists, taken-down contents and blocked hosts, up to date. A request waits for
+// Keeps this isolate's copy of the operator's lists, removed contents and blocked hosts, up to date. A request waits for
 // the lists only if the isolate has none, or stale ones. `platform/isolate.rs` holds them for Rust.
 
 import * as rust from "wasm-bindgen-output";
@@ -12,7 +12,7 @@ let at = 0;
 let version = "";
 let takenDown = new Set();
 
-/** Returns true if this isolate knows that the content is taken down. */
+/** Returns true if this isolate knows that the content is taken down, or deleted by its uploader. */
 export const isTakenDown = (id) => takenDown.size > 0 && takenDown.has(id);
 
 /** Discards the lists' version, for a new wasm instance, which has no lists. */

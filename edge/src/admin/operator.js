@@ -1,4 +1,4 @@
-// The operator's Durable Object, a singleton: the log of actions, the taken-down contents and the blocked hosts. Each
+// The operator's Durable Object, a singleton: the log of actions, the removed contents and the blocked hosts. Each
 // message is one transaction, so the log and the lists always agree. An action has an id, so a repeated message is logged
 // once.
 
@@ -9,6 +9,8 @@ import { DurableObject } from "cloudflare:workers";
  * refuses requests.
  */
 const LISTED = 366 * 86_400_000;
+/** Maximum number of deletions by uploaders in the list, which every isolate loads. Each has passed the rate limit twice. */
+const MAX_DELETED = 50_000;
 
 export class OperatorObject extends DurableObject {
   constructor(state, env) {
@@ -17,6 +19,8 @@ export class OperatorObject extends DurableObject {
     this.sql.exec(`CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY AUTOINCREMENT, action TEXT UNIQUE, at INTEGER, by TEXT,
       what TEXT, target TEXT, reason TEXT, result TEXT, contents INTEGER DEFAULT 0)`);
     this.sql.exec("CREATE TABLE IF NOT EXISTS taken_down (id TEXT PRIMARY KEY, at INTEGER) WITHOUT ROWID");
+    this.sql.exec("CREATE TABLE IF NOT EXISTS deleted (id TEXT PRIMARY KEY, at INTEGER) WITHOUT ROWID");
+    this.sql.exec("CREATE INDEX IF NOT EXISTS latest_deleted ON deleted (at)");
     this.sql.exec("CREATE TABLE IF NOT EXISTS hosts (host TEXT PRIMARY KEY, at INTEGER, by TEXT, reason TEXT) WITHOUT ROWID");
   }
 
@@ -45,13 +49,14 @@ export class OperatorObject extends DurableObject {
     return this.sql.exec(query, ...values).toArray();
   }
 
-  /** Returns the version, the blocked hosts and the taken-down ids, one line each; 204 if the caller has this version. */
+  /** Returns the version, the blocked hosts and the removed ids, one line each; 204 if the caller has this version. */
   #lists(known) {
     // Every change of a list is in the log, so the last log number is the version.
     const [{ version }] = this.#rows("SELECT coalesce(max(number), 0) AS version FROM log");
     if (String(version) === known) return new Response(null, { status: 204 });
     const hosts = this.#rows("SELECT host FROM hosts").map(({ host }) => host);
-    const ids = this.#rows("SELECT id FROM taken_down WHERE at > ? ORDER BY id", Date.now() - LISTED).map(({ id }) => id);
+    const removed = `SELECT id FROM taken_down WHERE at > ?1 UNION SELECT id FROM (SELECT id FROM deleted WHERE at > ?1 ORDER BY at DESC LIMIT ?2) ORDER BY id`;
+    const ids = this.#rows(removed, Date.now() - LISTED, MAX_DELETED).map(({ id }) => id);
     return new Response(`${version}\n${hosts.join()}\n${ids.join(" ")}`);
   }
 
@@ -62,11 +67,12 @@ export class OperatorObject extends DurableObject {
     return true;
   }
 
-  /** Records a takedown or its lifting. A late or repeated message must not undo what followed. */
+  /** Records a takedown, its lifting, or a deletion by the uploader. A late or repeated message must not undo what followed. */
   #note({ id, url, at, kind, action, by, reason }) {
-    const isTakedown = kind === "taken-down";
-    if (!this.#add({ action, at, by, what: isTakedown ? "takedown" : "lift", target: `${id} ${url}`, reason, result: "done" })) return;
-    if (isTakedown) this.sql.exec("INSERT OR REPLACE INTO taken_down VALUES (?, ?)", id, at);
+    const what = { "taken-down": "takedown", deleted: "delete", lifted: "lift" }[kind];
+    if (!this.#add({ action, at, by, what, target: `${id} ${url}`, reason, result: "done" })) return;
+    if (kind === "deleted") this.sql.exec("INSERT OR REPLACE INTO deleted VALUES (?, ?)", id, at);
+    else if (kind === "taken-down") this.sql.exec("INSERT OR REPLACE INTO taken_down VALUES (?, ?)", id, at);
     else this.sql.exec("DELETE FROM taken_down WHERE id = ?", id);
   }
 

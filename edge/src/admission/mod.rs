@@ -47,6 +47,14 @@ pub(crate) async fn admit_client(
         return Err(AdmissionError::NotSigned);
     }
     // First, because the limiters are near and stop a flood of one client.
+    admit_rate(client, env).await
+}
+
+/// Admits and counts a client by its rate alone.
+pub(crate) async fn admit_rate(
+    client: Option<&Client>,
+    env: &Env,
+) -> std::result::Result<(), AdmissionError> {
     for limit in client.map(Client::rate_limits).unwrap_or_default() {
         if or_few(is_over(limit, env).await, false)? {
             return Err(AdmissionError::TooManyNew);

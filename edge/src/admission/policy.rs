@@ -49,7 +49,7 @@ pub enum AdmissionError {
     Maintenance,
     #[error("This service accepts new contents only with a valid signature.")]
     NotSigned,
-    #[error("You have created too many contents. Try again in a minute.")]
+    #[error("You have created or deleted too many contents. Try again in a minute.")]
     TooManyNew,
     /// The client has used its share of the queue.
     #[error("You have too many contents waiting. Try again later.")]

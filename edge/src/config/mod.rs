@@ -6,7 +6,7 @@ mod secrets;
 mod uploads;
 
 pub use addresses::{Addresses, shared_content};
-pub use secrets::{Signature, SigningKeys, TilerToken};
+pub use secrets::{Signature, SigningKeys, TilerToken, bearer};
 pub use uploads::Uploads;
 
 use std::net::IpAddr;

@@ -21,13 +21,16 @@ impl TilerToken {
         (token.len() >= Self::MIN_LENGTH).then_some(Self(token))
     }
 
-    /// Returns true if an `Authorization` header has the token (RFC 6750).
+    /// Returns true if an `Authorization` header has the token.
     pub fn authorizes(&self, authorization: Option<&str>) -> bool {
-        let Some((scheme, token)) = authorization.and_then(|header| header.split_once(' ')) else {
-            return false;
-        };
-        scheme.eq_ignore_ascii_case("bearer") && bool::from(token.trim().as_bytes().ct_eq(self.0.as_bytes()))
+        bearer(authorization).is_some_and(|token| bool::from(token.as_bytes().ct_eq(self.0.as_bytes())))
     }
+}
+
+/// Returns the token in an `Authorization` header (RFC 6750).
+pub fn bearer(authorization: Option<&str>) -> Option<&str> {
+    let (scheme, token) = authorization?.split_once(' ')?;
+    Some(token.trim()).filter(|token| scheme.eq_ignore_ascii_case("bearer") && !token.is_empty())
 }
 
 impl fmt::Debug for TilerToken {

@@ -4,8 +4,8 @@
 //!
 //! | line | holds |
 //! |---|---|
-//! | 1 | the source's URL; then, if the content failed, a space and the time from which a request starts it again; if it is taken down, a space and `taken-down` |
-//! | 2 | the content as the Durable Object sends it, for pages; if it is taken down, the reason, and the other lines are meaningless |
+//! | 1 | the source's URL; then, if the content failed, a space and the time from which a request starts it again; if it is removed, a space and `taken-down` or `deleted` |
+//! | 2 | the content as the Durable Object sends it, for pages; if it is taken down, the reason. If it is removed, the other lines are meaningless |
 //! | 3 | the content object as JSON |
 //! | all others | the content object as XML |
 
@@ -13,6 +13,7 @@ use edgezoom_content::{Content, ContentId, SourceUrl, Status, Timestamp};
 
 use crate::config::Addresses;
 use crate::content::representation::{content_template, seconds_until};
+use crate::response::ApiError;
 use crate::response::negotiation::Format;
 
 /// Mark for an address or for the seconds until the retry; the letter after it says which. It is a noncharacter,
@@ -32,11 +33,13 @@ pub struct CachedContent {
     /// Positions of the first three line ends.
     ends: [usize; 3],
     retry_at: Option<Timestamp>,
-    is_taken_down: bool,
+    is_removed: bool,
 }
 
-/// End of line 1 if the content is taken down. An older Worker cannot parse it and asks the content's object.
+/// Ends of line 1 if the content is taken down, or deleted by its uploader. An older Worker cannot parse them and asks the
+/// content's object.
 const TAKEN_DOWN: &str = " taken-down";
+const DELETED: &str = " deleted";
 
 /// A record has an unknown form: another version of the Worker wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,9 +65,11 @@ impl CachedContent {
         Ok(format!("{}{retry_at}\n{inner}\n{json}\n{xml}", content.url))
     }
 
-    /// Serializes a takedown.
-    pub fn serialize_takedown(url: &SourceUrl, reason: &str) -> String {
-        format!("{url}{TAKEN_DOWN}\n{}\n-\n-", if reason.is_empty() { "-" } else { reason })
+    /// Serializes a takedown with its reason, or a deletion by the uploader.
+    pub fn serialize_removal(url: &SourceUrl, reason: Option<&str>) -> String {
+        let kind = if reason.is_some() { TAKEN_DOWN } else { DELETED };
+        let reason = reason.filter(|reason| !reason.is_empty()).unwrap_or("-");
+        format!("{url}{kind}\n{reason}\n-\n-")
     }
 
     /// Parses a record.
@@ -80,9 +85,10 @@ impl CachedContent {
         if !filled {
             return Err(InvalidCachedContent(id));
         }
-        let is_taken_down = text.get(..first).is_some_and(|line| line.ends_with(TAKEN_DOWN));
-        let mut cached = Self { id, text, ends: [first, second, third], retry_at: None, is_taken_down };
-        if is_taken_down {
+        let ends = |mark| text.get(..first).is_some_and(|line| line.ends_with(mark));
+        let is_removed = ends(TAKEN_DOWN) || ends(DELETED);
+        let mut cached = Self { id, text, ends: [first, second, third], retry_at: None, is_removed };
+        if is_removed {
             return Ok(cached);
         }
         if let Some((_, time)) = cached.line(0).split_once(' ') {
@@ -106,9 +112,10 @@ impl CachedContent {
         self.retry_at
     }
 
-    /// Returns the reason of the takedown if the content is taken down.
-    pub fn takedown(&self) -> Option<&str> {
-        self.is_taken_down.then(|| self.line(1))
+    /// Returns the error for clients if the content is removed.
+    pub fn removal(&self) -> Option<ApiError> {
+        let is_taken_down = self.line(0).ends_with(TAKEN_DOWN);
+        self.is_removed.then(|| ApiError::removed(if is_taken_down { self.line(1) } else { "" }))
     }
 
     /// Returns true if the failure no longer stands. KV keeps every value for at least a minute.
@@ -253,14 +260,19 @@ mod tests {
     }
 
     #[test]
-    fn a_takedown_has_a_reason_and_a_source_but_no_content() {
+    fn a_removal_has_a_source_but_no_content() {
         let (content, ready) = cached(ready());
-        assert_eq!(ready.takedown(), None);
-        let text = CachedContent::serialize_takedown(&content.url, "Because \u{fdd0} <b>.");
-        let cached = CachedContent::parse(content.id, text).unwrap();
-        assert_eq!(cached.takedown(), Some("Because \u{fdd0} <b>."));
-        assert!(cached.has_source(&content.url) && !cached.is_outdated(Timestamp(u64::MAX)));
-        assert_eq!(cached.content(), Err(InvalidCachedContent(content.id)));
+        assert_eq!(ready.removal(), None);
+        let reason = "Because \u{fdd0} <b>.";
+        for (reason, error) in
+            [(Some(reason), ApiError::TakenDown(reason.to_owned())), (None, ApiError::Deleted)]
+        {
+            let text = CachedContent::serialize_removal(&content.url, reason);
+            let cached = CachedContent::parse(content.id, text).unwrap();
+            assert_eq!(cached.removal(), Some(error));
+            assert!(cached.has_source(&content.url) && !cached.is_outdated(Timestamp(u64::MAX)));
+            assert_eq!(cached.content(), Err(InvalidCachedContent(content.id)));
+        }
     }
 
     #[test]

@@ -48,14 +48,14 @@ impl<'a> KvCache<'a> {
         self.set(content.id, Some(&CachedContent::serialize(content)?), ttl).await
     }
 
-    /// Writes a takedown.
-    pub async fn put_takedown(
+    /// Writes a takedown with its reason, or a deletion by the uploader.
+    pub async fn put_removal(
         &self,
         id: ContentId,
         url: &SourceUrl,
-        reason: &str,
+        reason: Option<&str>,
     ) -> Result<(), KvCacheError> {
-        self.set(id, Some(&CachedContent::serialize_takedown(url, reason)), 0).await
+        self.set(id, Some(&CachedContent::serialize_removal(url, reason)), 0).await
     }
 
     pub async fn delete(&self, id: ContentId) -> Result<(), KvCacheError> {

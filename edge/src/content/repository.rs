@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use edgezoom_content::{ContentId, SourceUrl, UploadKey};
+use edgezoom_content::{ContentId, DeletionKeyHash, SourceUrl, UploadKey};
 use worker::{Env, ResponseBody, console_error};
 
 use crate::admission::client::Client;
@@ -33,8 +33,12 @@ pub enum RepositoryError {
     NotAdmitted(AdmissionError),
     #[error("all ids of {0} are taken")]
     AllTaken(SourceUrl),
-    #[error("taken down: {0}")]
-    TakenDown(String),
+    #[error("{0}")]
+    Removed(ApiError),
+    #[error("all ids of a file belong to deleted contents")]
+    DeletedTooOften,
+    #[error("the deletion key is wrong")]
+    WrongDeletionKey,
     #[error("a client requests too many ids that do not exist")]
     TooManyUnknown,
 }
@@ -49,7 +53,9 @@ impl RepositoryError {
         match self {
             Self::NotAdmitted(error) => error.into(),
             Self::TooManyUnknown => ApiError::TooManyUnknown,
-            Self::TakenDown(reason) => ApiError::TakenDown(reason),
+            Self::Removed(error) => error,
+            Self::DeletedTooOften => ApiError::DeletedTooOften,
+            Self::WrongDeletionKey => ApiError::WrongDeletionKey,
             fault => {
                 console_error!("{fault}");
                 ApiError::Unavailable
@@ -85,7 +91,7 @@ impl<'a> Repository<'a> {
                 Some(_) => continue,
                 None => {}
             }
-            if let Some(found) = self.create(id, Message::Create { url, client }).await? {
+            if let Some((found, _)) = self.create(id, Message::Create { url, client }).await? {
                 return Ok(found);
             }
         }
@@ -93,7 +99,8 @@ impl<'a> Repository<'a> {
     }
 
     /// Returns the content of an uploaded file, creating it if needed and admitted. If the content exists, the file is
-    /// deleted, unless it starts the conversion again.
+    /// deleted, unless it starts the conversion again. The flag says whether the content belongs to the client, whose
+    /// deletion key has the hash `owner`.
     ///
     /// # Errors
     /// No content has taken the file, so the caller has to delete it.
@@ -101,15 +108,32 @@ impl<'a> Repository<'a> {
         &self,
         url: &SourceUrl,
         upload: UploadKey,
-    ) -> Result<FoundContent, RepositoryError> {
+        owner: DeletionKeyHash,
+    ) -> Result<(FoundContent, bool), RepositoryError> {
         let client = (self.client)();
         let client = client.as_ref().map(Client::key);
         for id in ContentId::candidates(url) {
-            if let Some(found) = self.create(id, Message::Upload { url, upload, client }).await? {
-                return Ok(found);
+            let message = Message::Upload { url, upload, owner, client };
+            if let Some((found, status)) = self.create(id, message).await? {
+                return Ok((found, status == 201));
             }
         }
-        Err(RepositoryError::AllTaken(url.clone()))
+        Err(RepositoryError::DeletedTooOften)
+    }
+
+    /// Deletes the content of an uploaded file for good. A wrong key and a content that does not exist are the same error,
+    /// so that nobody learns whether a content exists.
+    pub async fn delete(&self, id: ContentId, key: DeletionKeyHash) -> Result<(), RepositoryError> {
+        let (status, reply) = self.send(id, Message::Delete(key)).await?;
+        match status {
+            204 => Ok(()),
+            403 | 404 => {
+                self.note_guess();
+                Err(RepositoryError::WrongDeletionKey)
+            }
+            410 => Err(RepositoryError::Removed(ApiError::removed(&reply))),
+            _ => Err(RepositoryError::Reply(id)),
+        }
     }
 
     /// Checks that the client has not guessed too many ids and addresses of uploads.
@@ -125,18 +149,20 @@ impl<'a> Repository<'a> {
         UNKNOWN.with_borrow_mut(|unknown| unknown.note_guess(party.as_deref(), now()));
     }
 
-    /// Sends a message that creates a content. `None`: the id belongs to another source.
+    /// Sends a message that creates a content. Returns the content and the status of the reply. `None`: the id belongs to
+    /// another source, or to a deleted content.
     async fn create(
         &self,
         id: ContentId,
         message: Message<'_>,
-    ) -> Result<Option<FoundContent>, RepositoryError> {
+    ) -> Result<Option<(FoundContent, u16)>, RepositoryError> {
         let (status, reply) = self.send(id, message).await?;
         if status == 409 {
             return Ok(None);
         }
         UNKNOWN.with_borrow_mut(|unknown| unknown.forget(id));
-        found(id, status, &reply)?.ok_or(RepositoryError::Reply(id)).map(Some)
+        let found = found(id, status, &reply)?.ok_or(RepositoryError::Reply(id))?;
+        Ok(Some((found, status)))
     }
 
     /// Returns the content with an id, if it exists.
@@ -227,8 +253,8 @@ impl<'a> Repository<'a> {
 
 /// Returns the content of a record, unless it is taken down.
 fn available(cached: CachedContent) -> Result<FoundContent, RepositoryError> {
-    match cached.takedown() {
-        Some(reason) => Err(RepositoryError::TakenDown(reason.to_owned())),
+    match cached.removal() {
+        Some(error) => Err(RepositoryError::Removed(error)),
         None => Ok(FoundContent::Cached(cached)),
     }
 }
@@ -236,12 +262,12 @@ fn available(cached: CachedContent) -> Result<FoundContent, RepositoryError> {
 /// Returns the content in the reply of a Durable Object; `None` if it does not exist.
 fn found(id: ContentId, status: u16, reply: &str) -> Result<Option<FoundContent>, RepositoryError> {
     match status {
-        200 => match serde_json::from_str(reply) {
+        200 | 201 => match serde_json::from_str(reply) {
             Ok(content) => Ok(Some(FoundContent::Current(content))),
             Err(_) => Err(RepositoryError::Reply(id)),
         },
         404 => Ok(None),
-        410 => Err(RepositoryError::TakenDown(reply.to_owned())),
+        410 => Err(RepositoryError::Removed(ApiError::removed(reply))),
         503 => match AdmissionError::from_name(reply) {
             Some(error) => Err(RepositoryError::NotAdmitted(error)),
             None => Err(RepositoryError::Reply(id)),

@@ -2,7 +2,7 @@
 //! and KV all take it from here. A member without a value is omitted, never `null`.
 
 use edgezoom_content::{
-    Content, ContentId, Dzi, Failure, Finished, NextTry, Scale, Stage, Status, Timestamp,
+    Content, ContentId, DeletionKey, Dzi, Failure, Finished, NextTry, Scale, Stage, Status, Timestamp,
 };
 
 use crate::config::Addresses;
@@ -10,8 +10,12 @@ use crate::response::element::Element::{self, Count, Flag, Fraction, Object, Pri
 use crate::response::escape;
 use crate::response::negotiation::Format;
 
-/// Returns the content object. `seconds` prints the time until a point in time.
-fn object(content: &Content, addresses: &Addresses, seconds: impl Fn(Timestamp) -> Element) -> Element {
+/// Returns the members of the content object. `seconds` prints the time until a point in time.
+fn members(
+    content: &Content,
+    addresses: &Addresses,
+    seconds: impl Fn(Timestamp) -> Element,
+) -> Vec<(&'static str, Element)> {
     let mut fields = vec![
         ("id", Text(content.id.to_string())),
         ("url", Text(content.url.to_string())),
@@ -21,8 +25,8 @@ fn object(content: &Content, addresses: &Addresses, seconds: impl Fn(Timestamp) 
         ("shareUrl", Text(addresses.share(content.id))),
         ("embedHtml", Text(embed_html(content.id, addresses))),
     ];
-    if let Some(Finished { title, warning, scale, .. }) = content.status.finished() {
-        fields.extend(title.as_ref().map(|title| ("title", Text(title.to_string()))));
+    fields.extend(content.title().map(|title| ("title", Text(title.to_string()))));
+    if let Some(Finished { warning, scale, .. }) = content.status.finished() {
         fields.extend(warning.as_ref().map(|warning| ("warning", Text(warning.to_string()))));
         fields.extend(scale.map(|scale| ("scale", scale_object(scale))));
     }
@@ -39,17 +43,30 @@ fn object(content: &Content, addresses: &Addresses, seconds: impl Fn(Timestamp) 
     if let Status::Processing { next: Some(next), .. } = &content.status {
         fields.extend(retry_object(next, seconds(next.until)));
     }
-    Object(fields)
+    fields
 }
 
 /// Returns the content object in a format; in XML, the content of the root element.
 pub fn content_printed(content: &Content, format: Format, addresses: &Addresses, now: Timestamp) -> String {
-    printed(object(content, addresses, |end| Count(seconds_until(end, now))), format)
+    printed(Object(members(content, addresses, |end| Count(seconds_until(end, now)))), format)
+}
+
+/// Returns the content object with a deletion key, for the client that uploaded the file.
+pub fn owned_content_printed(
+    content: &Content,
+    key: &DeletionKey,
+    format: Format,
+    addresses: &Addresses,
+    now: Timestamp,
+) -> String {
+    let mut fields = members(content, addresses, |end| Count(seconds_until(end, now)));
+    fields.push(("deletionKey", Text(key.reveal().to_owned())));
+    printed(Object(fields), format)
 }
 
 /// Returns the content object with a text in place of the seconds until the retry.
 pub fn content_template(content: &Content, format: Format, addresses: &Addresses, seconds: &str) -> String {
-    printed(object(content, addresses, |_| Printed(seconds.to_owned())), format)
+    printed(Object(members(content, addresses, |_| Printed(seconds.to_owned()))), format)
 }
 
 /// Returns the seconds until a point in time, rounded up, and at least one, so that a request after that is late

@@ -1,12 +1,12 @@
 //! The responses about a content: `/v1/content/` has the content object, `/v1/dzi/` its `dzi` object alone, and
 //! `/v1/content/<id>/dzi.js` the descriptor as a script.
 
-use edgezoom_content::{Content, ContentId, Finished, NAMESPACE, Status, Timestamp};
+use edgezoom_content::{Content, ContentId, DeletionKey, Finished, NAMESPACE, Status, Timestamp};
 use http::StatusCode;
 
 use crate::config::Addresses;
 use crate::content::cached_content::{CachedContent, InvalidCachedContent};
-use crate::content::representation::{content_printed, dzi_object};
+use crate::content::representation::{content_printed, dzi_object, owned_content_printed};
 use crate::response::element::Element::{Object, Printed, Text};
 use crate::response::escape;
 use crate::response::negotiation::{Format, Variant};
@@ -20,13 +20,15 @@ pub enum FoundContent {
     Cached(CachedContent),
     /// At its Durable Object.
     Current(Content),
+    /// At its Durable Object, for the client that has just uploaded the file, with the key to delete it.
+    Owned(Content, DeletionKey),
 }
 
 impl FoundContent {
     pub fn id(&self) -> ContentId {
         match self {
             Self::Cached(cached) => cached.id(),
-            Self::Current(content) => content.id,
+            Self::Current(content) | Self::Owned(content, _) => content.id,
         }
     }
 
@@ -36,6 +38,7 @@ impl FoundContent {
                 cached.retry_at().map_or(CachePolicy::OneHour, |retry_at| CachePolicy::until(retry_at, now))
             }
             Self::Current(content) => CachePolicy::of(&content.status, now),
+            Self::Owned(..) => CachePolicy::NoStore,
         }
     }
 
@@ -44,6 +47,7 @@ impl FoundContent {
         match self {
             Self::Cached(cached) => cached.printed(format, addresses, now),
             Self::Current(content) => content_printed(content, format, addresses, now),
+            Self::Owned(content, key) => owned_content_printed(content, key, format, addresses, now),
         }
     }
 
@@ -54,7 +58,7 @@ impl FoundContent {
     pub fn content(self) -> Result<Content, InvalidCachedContent> {
         match self {
             Self::Cached(cached) => cached.content(),
-            Self::Current(content) => Ok(content),
+            Self::Current(content) | Self::Owned(content, _) => Ok(content),
         }
     }
 }

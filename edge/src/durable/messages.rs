@@ -9,13 +9,18 @@ use std::borrow::Cow;
 use edgezoom_content::conversion::{Event, Reply};
 use edgezoom_content::protocol::ClaimRequest;
 use edgezoom_content::upload::UploadKeyError;
-use edgezoom_content::{ContentId, Removal, RemovalKind, SourceUrl, UploadKey};
+use edgezoom_content::{
+    ContentId, DeletionKeyHash, DeletionKeyHashError, Removal, RemovalKind, SourceUrl, UploadKey,
+};
 use http::StatusCode;
 
 use crate::admission::policy::AdmissionError;
 
 const CLIENT: &str = "client=";
+/// A file from a Worker that knows no deletion keys.
 const UPLOADED: &str = "/uploaded/";
+const OWNED: &str = "/owned/";
+const DELETE: &str = "/delete/";
 
 /// A message to the Durable Object of a content.
 #[derive(Clone, Copy, Debug)]
@@ -31,15 +36,19 @@ pub enum Message<'a> {
     /// Get the content, and start it again if it failed or waits, at most once a minute and if admitted: replies as to
     /// `Create`, or 404.
     Retry { client: Option<&'a str> },
-    /// Get the content of an uploaded file, and create it if needed: replies as to `Create`. The object deletes a file
-    /// that it does not need, unless the job is not admitted.
+    /// Get the content of an uploaded file, and create it if needed: replies as to `Create`, or 201 if the content belongs
+    /// to the client. The object deletes a file that it does not need, unless the job is not admitted.
     Upload {
         url: &'a SourceUrl,
         /// Key of the file in the store.
         upload: UploadKey,
+        /// Hash of the client's new deletion key.
+        owner: DeletionKeyHash,
         /// Client, which was counted before the upload.
         client: Option<&'a str>,
     },
+    /// Delete the content of an uploaded file, with the hash of the deletion key: 204, 403, 404, 410 or 503.
+    Delete(DeletionKeyHash),
     /// A tiler claims the job, with a [`ClaimRequest`] as JSON: 200 with the claim, 400, 404 or 409.
     Claim(&'a str),
     /// A tiler reports, as JSON: 204, 400, 404 or 409.
@@ -54,9 +63,10 @@ impl<'a> Message<'a> {
             Self::Get { client } => (of_client("/asked", client), ""),
             Self::Create { url, client } => (of_client("/created", client), url.as_str()),
             Self::Retry { client } => (of_client("/retry", client), ""),
-            Self::Upload { url, upload, client } => {
-                (of_client(format!("{UPLOADED}{upload}"), client), url.as_str())
+            Self::Upload { url, upload, owner, client } => {
+                (of_client(format!("{OWNED}{owner}/{upload}"), client), url.as_str())
             }
+            Self::Delete(key) => (format!("{DELETE}{key}").into(), ""),
             Self::Claim(request) => ("/claim".into(), request),
             Self::Report(report) => ("/report".into(), report),
             Self::Reset => ("/reset".into(), ""),
@@ -96,11 +106,23 @@ pub fn decode(id: ContentId, path: &str, body: &str) -> Result<Event, String> {
         },
         "/reset" => Ok(Event::Reset),
         "/removed" => decode_removal(id, body).ok_or_else(|| "Not a removal".to_owned()),
-        _ => match path.strip_prefix(UPLOADED) {
-            Some(upload) => decode_upload(id, upload, body),
-            None => Err(format!("Unknown message: {path}")),
-        },
+        _ => {
+            let rest = |prefix| path.strip_prefix(prefix);
+            if let Some(upload) = rest(UPLOADED) {
+                decode_upload(id, upload, None, body)
+            } else if let Some((owner, upload)) = rest(OWNED).and_then(|rest| rest.split_once('/')) {
+                decode_upload(id, upload, Some(decode_hash(owner)?), body)
+            } else if let Some(key) = rest(DELETE) {
+                Ok(Event::DeletionAsked(decode_hash(key)?))
+            } else {
+                Err(format!("Unknown message: {path}"))
+            }
+        }
     }
+}
+
+fn decode_hash(text: &str) -> Result<DeletionKeyHash, String> {
+    text.parse().map_err(|error: DeletionKeyHashError| error.to_string())
 }
 
 /// Decodes a removal from `edge/src/admin/`, with lines for the kind, the id of the action, its author, the URL of a
@@ -117,11 +139,16 @@ fn decode_removal(id: ContentId, body: &str) -> Option<Event> {
     Some(Event::Removed { id, url, removal: Removal::new(kind, lines.next()?, action, by) })
 }
 
-fn decode_upload(id: ContentId, upload: &str, url: &str) -> Result<Event, String> {
+fn decode_upload(
+    id: ContentId,
+    upload: &str,
+    owner: Option<DeletionKeyHash>,
+    url: &str,
+) -> Result<Event, String> {
     let upload = upload.parse().map_err(|error: UploadKeyError| error.to_string())?;
     let url = SourceUrl::try_from(url.to_owned()).map_err(|error| error.to_string())?;
     if url.is_file() {
-        Ok(Event::Uploaded { id, url, upload })
+        Ok(Event::Uploaded { id, url, upload, owner })
     } else {
         Err("Not the URL of an uploaded file.".to_owned())
     }
@@ -144,6 +171,7 @@ pub fn encode_admission_error(error: AdmissionError) -> (StatusCode, String) {
 pub fn encode_reply(reply: &Reply) -> Result<(StatusCode, String), serde_json::Error> {
     Ok(match reply {
         Reply::Content(content) => (StatusCode::OK, serde_json::to_string(content)?),
+        Reply::Owned(content) => (StatusCode::CREATED, serde_json::to_string(content)?),
         Reply::Claim(claim) => (StatusCode::OK, serde_json::to_string(claim)?),
         Reply::Accepted => (StatusCode::NO_CONTENT, String::new()),
         Reply::NotFound => (StatusCode::NOT_FOUND, "There is no such conversion.".to_owned()),
@@ -152,6 +180,9 @@ pub fn encode_reply(reply: &Reply) -> Result<(StatusCode, String), serde_json::E
             (StatusCode::CONFLICT, why.to_owned())
         }
         Reply::TakenDown(reason) => (StatusCode::GONE, reason.clone()),
+        // A takedown has a reason.
+        Reply::Deleted => (StatusCode::GONE, String::new()),
+        Reply::Forbidden => (StatusCode::FORBIDDEN, "The deletion key is wrong.".to_owned()),
         Reply::NotYet => (StatusCode::SERVICE_UNAVAILABLE, "The content is being removed.".to_owned()),
         Reply::IdTaken => (StatusCode::CONFLICT, "The id belongs to another URL.".to_owned()),
     })
@@ -159,8 +190,8 @@ pub fn encode_reply(reply: &Reply) -> Result<(StatusCode, String), serde_json::E
 
 #[cfg(test)]
 mod tests {
-    use edgezoom_content::Attempt;
     use edgezoom_content::protocol::{Outcome, Report, TilerId};
+    use edgezoom_content::{Attempt, DeletionKey};
 
     use super::*;
 
@@ -170,6 +201,7 @@ mod tests {
         let url = SourceUrl::parse("http://example.com/a b?c=\"d").unwrap();
         let file = SourceUrl::of_file("f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", "a b.jpg").unwrap();
         let upload: UploadKey = "uploads/00112233445566778899aabbccddeeff".parse().unwrap();
+        let owner = DeletionKey::new("secret").hash();
         let report = Report { attempt: Attempt::FIRST, outcome: Outcome::HandedBack };
         let json = serde_json::to_string(&report).unwrap();
         let request = ClaimRequest { tiler: Some(TilerId(u32::MAX)), alone: false };
@@ -182,13 +214,14 @@ mod tests {
             (Message::Retry { client: None }, Event::RetryAsked),
             (Message::Retry { client: Some("::1") }, Event::RetryAsked),
             (
-                Message::Upload { url: &file, upload, client: None },
-                Event::Uploaded { id, url: file.clone(), upload },
+                Message::Upload { url: &file, upload, owner, client: None },
+                Event::Uploaded { id, url: file.clone(), upload, owner: Some(owner) },
             ),
             (
-                Message::Upload { url: &file, upload, client: Some("::1") },
-                Event::Uploaded { id, url: file.clone(), upload },
+                Message::Upload { url: &file, upload, owner, client: Some("::1") },
+                Event::Uploaded { id, url: file.clone(), upload, owner: Some(owner) },
             ),
+            (Message::Delete(owner), Event::DeletionAsked(owner)),
             (Message::Claim(&claim), Event::Claimed(request)),
             (Message::Claim(""), Event::Claimed(ClaimRequest::OF_OLDER_TILER)),
             (Message::Report(&json), Event::Reported(report)),
@@ -199,6 +232,9 @@ mod tests {
             assert_eq!(decode(id, path, body), Ok(event));
             assert_eq!(client(query), (!query.is_empty()).then_some("::1"));
         }
+        let older = format!("/uploaded/{upload}");
+        let expected = Event::Uploaded { id, url: file.clone(), upload, owner: None };
+        assert_eq!(decode(id, &older, file.as_str()), Ok(expected), "from an older Worker");
         let removal = "taken-down\n1\noperator\n\na\nb ";
         let expected = Removal::new(RemovalKind::TakenDown, "a b", "1".to_owned(), "operator".to_owned());
         assert_eq!(decode(id, "/removed", removal), Ok(Event::Removed { id, url: None, removal: expected }));
@@ -208,6 +244,9 @@ mod tests {
             ("/removed", "taken-down\n1\noperator\nno url\nwhy"),
             ("/removed", "taken-down\n1\noperator"),
             ("/uploaded/x", file.as_str()),
+            ("/owned/x/uploads/00112233445566778899aabbccddeeff", file.as_str()),
+            ("/owned/uploads/00112233445566778899aabbccddeeff", file.as_str()),
+            ("/delete/", ""),
             ("/uploaded/uploads/00112233445566778899aabbccddeeff", url.as_str()),
             ("/report", "{}"),
             ("/report", ""),

@@ -41,9 +41,8 @@ pub async fn removed(
     now: Timestamp,
     env: &Env,
 ) -> Result<()> {
-    let is_taken_down = removal.kind == RemovalKind::TakenDown;
-    let state = if is_taken_down { "taken-down" } else { "deleted" };
-    // First the operator's log, whose list of takedowns is effective everywhere in seconds; KV takes a minute.
+    let state = if removal.kind == RemovalKind::TakenDown { "taken-down" } else { "deleted" };
+    // First the operator's log, whose list of removed contents is effective everywhere in seconds; KV takes a minute.
     if removal.kind != RemovalKind::Unused {
         let Removal { kind, reason, action, by } = removal;
         let note = Object(vec![
@@ -57,10 +56,10 @@ pub async fn removed(
         ]);
         send("OPERATOR", "operator", &note.json(), env).await?;
     }
-    if is_taken_down {
-        KvCache::of(env).put_takedown(id, url, &removal.reason).await?;
-    } else {
-        forget(id, env).await?;
+    match removal.kind {
+        RemovalKind::TakenDown => KvCache::of(env).put_removal(id, url, Some(&removal.reason)).await?,
+        RemovalKind::Deleted => KvCache::of(env).put_removal(id, url, None).await?,
+        RemovalKind::Lifted | RemovalKind::Unused => forget(id, env).await?,
     }
     index(id, url, (state, "", [0; 3]), now, env).await
 }

@@ -1,11 +1,13 @@
 //! Looks contents up, for the API, the stream of events and pages.
 
-use edgezoom_content::{Content, ContentId, SourceUrl, Timestamp};
+use edgezoom_content::{Content, ContentId, DeletionKey, SourceUrl, Timestamp};
 use http::{Method, StatusCode};
-use worker::{Headers, Result};
+use worker::{Env, Headers, Result};
 
 use super::Outgoing;
-use crate::config::{Addresses, Config};
+use crate::admission::admit_rate;
+use crate::admission::client::Client;
+use crate::config::{Addresses, Config, bearer};
 use crate::content::cached_content::CachedContent;
 use crate::content::events;
 use crate::content::repository::{Repository, RepositoryError};
@@ -25,7 +27,7 @@ pub fn from_cache(
     now: Timestamp,
 ) -> std::result::Result<Response, CachedContent> {
     let Route::Content { key: Ok(key), variant, retry } = route else { return Err(cached) };
-    if cached.takedown().is_some() || *retry && cached.retry_at().is_some() {
+    if cached.removal().is_some() || *retry && cached.retry_at().is_some() {
         return Err(cached);
     }
     let response = match key {
@@ -127,6 +129,26 @@ pub async fn events(
         Ok(None) => Outgoing::Buffered(ApiError::Unavailable.response()),
         Err(error) => Outgoing::Buffered(error.api_error().response()),
     })
+}
+
+/// Deletes the content of an uploaded file, with the deletion key in an `Authorization` header (RFC 6750): 204.
+pub async fn delete(
+    id: ContentId,
+    authorization: Option<&str>,
+    client: Option<&Client>,
+    repository: &Repository<'_>,
+    env: &Env,
+) -> Response {
+    let deleted = async {
+        let key = bearer(authorization).ok_or(ApiError::NoDeletionKey)?;
+        admit_rate(client, env).await?;
+        repository.admit_guess().map_err(RepositoryError::api_error)?;
+        repository.delete(id, DeletionKey::new(key).hash()).await.map_err(RepositoryError::api_error)
+    };
+    match deleted.await {
+        Ok(()) => Response::empty(StatusCode::NO_CONTENT),
+        Err(error) => error.response(),
+    }
 }
 
 /// Returns the home page, or, if its form was submitted, a redirect to the share page of the source.

@@ -63,6 +63,10 @@ pub async fn handle(
                 upload(uploads).receive(query).await?.write(variant, addresses, now()).uncached()
             }
         },
+        Route::Delete(id) => {
+            let authorization = request().headers().get("Authorization")?;
+            content::delete(*id, authorization.as_deref(), client().as_ref(), repository, env).await
+        }
         Route::UploadInParts(step) => match &config.uploads {
             None => uploads_off(Methods::Upload),
             Some(uploads) => upload(uploads).step(step).await?,

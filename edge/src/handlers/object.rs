@@ -47,7 +47,7 @@ pub async fn serve(
     match &*stored(key, repository, env).await? {
         StoredPyramid::Tiles => r2::serve(key, request, env).await,
         StoredPyramid::Missing => Ok(None),
-        StoredPyramid::TakenDown(reason) => taken_down(reason.clone()).map(Some),
+        StoredPyramid::Removed(error) => removed(error).map(Some),
         StoredPyramid::Archive { dzi, index } => match (key.object, find(key, dzi, index)) {
             (PyramidObject::Descriptor, _) => r2::serve_descriptor(key, dzi, request, env).await.map(Some),
             (PyramidObject::Tile { .. }, Some(range)) => r2::serve_tile(key, range, request, env).await,
@@ -105,7 +105,9 @@ pub async fn download(
     let not_found = || Ok(Outgoing::Buffered(plain::not_found()));
     let content = match by_id(id, repository).await {
         Ok(content) => content,
-        Err(error @ ApiError::TakenDown(_)) => return Ok(Outgoing::Buffered(error.response())),
+        Err(error @ (ApiError::TakenDown(_) | ApiError::Deleted)) => {
+            return Ok(Outgoing::Buffered(error.response()));
+        }
         Err(_) => return not_found(),
     };
     let Status::Ready { attempt, finished: Finished { archive: Some(_), .. } } = &content.status else {
@@ -129,8 +131,7 @@ fn gone() -> Result<Response> {
     Ok(response)
 }
 
-fn taken_down(reason: String) -> Result<Response> {
-    let error = ApiError::TakenDown(reason);
+fn removed(error: &ApiError) -> Result<Response> {
     let response =
         Response::builder().with_status(error.status().as_u16()).with_header("Cache-Control", "no-store")?;
     let response = response.with_header("Content-Type", "text/plain; charset=utf-8")?;
@@ -182,8 +183,8 @@ async fn look_up(
         Ok(None) | Err(RepositoryError::TooManyUnknown) => {
             return Ok((Rc::new(StoredPyramid::Missing), false));
         }
-        Err(RepositoryError::TakenDown(reason)) => {
-            return Ok((Rc::new(StoredPyramid::TakenDown(reason)), false));
+        Err(RepositoryError::Removed(error)) => {
+            return Ok((Rc::new(StoredPyramid::Removed(error)), false));
         }
         Err(error) => {
             console_error!("{error}");

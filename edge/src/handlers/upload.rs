@@ -10,10 +10,10 @@ use crate::admission::admit_client;
 use crate::admission::client::Client;
 use crate::config::{Addresses, Uploads};
 use crate::content::repository::Repository;
-use crate::content::response::ContentResponse;
+use crate::content::response::{ContentResponse, FoundContent};
 use crate::platform::isolate::now;
 use crate::platform::r2;
-use crate::platform::upload::{self, ReceivedFile};
+use crate::platform::upload::{self, ReceivedFile, new_deletion_key};
 use crate::request::upload::{PART_BYTES, PartedUpload, UPLOADS, UploadHeaders, UploadQuery, UploadStep};
 use crate::response::element::Element::{Count, Object, Text};
 use crate::response::{ApiError, CachePolicy, Response, UploadError};
@@ -21,7 +21,7 @@ use crate::response::{ApiError, CachePolicy, Response, UploadError};
 /// Maximum size of the list of parts in bytes: 10,000 tags of 32 characters.
 const MAX_LIST_BYTES: u64 = 1 << 20;
 
-/// An upload of one request.
+/// A request that uploads a file or a part.
 pub struct Upload<'a> {
     pub routed: &'a RoutedRequest,
     pub uploads: &'a Uploads,
@@ -157,14 +157,21 @@ impl Upload<'_> {
         name: Option<&str>,
         client: Option<&Client>,
     ) -> ContentResponse {
-        let ReceivedFile { key, digest, name: own_name } = received;
-        let name = name.filter(|name| !name.is_empty()).unwrap_or(&own_name);
+        let ReceivedFile { key, digest, name: in_form } = received;
+        let in_header = self.headers(|headers| headers.file_name());
+        let names = [name, Some(&in_form), in_header.as_deref()];
+        let name = names.into_iter().flatten().find(|name| !name.is_empty()).unwrap_or_default();
         let Some(url) = SourceUrl::of_file(&digest, name) else {
             return ContentResponse::Failed(ApiError::Unavailable); // unreachable: the digest is a SHA-256
         };
         let client = || client.cloned();
-        match Repository::new(self.env, None, &client).find_or_upload(&url, key).await {
-            Ok(found) => ContentResponse::Moved(found),
+        let deletion_key = new_deletion_key();
+        let owner = deletion_key.hash();
+        match Repository::new(self.env, None, &client).find_or_upload(&url, key, owner).await {
+            Ok((FoundContent::Current(content), true)) => {
+                ContentResponse::Moved(FoundContent::Owned(content, deletion_key))
+            }
+            Ok((found, _)) => ContentResponse::Moved(found),
             Err(error) => {
                 if let Err(error) = r2::delete(key, self.env).await {
                     console_error!("cannot delete {key}: {error}");
@@ -192,10 +199,12 @@ impl Upload<'_> {
 
     fn headers<T>(&self, read: impl FnOnce(UploadHeaders<'_>) -> T) -> T {
         let header = |name| self.request.headers().get(name).ok().flatten();
-        let [content_type, content_length, origin] = ["Content-Type", "Content-Length", "Origin"].map(header);
+        let [content_type, content_length, content_disposition, origin] =
+            ["Content-Type", "Content-Length", "Content-Disposition", "Origin"].map(header);
         read(UploadHeaders {
             content_type: content_type.as_deref(),
             content_length: content_length.as_deref(),
+            content_disposition: content_disposition.as_deref(),
             origin: origin.as_deref(),
         })
     }

@@ -104,7 +104,11 @@ pub fn not_found(addresses: &Addresses) -> Response {
 
 /// Returns the page of an error: 410 or 503.
 pub fn unavailable(error: &ApiError, addresses: &Addresses) -> Response {
-    let title = if let ApiError::TakenDown(_) = error { "Taken down" } else { "Unavailable" };
+    let title = match error {
+        ApiError::TakenDown(_) => "Taken down",
+        ApiError::Deleted => "Deleted",
+        _ => "Unavailable",
+    };
     error.add_retry_after(notice(error.status(), title, &error.to_string(), addresses))
 }
 

@@ -1,6 +1,6 @@
 //! A picture's name, its origin, and its preview without JavaScript, as pages show them.
 
-use edgezoom_content::{Content, Failure, Finished, NextTry, PreviewKind, Status};
+use edgezoom_content::{Content, Failure, NextTry, PreviewKind, Status};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use url::{Url, form_urlencoded};
 
@@ -15,11 +15,11 @@ const UPLOADED_FILE: &str = "Uploaded file";
 
 /// Returns the name of the source: its title, the name of its file, or its host.
 pub(crate) fn name(content: &Content) -> String {
-    if let Some(Finished { title: Some(title), .. }) = content.status.finished() {
+    if let Some(title) = content.title() {
         return title.to_string();
     }
     if content.url.is_file() {
-        return content.url.file_name().map_or_else(|| UPLOADED_FILE.to_owned(), legible);
+        return UPLOADED_FILE.to_owned();
     }
     let Ok(url) = Url::parse(content.url.as_str()) else {
         return content.url.to_string();

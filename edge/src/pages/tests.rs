@@ -262,7 +262,7 @@ fn an_uploaded_file_has_its_name_and_no_link() {
     };
     let page = sent("<b> town.jpg");
     for line in [
-        "<title>&lt;b&gt; town.jpg – Edgezoom</title>",
+        "<title>&lt;b&gt; town – Edgezoom</title>",
         r#"<p><span class="origin">Uploaded file</span><span id="size"></span></p>"#,
         r#"<meta name="description" content="8000 × 6000 pixels, to zoom into.">"#,
     ] {

@@ -6,6 +6,8 @@ use std::rc::Rc;
 
 use edgezoom_content::{Attempt, ContentId, Dzi, TileIndex};
 
+use crate::response::ApiError;
+
 /// Maximum size of all indexes. An isolate has 128 MB; the index of a picture of 20 gigapixels has about half a
 /// megabyte.
 const MAX_BYTES: usize = 16 << 20;
@@ -18,8 +20,8 @@ pub enum StoredPyramid {
     Tiles,
     /// There is no such content. This is never cached.
     Missing,
-    /// The content is taken down, for this reason. This is never cached.
-    TakenDown(String),
+    /// The content is removed. This is never cached.
+    Removed(ApiError),
     Archive {
         dzi: Dzi,
         index: TileIndex,
@@ -30,7 +32,7 @@ impl StoredPyramid {
     fn bytes(&self) -> usize {
         ENTRY_BYTES
             + match self {
-                Self::Tiles | Self::Missing | Self::TakenDown(_) => 0,
+                Self::Tiles | Self::Missing | Self::Removed(_) => 0,
                 Self::Archive { index, .. } => index.as_bytes().len(),
             }
     }

@@ -14,9 +14,9 @@ thread_local! {
     static LISTS: RefCell<OperatorLists> = RefCell::default();
 }
 
-/// The contents that are taken down, in order, and the address policy with the hosts that the operator has blocked.
+/// The contents that are taken down or deleted by their uploaders, in order, and the address policy with the hosts that the operator has blocked.
 ///
-/// The lists make a takedown effective everywhere at once: KV and caches may keep a content longer.
+/// The lists make a removal effective everywhere at once: KV and caches may keep a content longer.
 /// `edge/src/admin/lists.js` refreshes them from the operator's Durable Object.
 #[derive(Default)]
 struct OperatorLists {
@@ -47,7 +47,7 @@ pub fn set_operator_lists(hosts: &str, taken_down: &str, config: &Config) {
     LISTS.set(OperatorLists { taken_down, policy });
 }
 
-/// Returns true if a content is in the list of takedowns, which may be some seconds old.
+/// Returns true if a content is in the list of removed ones, which may be some seconds old.
 pub fn is_taken_down(id: ContentId) -> bool {
     LISTS.with_borrow(|lists| lists.taken_down.binary_search(&id).is_ok())
 }

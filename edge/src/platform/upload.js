@@ -251,7 +251,10 @@ function indexOf(bytes, wanted) {
   return -1;
 }
 
-const base64url = (buffer) => new Uint8Array(buffer).toBase64({ alphabet: "base64url", omitPadding: true });
+const base64url = (bytes) => new Uint8Array(bytes).toBase64({ alphabet: "base64url", omitPadding: true });
+
+/** Returns a random number of 256 bits as text. */
+export const randomKey = () => base64url(crypto.getRandomValues(new Uint8Array(32)));
 
 /** R2's error for an upload that does not exist. */
 const NO_SUCH_UPLOAD = /\(10024\)/;

@@ -1,6 +1,6 @@
 //! Uploaded files, through `upload.js`: it streams them from the request to R2, in one request or in parts.
 
-use edgezoom_content::UploadKey;
+use edgezoom_content::{DeletionKey, UploadKey};
 use worker::js_sys::Promise;
 use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::wasm_bindgen_futures::JsFuture;
@@ -13,6 +13,8 @@ use crate::response::{ApiError, UploadError};
 
 #[wasm_bindgen(module = "/src/platform/upload.js")]
 extern "C" {
+    #[wasm_bindgen(js_name = randomKey)]
+    fn random_key() -> String;
     #[wasm_bindgen(catch, js_name = receiveFile)]
     fn receive_file(
         request: &web_sys::Request,
@@ -61,6 +63,11 @@ pub struct ReceivedFile {
     pub digest: String,
     /// Name in the form; may be empty.
     pub name: String,
+}
+
+/// Returns a new deletion key, a random number of 256 bits.
+pub fn new_deletion_key() -> DeletionKey {
+    DeletionKey::new(random_key())
 }
 
 /// Stores the file of a request, if it has at most `max_bytes` bytes and the digest that the request names. `length` is that of

@@ -20,6 +20,8 @@ pub enum Route {
         /// True if a failed or waiting content should be tried again now.
         retry: bool,
     },
+    /// `DELETE /v1/content/<id>`: delete the content of an uploaded file.
+    Delete(ContentId),
     /// `POST /v1/content/`: upload a file.
     Upload {
         query: Result<UploadQuery, ApiError>,
@@ -78,6 +80,8 @@ pub enum Methods {
     Read,
     /// Reading, and `POST` where uploads are enabled.
     ReadOrUpload,
+    /// Reading, and `DELETE`, which is possible while uploads are off.
+    ReadOrDelete,
     /// `POST` where uploads are enabled.
     Upload,
     /// `PUT` where uploads are enabled.
@@ -127,6 +131,7 @@ impl Methods {
     pub fn names(self, has_uploads: bool) -> &'static str {
         match self {
             Self::ReadOrUpload if has_uploads => "GET, HEAD, OPTIONS, POST",
+            Self::ReadOrDelete => "GET, HEAD, OPTIONS, DELETE",
             Self::Read | Self::ReadOrUpload => "GET, HEAD, OPTIONS",
             Self::Upload if has_uploads => "OPTIONS, POST",
             Self::UploadPart if has_uploads => "OPTIONS, PUT",

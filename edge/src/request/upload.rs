@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use edgezoom_content::SourceUrl;
+use percent_encoding::percent_decode_str;
 
 use super::url::parameter;
 use crate::config::{Addresses, Uploads};
@@ -24,6 +25,7 @@ const FORM: &str = "multipart/form-data";
 pub struct UploadHeaders<'a> {
     pub content_type: Option<&'a str>,
     pub content_length: Option<&'a str>,
+    pub content_disposition: Option<&'a str>,
     pub origin: Option<&'a str>,
 }
 
@@ -57,9 +59,56 @@ impl UploadHeaders<'_> {
         uploads.admit(self.origin, addresses).then_some(()).ok_or(UploadError::ForeignOrigin)
     }
 
+    /// Returns the file's name in `Content-Disposition` (RFC 6266): that of `filename*` (RFC 8187) in UTF-8, or else that of
+    /// `filename`.
+    pub fn file_name(&self) -> Option<String> {
+        let parameters = self.content_disposition?.split_once(';')?.1;
+        let extended = value_of("filename*", parameters).and_then(|value| {
+            let (charset, rest) = value.split_once('\'')?;
+            let (_language, encoded) = rest.split_once('\'')?;
+            let decoded = percent_decode_str(encoded).decode_utf8().ok()?;
+            charset.eq_ignore_ascii_case("utf-8").then(|| decoded.into_owned())
+        });
+        extended.or_else(|| value_of("filename", parameters))
+    }
+
     /// Returns the length of the body, if it is known.
     pub fn length(&self) -> Option<u64> {
         self.content_length.and_then(|length| length.trim().parse().ok())
+    }
+}
+
+/// Returns the value of a header's parameter: a token, or a quoted string without its backslashes (RFC 9110, section
+/// 5.6.6).
+fn value_of(name: &str, parameters: &str) -> Option<String> {
+    let mut rest = parameters;
+    loop {
+        let (found, after) = rest.split_once('=')?;
+        let (value, next) = match after.trim_start().strip_prefix('"') {
+            Some(quoted) => unquoted(quoted)?,
+            None => {
+                let end = after.find(';').unwrap_or(after.len());
+                let (value, next) = after.split_at(end);
+                (value.trim().to_owned(), next)
+            }
+        };
+        if found.trim().eq_ignore_ascii_case(name) {
+            return Some(value);
+        }
+        rest = next.trim_start().strip_prefix(';')?;
+    }
+}
+
+/// Returns a quoted string whose first quote is removed, and the text after its last one.
+fn unquoted(text: &str) -> Option<(String, &str)> {
+    let mut value = String::new();
+    let mut chars = text.char_indices();
+    loop {
+        match chars.next()? {
+            (at, '"') => return Some((value, text.get(at + 1..)?)),
+            (_, '\\') => value.push(chars.next()?.1),
+            (_, c) => value.push(c),
+        }
     }
 }
 
@@ -146,7 +195,8 @@ mod tests {
         let config = Config::read(value).unwrap();
         let (uploads, addresses) = (config.uploads.clone().unwrap(), config.addresses("").unwrap());
         let check = |content_type, content_length, origin| {
-            UploadHeaders { content_type, content_length, origin }.check(&uploads, &addresses)
+            UploadHeaders { content_type, content_length, origin, ..UploadHeaders::default() }
+                .check(&uploads, &addresses)
         };
         assert_eq!(check(None, None, None), Ok(()));
         assert_eq!(check(Some("image/jpeg"), Some("100"), Some("https://zoom.example")), Ok(()));
@@ -158,6 +208,35 @@ mod tests {
         assert_eq!(check(form, Some("9"), None), Err(UploadError::NotAFile));
         assert_eq!(check(Some("application/json"), Some("9"), None), Err(UploadError::NotAFile));
         assert_eq!(check(None, None, Some("https://other.example")), Err(UploadError::ForeignOrigin));
+    }
+
+    #[test]
+    fn a_file_s_name_may_be_in_the_content_disposition() {
+        let name = |header| {
+            UploadHeaders { content_disposition: Some(header), ..UploadHeaders::default() }.file_name()
+        };
+        for (header, expected) in [
+            ("attachment; filename=\"old town.jpg\"", "old town.jpg"),
+            ("attachment; FileName=town.jpg ; size=5", "town.jpg"),
+            ("inline; name=\"a; filename=b\"; filename=\"c \\\"d\\\\.jpg\"", "c \"d\\.jpg"),
+            ("attachment; filename=\"EURO.txt\"; filename*=utf-8''%e2%82%ac%20rates.txt", "€ rates.txt"),
+            ("attachment; filename*=UTF-8'de'a%2Fb.jpg", "a/b.jpg"),
+            ("attachment; filename*=iso-8859-1''%a3.txt; filename=pound.txt", "pound.txt"),
+            ("attachment; filename*=utf-8''%ff; filename=x", "x"),
+            ("attachment; filename=", ""),
+        ] {
+            assert_eq!(name(header).as_deref(), Some(expected), "{header}");
+        }
+        for header in [
+            "",
+            "attachment",
+            "attachment; filename",
+            "attachment; filename=\"open",
+            "a; xfilename=b",
+            "a; b=\"c\" d=e",
+        ] {
+            assert_eq!(name(header), None, "{header}");
+        }
     }
 
     #[test]

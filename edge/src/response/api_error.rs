@@ -31,6 +31,16 @@ pub enum ApiError {
     /// The operator has taken the content down, for this reason.
     #[error("This content was taken down: {0}")]
     TakenDown(String),
+    #[error("This content was deleted by the person who uploaded it.")]
+    Deleted,
+    /// All ids that the content of a file may have belong to deleted contents.
+    #[error("This file was uploaded and deleted too often. Change it, then upload it again.")]
+    DeletedTooOften,
+    #[error("Send the deletion key of the upload: Authorization: Bearer <deletionKey>.")]
+    NoDeletionKey,
+    /// The deletion key is wrong, or there is no such content.
+    #[error("The deletion key is wrong.")]
+    WrongDeletionKey,
     #[error("The content is not ready yet. Try again soon.")]
     NotReady,
     #[error("The conversion failed. For the reason, get /v1/content/<id>.")]
@@ -94,6 +104,12 @@ pub enum UploadError {
 }
 
 impl ApiError {
+    /// Returns the error of a content that the operator has taken down for a reason, or that its uploader has deleted if
+    /// there is none.
+    pub fn removed(reason: &str) -> Self {
+        if reason.is_empty() { Self::Deleted } else { Self::TakenDown(reason.to_owned()) }
+    }
+
     pub fn status(&self) -> StatusCode {
         match self {
             Self::NeitherIdNorUrl | Self::Url(_) | Self::Address(_) | Self::NotAcceptable(_) => {
@@ -116,7 +132,10 @@ impl ApiError {
                 UploadError::ForeignOrigin => StatusCode::FORBIDDEN,
             },
             Self::NoSuchContent | Self::NotReady | Self::NeverReady => StatusCode::NOT_FOUND,
-            Self::TakenDown(_) => StatusCode::GONE,
+            Self::TakenDown(_) | Self::Deleted => StatusCode::GONE,
+            Self::DeletedTooOften => StatusCode::CONFLICT,
+            Self::NoDeletionKey => StatusCode::UNAUTHORIZED,
+            Self::WrongDeletionKey => StatusCode::FORBIDDEN,
             Self::NotAdmitted(AdmissionError::NotSigned) => StatusCode::FORBIDDEN,
             Self::NotAdmitted(_)
             | Self::TooManyUnknown
@@ -148,13 +167,18 @@ impl ApiError {
             | Self::Upload(_)
             | Self::NoSuchContent
             | Self::TakenDown(_)
+            | Self::Deleted
+            | Self::DeletedTooOften
+            | Self::NoDeletionKey
+            | Self::WrongDeletionKey
             | Self::NeverReady => return None,
         };
         Some(Duration::from_secs(seconds))
     }
 
     pub fn response(&self) -> Response {
-        self.add_retry_after(Response::text(self.status(), self.to_string()))
+        let response = self.add_retry_after(Response::text(self.status(), self.to_string()));
+        if *self == Self::NoDeletionKey { response.with("WWW-Authenticate", "Bearer") } else { response }
     }
 
     /// Adds `Retry-After` to a response if trying again can help.

@@ -35,12 +35,14 @@ pub fn sitemap(addresses: &Addresses) -> Response {
 }
 
 /// The response to a preflight request: pages of all sites may use the methods of the path, with any header. Whether one
-/// may upload is decided at the upload.
+/// may upload is decided at the upload. Deleting needs a key that only the uploader has, and browsers add no credentials
+/// of their own.
 pub fn preflight(methods: &'static str) -> Response {
     Response::empty(StatusCode::NO_CONTENT)
         .with("Allow", methods)
         .with("Access-Control-Allow-Methods", methods)
-        .with("Access-Control-Allow-Headers", "*")
+        // The asterisk does not include `Authorization` (Fetch standard, section 3.3.6).
+        .with("Access-Control-Allow-Headers", "*, Authorization")
         .with("Access-Control-Max-Age", "86400")
 }
 

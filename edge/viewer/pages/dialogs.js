@@ -4,6 +4,8 @@ import { element } from "../dom.js";
 import { isFile, nameOf } from "../live/words.js";
 import { scaleWords } from "../zoom/lengths.js";
 import { placeText, withPlace } from "../zoom/place.js";
+import { dropKey, keyOf } from "./deletion_keys.js";
+import { forget } from "./recent.js";
 
 const ABOUT = "About this picture";
 /** Time that a button says "Copied". */
@@ -126,7 +128,40 @@ function details({ id, url, title, warning, scale, dzi, shareUrl }) {
   }
   dayOf(dzi.url).then((day) => (converted.textContent = day));
   offerDownload(`${shareUrl}/download`, list);
-  return [warning ? element("p", { class: "warning", role: "note" }, warning) : null, list];
+  const note = warning ? element("p", { class: "warning", role: "note" }, warning) : null;
+  return [note, list, isFile(url) && keyOf(id) && deletion(id)];
+}
+
+/** Creates the button that deletes an uploaded picture, with a step to confirm. */
+function deletion(id) {
+  const words = element("p", { role: "status" });
+  const actions = element("div", { class: "row" });
+  const button = (text, onclick, kind = "plain") => element("button", { type: "button", class: kind, onclick }, text);
+  const first = button("Delete this picture", () => {
+    const keep = button("Keep it", reset);
+    words.textContent = "Delete it for good? Its links and embeds stop working for everyone.";
+    actions.replaceChildren(button("Delete for good", remove, "grave"), keep);
+    keep.focus();
+  });
+  function reset() {
+    words.textContent = "";
+    actions.replaceChildren(first);
+    first.focus();
+  }
+  async function remove() {
+    const { address } = document.getElementById("stage").dataset;
+    const answer = await fetch(address, { method: "DELETE", headers: { Authorization: `Bearer ${keyOf(id)}` } }).catch(() => null);
+    if (!answer?.ok && answer?.status !== 410) {
+      reset();
+      words.textContent = `The picture was not deleted. ${answer ? await answer.text() : "The server does not respond. Try again."}`;
+      return;
+    }
+    dropKey(id);
+    forget(id);
+    location.reload(); // shows that it is deleted
+  }
+  actions.append(first);
+  return element("div", { class: "deletion" }, words, actions);
 }
 
 const link = (url) => element("a", { href: url, rel: "noopener noreferrer" }, url);

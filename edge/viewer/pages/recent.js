@@ -20,6 +20,11 @@ export function remember({ id, dzi }, name) {
   store([{ id, name, width, height }, ...recent().filter((other) => other.id !== id)].slice(0, MAX_CONTENTS));
 }
 
+/** Removes a content. */
+export function forget(id) {
+  store(recent().filter((other) => other.id !== id));
+}
+
 export function clear() {
   store([]);
 }

@@ -5,6 +5,7 @@
 import { element } from "../dom.js";
 import { updateOf, watch } from "../live/watch.js";
 import { stageWords } from "../live/words.js";
+import { keepKey } from "./deletion_keys.js";
 
 /** Size in bytes up to which a file is sent in one request. Larger ones would lose too much when the connection breaks. */
 const MAX_WHOLE = 32e6;
@@ -145,16 +146,27 @@ function uploadPanel(name, onCancel) {
 /** Uploads a file and returns its content object. Rejects with a message for people. */
 async function send(address, uploads, file, { onSent, signal }) {
   const watched = { onSent: (bytes) => onSent(Math.min(bytes, file.size)), signal };
-  const inOneRequest = () => exchange("POST", named(address, file), file, { ...watched, type: file.type || "application/octet-stream" });
+  const inOneRequest = () => created(address, file, file, { ...watched, type: file.type || "application/octet-stream" });
   onSent(0);
   const { status, text } = await (file.size > MAX_WHOLE ? sendInParts(uploads, file, watched) : inOneRequest());
-  // The browser has followed the redirect to the content.
   const content = status === 200 ? parsed(text) : null;
-  if (content && updateOf(content)) return content;
+  if (content && updateOf(content)) {
+    keepKey(content);
+    return content;
+  }
   throw new Error(`Upload rejected: ${text || "the service gave no reason."}`);
 }
 
-const named = (url, file) => `${url}?name=${encodeURIComponent(file.name)}`;
+/**
+ * Sends the request that creates the content of a file, and returns `{ status, text }`: 200 and the content object, or the error.
+ * It asks for the response object: the browser would follow a redirect, whose body has the deletion key.
+ */
+async function created(url, file, body, options) {
+  const answer = await exchange("POST", `${url}?format=json&name=${encodeURIComponent(file.name)}`, body, options);
+  const { status, content, error = "" } = (answer.status === 200 && parsed(answer.text)) || {};
+  if (!status) return answer;
+  return content ? { status: 200, text: JSON.stringify(content) } : { status, text: error };
+}
 
 function parsed(text) {
   try {
@@ -208,7 +220,7 @@ async function sendRest(upload, file, onSent, signal) {
     store({ name: identityOf(file), ...upload });
   }
   const body = JSON.stringify({ parts: tags });
-  return forgotten(await repeated(() => exchange("POST", named(address, file), body, { type: "application/json", signal })));
+  return forgotten(await repeated(() => created(address, file, body, { type: "application/json", signal })));
 }
 
 /** Repeats a request while the connection or the service fails. */

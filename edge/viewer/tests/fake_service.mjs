@@ -52,7 +52,8 @@ export async function startFakeService() {
       processing: () => ({ progress, stage: stage ?? common.stage, ...(retry && { retry }), ...(coarse && { coarseUrl: `${server.origin}/cache/${id}/1_coarse/${coarse}.jpg` }) }),
       failed: () => ({ failure: { ...common.failure, ...failure } }),
     };
-    const content = { ...common, url, ...own[kind]() };
+    const file = url.startsWith("ni:") && new URL(url).searchParams.get("name")?.replace(/\.\w+$/, "");
+    const content = { ...common, url, ...(file && { title: file }), ...own[kind]() };
     assertMatches(components.schemas.Content, content, `the content in state ${kind}`);
     return content;
   }
@@ -94,10 +95,10 @@ export async function startFakeService() {
     return { headers: { "Content-Security-Policy": policy }, body: await fill("frame", { ...common, title, head, body }) };
   }
   function contentPage(name, id) {
-    const { url } = contentObject(id);
+    const { url, title } = contentObject(id);
     const isFile = url.startsWith("ni:");
     const values = {
-      name: isFile ? new URL(url).searchParams.get("name") : "old town.jpg",
+      name: title ?? "old town.jpg",
       origin: isFile ? `<span class="origin">Uploaded file</span>` : `<a href="${url}" rel="noopener noreferrer">${new URL(url).hostname}</a>`,
       address: `${server.origin}/v1/content/${id}`,
       preview: "",
@@ -117,13 +118,29 @@ export async function startFakeService() {
     publish(id);
   }
 
+  /** Returns the response object of an upload. */
+  function wrapped(path, value) {
+    assertMatches(paths[path].post.responses[200].content["application/json"].schema, value, path);
+    return { type: TYPES.json, body: JSON.stringify(value) };
+  }
+
   /** Creates the content of an upload and converts it within a second. */
-  function uploaded(name) {
-    if (name.endsWith(".refused")) return plain("/v1/content/", "post", 415, "Send the file as multipart/form-data.");
+  function uploaded(name, path = "/v1/content/") {
+    if (name.endsWith(".refused")) return wrapped(path, { status: 415, statusText: "Unsupported Media Type", error: "Send the file as multipart/form-data." });
     const id = fake.create({ kind: "processing", url: `${FILE_URL}?name=${encodeURIComponent(name)}` });
     setTimeout(() => fake.set(id, { stage: "rendering", progress: 0.5 }), 200);
     setTimeout(() => fake.set(id, { kind: "ready" }), 700);
-    return { status: 301, headers: { Location: `/v1/content/${id}` } };
+    const redirectLocation = `${server.origin}/v1/content/${id}`;
+    return wrapped(path, { status: 301, statusText: "Moved Permanently", redirectLocation, content: { ...contentObject(id), deletionKey: `key of ${id}` } });
+  }
+
+  /** Deletes a content if the key is its own. */
+  function deleted(id, authorization) {
+    const isOwn = authorization === `Bearer key of ${id}`;
+    if (isOwn) states.set(id, { kind: "deleted" });
+    const described = paths["/v1/content/{id}"].delete.responses[isOwn ? 204 : 403];
+    if (!isOwn) assertMatches(described.content["text/plain"].schema, "The deletion key is wrong.");
+    return isOwn ? { status: 204 } : { status: 403, type: "text/plain", body: "The deletion key is wrong." };
   }
 
   /** Sizes of the last upload's parts by their numbers. */
@@ -139,7 +156,7 @@ export async function startFakeService() {
     if (method === "POST") {
       const { parts: tags } = JSON.parse(body);
       const complete = tags.length === parts.size && tags.every((tag, at) => tag === `tag ${at + 1}`);
-      return complete ? uploaded(name) : plain("/v1/uploads/{file}", "post", 400, "The parts do not form a file.");
+      return complete ? uploaded(name, "/v1/uploads/{file}") : plain("/v1/uploads/{file}", "post", 400, "The parts do not form a file.");
     }
     const number = Number(pathname.split("/").at(-1));
     if (number === 2 && broken-- > 0) return plain("/v1/uploads/{file}/{number}", "put", 503, "Try again.");
@@ -155,6 +172,11 @@ export async function startFakeService() {
       return pathname.startsWith("/v1/uploads/") ? uploadInParts(request.method, pathname, name, body) : uploaded(name);
     }
     if (down && pathname.startsWith("/v1/")) return { status: 503, headers: CORS };
+    if (request.method === "DELETE") return deleted(pathname.split("/").at(-1), request.headers.authorization);
+    if (states.get(pathname.slice(1))?.kind === "deleted") {
+      const text = "This content was deleted by the person who uploaded it.";
+      return { ...(await page("notice", "Deleted – Edgezoom", { title: "Deleted", text })), status: 410 };
+    }
     const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed|\/thumbnail\.jpg|\/preview\.jpg)?$/.exec(pathname) ?? [];
     if (/^\/[^/]+\.js$/.test(pathname)) return { type: TYPES.js, body: await readFile(at("../embed/loader.js")) };
     if (id && states.has(id) && !rest?.endsWith(".jpg")) return contentPage(rest ? "embed" : "share", id);

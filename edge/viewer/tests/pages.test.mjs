@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { assertAccessible, globalsLeft, painted } from "./browser.mjs";
+import { assertAccessible, globalsLeft, isFocused, painted } from "./browser.mjs";
 import { ofTheViewer } from "./service.mjs";
 import { open, openEmpty, page, ready, service, setUp } from "./site.mjs";
 
@@ -91,7 +91,7 @@ test("a file can be dropped: a bar shows upload and conversion, then its page op
   });
   await dropFile("kitchen sink.png", { side: 900 });
   await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
-  await page.locator("h1", { hasText: "kitchen sink.png" }).waitFor();
+  await page.locator("h1", { hasText: /^kitchen sink$/ }).waitFor();
   const seen = JSON.parse(await page.evaluate(() => sessionStorage.getItem("seen")));
   assert.ok(seen.every((part, at) => at === 0 || part >= seen[at - 1]), `the bar moved back: ${seen}`);
   assert.ok(seen.some((part) => part >= 0.5), `the conversion was not shown: ${seen}`);
@@ -104,8 +104,47 @@ test("a file can be chosen by keyboard", async () => {
   await input.focus();
   await input.setInputFiles({ name: "chosen.svg", mimeType: "image/svg+xml", buffer: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><path d="M0 0h9v9z"/></svg>') });
   await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
-  await page.locator("h1", { hasText: "chosen.svg" }).waitFor();
+  await page.locator("h1", { hasText: /^chosen$/ }).waitFor();
   assert.deepEqual(page.wrongs, []);
+});
+
+test("an uploaded picture can be deleted in the browser that sent it, after a question", async () => {
+  await openHome();
+  await dropFile("my house.png", { side: 901 });
+  await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
+  await painted(page);
+  const link = page.url();
+  const details = page.getByRole("button", { name: "About this picture" });
+  const first = page.getByRole("button", { name: "Delete this picture" });
+  await details.click();
+  await first.click();
+  await page.getByText("Delete it for good? Its links and embeds stop working for everyone.").waitFor();
+  await assertAccessible(page);
+  await page.getByRole("button", { name: "Keep it" }).press("Enter");
+  assert.ok(await first.evaluate(isFocused));
+
+  // Another browser has no key, and a wrong one is refused.
+  const other = await page.context().browser().newContext();
+  const elsewhere = await other.newPage();
+  await elsewhere.goto(link);
+  await elsewhere.getByRole("button", { name: "About this picture" }).click();
+  await elsewhere.getByRole("dialog").getByText("uploaded file").waitFor();
+  assert.equal(await elsewhere.getByRole("button", { name: "Delete this picture" }).count(), 0);
+  await elsewhere.evaluate(() => localStorage.setItem("edgezoom-deletion-keys", JSON.stringify([[location.pathname.slice(1), "wrong"]])));
+  await elsewhere.getByRole("button", { name: "Close" }).click();
+  await elsewhere.getByRole("button", { name: "About this picture" }).click();
+  await elsewhere.getByRole("button", { name: "Delete this picture" }).click();
+  await elsewhere.getByRole("button", { name: "Delete for good" }).click();
+  await elsewhere.getByText("The picture was not deleted. The deletion key is wrong.").waitFor();
+  await other.close();
+
+  await first.click();
+  await page.getByRole("button", { name: "Delete for good" }).click();
+  await page.getByText("This content was deleted by the person who uploaded it.").waitFor();
+  assert.equal(await page.locator("h1").textContent(), "Deleted");
+  assert.equal(await page.evaluate(() => localStorage.getItem("edgezoom-deletion-keys")), "[]");
+  await page.goto(`${service.origin}/`);
+  assert.ok(await page.locator("#recent").isHidden());
 });
 
 test("an empty file is not uploaded, and an upload can be cancelled", ofTheViewer, async () => {
@@ -133,7 +172,7 @@ test("several files are uploaded one after another, and each gets a link", ofThe
   assert.deepEqual(sent, ["one.png", "two.refused", "three.png"]);
   await assertAccessible(page);
   const [opened] = await Promise.all([page.context().waitForEvent("page"), links.first().click()]);
-  await opened.locator("h1", { hasText: "one.png" }).waitFor();
+  await opened.locator("h1", { hasText: /^one$/ }).waitFor();
   await opened.close();
   assert.equal(page.url(), `${service.origin}/`, "the list stays");
 });

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use edgezoom_tests::picture;
 use edgezoom_tests::pyramid::Pyramid;
 use edgezoom_tests::{Client, Course, System};
@@ -10,6 +10,8 @@ use image::DynamicImage;
 
 /// Time limit for the Worker to delete a file on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Time after which a deletion is effective everywhere.
+const EVERYWHERE: Duration = Duration::from_secs(20);
 
 #[tokio::test]
 async fn an_uploaded_file_becomes_a_pyramid_and_is_deleted() -> Result<()> {
@@ -22,7 +24,7 @@ async fn an_uploaded_file_becomes_a_pyramid_and_is_deleted() -> Result<()> {
     assert!(url.starts_with("ni:///sha-256;") && url.ends_with("?name=old%20town.jpg"), "{url}");
     let pyramid = Pyramid::fetch(&client, content.ready()?).await?;
     pyramid.equals(&DynamicImage::from(photograph).into_rgba8(), 32.0)?;
-    nothing_is_kept(&system).await?;
+    nothing_is_kept(&system, "uploads/").await?;
 
     let again = client.send("another name.jpg", file).await?.json()?;
     assert_eq!(
@@ -30,10 +32,65 @@ async fn an_uploaded_file_becomes_a_pyramid_and_is_deleted() -> Result<()> {
         (&content.last()?["id"], &true.into()),
         "the same file has the same id"
     );
-    nothing_is_kept(&system).await?;
+    nothing_is_kept(&system, "uploads/").await?;
     let page = client.get(again["shareUrl"].as_str().unwrap_or_default()).await?.text();
-    assert!(page.contains("<h1>old town.jpg</h1>"), "{page}");
+    assert!(page.contains("<h1>old town</h1>"), "{page}");
     Ok(())
+}
+
+#[tokio::test]
+async fn a_deleted_upload_is_gone_from_every_address_within_20_seconds() -> Result<()> {
+    let system = System::shared()?;
+    let client = Client::new(system.url())?;
+    let file = picture::jpeg(&picture::photograph(1300, 1100, 77))?;
+    let answer = client.send("my house.jpg", file.clone()).await?.json()?;
+    let key = answer["deletionKey"].as_str().context("no key")?.to_owned();
+    let mut course = Course::default();
+    course.see(answer)?;
+    client.follow(&mut course).await?;
+    let content = course.ready()?;
+    let id = content["id"].as_str().context("no id")?;
+    let descriptor = content["dzi"]["url"].as_str().context("no pyramid")?;
+    let addresses = addresses_of(id, descriptor, content["shareUrl"].as_str().context("no link")?);
+    for address in &addresses {
+        let status = client.get(address).await?.status;
+        ensure!(status.is_success() || status.is_redirection(), "{address} is answered with {status}");
+    }
+
+    assert_eq!(client.delete(id, "another key").await?.status, 403);
+    let start = Instant::now();
+    assert_eq!(client.delete(id, &key).await?.status, 204);
+    for address in &addresses {
+        loop {
+            let answer = client.get(address).await?;
+            if answer.status == 410 || answer.text().contains("\"status\":410") {
+                break;
+            }
+            ensure!(start.elapsed() < EVERYWHERE, "{address} is answered with {}", answer.status);
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+    nothing_is_kept(&system, "uploads/").await?;
+    nothing_is_kept(&system, &format!("{id}/")).await?;
+
+    let again = sent(&client, "my house.jpg", file).await?;
+    assert_ne!(again.ready()?["id"], id, "the same bytes are a new content");
+    Ok(())
+}
+
+/// Returns the addresses of a ready content: every endpoint.
+fn addresses_of(id: &str, descriptor: &str, share: &str) -> Vec<String> {
+    let content = ["", "?format=json", "/dzi.js", "/events"].map(|name| format!("/v1/content/{id}{name}"));
+    let pages = ["", "?at=9,9,3", "/embed", "/preview.jpg", "/thumbnail.jpg", "/download"];
+    let iiif = ["info.json", "manifest.json", "full/max/0/default.jpg", "0,0,512,512/512,512/0/default.jpg"];
+    let pyramid = descriptor.trim_end_matches(".dzi");
+    let mut addresses = vec![format!("/v1/dzi/{id}"), format!("/oembed?url={share}")];
+    addresses.extend(content);
+    addresses.extend(pages.map(|name| format!("/{id}{name}")));
+    addresses.extend(iiif.map(|name| format!("/iiif/{id}/{name}")));
+    addresses
+        .extend([".dzi", "_files/11/0_0.jpg", "_files/0/0_0.jpg"].map(|name| format!("{pyramid}{name}")));
+    addresses
 }
 
 #[tokio::test]
@@ -42,7 +99,7 @@ async fn an_uploaded_file_that_is_no_picture_fails_and_is_deleted() -> Result<()
     let client = Client::new(system.url())?;
     let content = sent(&client, "letter.txt", "Dear Sir or Madam".repeat(9)).await?;
     assert_eq!(content.failure_code()?, "unsupported-format");
-    nothing_is_kept(&system).await
+    nothing_is_kept(&system, "uploads/").await
 }
 
 /// Uploads a file and waits until its content is ready or has failed.
@@ -55,15 +112,15 @@ async fn sent(client: &Client, name: &str, file: impl Into<bytes::Bytes>) -> Res
     Ok(course)
 }
 
-/// Waits until no uploaded file is stored: it is deleted after clients learn of the end.
-async fn nothing_is_kept(system: &System) -> Result<()> {
+/// Waits until no object with this prefix is stored: files are deleted after clients learn of the end.
+async fn nothing_is_kept(system: &System, prefix: &str) -> Result<()> {
     let end = Instant::now() + PATIENCE;
     loop {
-        let kept = system.stored("uploads/").await?;
+        let kept = system.stored(prefix).await?;
         if kept.is_empty() {
             return Ok(());
         }
-        ensure!(Instant::now() < end, "these files are left: {kept:?}");
+        ensure!(Instant::now() < end, "these objects are left: {kept:?}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::protocol::{ClaimRequest, Outcome, Report, Retry};
-use crate::{Dzi, FailureCode, Size, TileFormat};
+use crate::{DeletionKey, Dzi, FailureCode, Size, TileFormat};
 
 const RULES: Rules = Rules::DEFAULT;
 const MINUTE: u64 = 60_000;

@@ -37,7 +37,7 @@ fn effects(story: &Story) -> Vec<&'static str> {
         Effect::RecordRemoval(removal) => match removal.kind {
             RemovalKind::TakenDown => "record takedown",
             RemovalKind::Lifted => "record lift",
-            RemovalKind::Unused => "record deletion",
+            RemovalKind::Unused | RemovalKind::Deleted => "record deletion",
         },
     };
     story.effects.iter().map(name).collect()
@@ -47,7 +47,7 @@ fn clients_events() -> [Event; 5] {
     let upload = "uploads/00000000000000000000000000000001".parse().unwrap();
     [
         Event::Created { id: id(), url: url() },
-        Event::Uploaded { id: id(), url: url(), upload },
+        Event::Uploaded { id: id(), url: url(), upload, owner: None },
         Event::Requested,
         Event::RetryAsked,
         Event::Reset,
@@ -183,7 +183,7 @@ fn an_unused_content_is_deleted_and_comes_back_on_request() {
 fn a_deleted_file_has_to_be_uploaded_again() {
     let file = SourceUrl::of_file("f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", "a.jpg").unwrap();
     let upload = |number: u32| format!("uploads/{number:032x}").parse().unwrap();
-    let sent = |number| Event::Uploaded { id: id(), url: file.clone(), upload: upload(number) };
+    let sent = |number| Event::Uploaded { id: id(), url: file.clone(), upload: upload(number), owner: None };
     let mut story = Story { known: None, now: Timestamp(0), effects: vec![] };
     story.tell(sent(1));
     story.tell(take_down("1"));
@@ -200,6 +200,130 @@ fn a_deleted_file_has_to_be_uploaded_again() {
     }
     story.tell(sent(3));
     assert_eq!(effects(&story), ["enqueue"]);
+}
+
+const UPLOAD: [&str; 2] =
+    ["uploads/00000000000000000000000000000001", "uploads/00000000000000000000000000000002"];
+
+fn key(text: &str) -> DeletionKeyHash {
+    DeletionKey::new(text).hash()
+}
+
+fn file_of(owner: &str, upload: &str) -> Event {
+    let url = SourceUrl::of_file("f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", owner).unwrap();
+    Event::Uploaded { id: id(), url, upload: upload.parse().unwrap(), owner: Some(key(owner)) }
+}
+
+fn uploaded() -> Story {
+    let mut story = Story { known: None, now: Timestamp(0), effects: vec![] };
+    assert!(matches!(story.tell(file_of("anna", UPLOAD[0])), Reply::Owned(_)));
+    story
+}
+
+#[test]
+fn only_the_uploader_deletes_a_content_in_any_state_and_for_good() {
+    let queued = |_: &mut Story| {};
+    let claimed = |story: &mut Story| {
+        story.claim();
+    };
+    let ready = |story: &mut Story| {
+        let attempt = story.claim();
+        story.tell(reported(attempt, finished()));
+        story.tell(Event::CacheWritten);
+    };
+    let failed = |story: &mut Story| {
+        let attempt = story.claim();
+        story.tell(gave_up(attempt, FailureCode::CorruptSource, Retry::Never));
+    };
+    let unused = |story: &mut Story| {
+        ready(story);
+        story.tell(removed(RemovalKind::Unused, "", "1"));
+        story.tell(Event::RemovalRecorded(RemovalKind::Unused));
+    };
+    for bring in [&queued as &dyn Fn(&mut Story), &claimed, &ready, &failed, &unused] {
+        let mut story = uploaded();
+        bring(&mut story);
+        let before = story.known.clone();
+        assert_eq!(story.tell(Event::DeletionAsked(key("ben"))), Reply::Forbidden);
+        assert_eq!((&story.known, effects(&story)), (&before, vec![]));
+
+        assert_eq!(story.tell(Event::DeletionAsked(key("anna"))), Reply::Accepted);
+        assert_eq!(effects(&story), ["record deletion", "sweep all"]);
+        assert_eq!(story.known.as_ref().unwrap().url().file_name(), None, "the name is deleted too");
+        // The same call again repeats what is not confirmed.
+        assert_eq!(story.tell(Event::DeletionAsked(key("anna"))), Reply::Accepted);
+        assert_eq!(effects(&story), ["record deletion", "sweep all"]);
+        for _ in 0..2 {
+            for event in [Event::Requested, Event::RetryAsked, Event::Reset] {
+                assert_eq!(story.tell(event), Reply::Deleted);
+                assert_eq!(effects(&story), [""; 0]);
+            }
+            assert_eq!(story.tell(Event::DeletionAsked(key("ben"))), Reply::Forbidden);
+            assert_eq!(story.tell(Event::Claimed(CLAIM)), Reply::Conflict);
+            assert_eq!(story.tell(file_of("ben", UPLOAD[1])), Reply::IdTaken, "another id has to be taken");
+            story.tell(Event::RemovalRecorded(RemovalKind::Deleted));
+            story.tell(Event::Swept { before: story.known.as_ref().unwrap().next_attempt });
+            for kind in [RemovalKind::Lifted, RemovalKind::Unused] {
+                assert_eq!(story.tell(removed(kind, "", "2")), Reply::Accepted);
+                assert_eq!(effects(&story), [""; 0]);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_sweep_of_a_deletion_includes_the_uploaded_file() {
+    let mut story = uploaded();
+    story.tell(Event::DeletionAsked(key("anna")));
+    let upload = UPLOAD[0].parse().ok();
+    assert!(story.effects.contains(&Effect::Sweep { before: Attempt::FIRST, keep: None, upload }));
+}
+
+#[test]
+fn a_content_without_an_uploader_is_not_deleted_by_any_key() {
+    assert_eq!(ready().tell(Event::DeletionAsked(key("anna"))), Reply::Forbidden);
+    let decision = decide(None, Event::DeletionAsked(key("anna")), Timestamp(0), &RULES);
+    assert_eq!((decision.after, decision.reply), (None, Reply::NotFound));
+}
+
+#[test]
+fn the_client_whose_file_is_converted_owns_the_content() {
+    let mut story = uploaded();
+    assert!(matches!(story.tell(file_of("ben", UPLOAD[1])), Reply::Content(_)), "it exists");
+    assert_eq!(story.tell(Event::DeletionAsked(key("ben"))), Reply::Forbidden);
+    let attempt = story.claim();
+    story.tell(gave_up(attempt, FailureCode::CorruptSource, Retry::Never));
+    let Reply::Owned(content) = story.tell(file_of("ben", UPLOAD[1])) else { panic!() };
+    assert_eq!(content.title().map(|title| title.to_string()).as_deref(), Some("ben"));
+    assert_eq!(story.tell(Event::DeletionAsked(key("anna"))), Reply::Forbidden);
+    assert_eq!(story.tell(Event::DeletionAsked(key("ben"))), Reply::Accepted);
+}
+
+#[test]
+fn a_client_whose_response_was_lost_gets_another_key() {
+    let mut story = uploaded();
+    let Event::Uploaded { id, url, upload, .. } = file_of("anna", UPLOAD[0]) else { panic!() };
+    let again = Event::Uploaded { id, url, upload, owner: Some(key("second")) };
+    assert!(matches!(story.tell(again), Reply::Owned(_)));
+    assert_eq!(story.tell(Event::DeletionAsked(key("anna"))), Reply::Forbidden);
+    assert_eq!(story.tell(Event::DeletionAsked(key("second"))), Reply::Accepted);
+}
+
+#[test]
+fn takedowns_and_deletions_do_not_undo_each_other() {
+    let mut story = uploaded();
+    story.tell(take_down("1"));
+    assert_eq!(story.tell(Event::DeletionAsked(key("anna"))), refused());
+    story.tell(Event::RemovalRecorded(RemovalKind::TakenDown));
+    assert_eq!(story.tell(Event::DeletionAsked(key("anna"))), refused());
+
+    let mut story = uploaded();
+    story.tell(Event::DeletionAsked(key("anna")));
+    assert_eq!(story.tell(take_down("1")), Reply::NotYet, "the log must not lose the deletion");
+    story.tell(Event::RemovalRecorded(RemovalKind::Deleted));
+    assert_eq!(story.tell(take_down("1")), refused());
+    assert_eq!(effects(&story), ["record takedown"]);
+    assert_eq!(story.tell(file_of("ben", UPLOAD[1])), refused(), "the bytes are refused");
 }
 
 #[test]

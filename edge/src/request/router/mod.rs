@@ -49,7 +49,12 @@ pub fn route(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
         return upload_in_parts(request, path.trim_start_matches('/'));
     }
     let is_contents = request.path.trim_end_matches('/') == "/v1/content";
-    let methods = if is_contents { Methods::ReadOrUpload } else { Methods::Read };
+    let by_id = content_id(request.path);
+    let methods = match by_id {
+        Some(_) => Methods::ReadOrDelete,
+        None if is_contents => Methods::ReadOrUpload,
+        None => Methods::Read,
+    };
     match *request.method {
         Method::GET | Method::HEAD => read(request, policy),
         Method::OPTIONS => Route::Preflight(methods),
@@ -57,6 +62,7 @@ pub fn route(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
             let (query, variant) = in_variant(request, upload_query(request.query));
             Route::Upload { query, variant }
         }
+        Method::DELETE => by_id.map_or(Route::MethodNotAllowed(methods), Route::Delete),
         _ => Route::MethodNotAllowed(methods),
     }
 }
@@ -113,6 +119,11 @@ fn content(request: RequestParts<'_>, key: Result<ContentKey, ApiError>) -> Rout
     let (key, variant) = in_variant(request, key);
     let retry = key.is_ok() && parameter(request.query, "retry").as_deref() == Some("1");
     Route::Content { key, variant, retry }
+}
+
+/// Returns the id in `/v1/content/<id>`.
+fn content_id(path: &str) -> Option<ContentId> {
+    path.strip_suffix('/').unwrap_or(path).strip_prefix("/v1/content/")?.parse().ok()
 }
 
 fn upload_query(query: &str) -> Result<UploadQuery, ApiError> {

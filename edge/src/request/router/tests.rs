@@ -103,6 +103,8 @@ fn a_refused_method_gets_the_methods_of_its_path() {
     for (path, with_uploads, without) in [
         ("/v1/content/", "GET, HEAD, OPTIONS, POST", "GET, HEAD, OPTIONS"),
         ("/v1/content", "GET, HEAD, OPTIONS, POST", "GET, HEAD, OPTIONS"),
+        (&format!("/v1/content/{ID}"), "GET, HEAD, OPTIONS, DELETE", "GET, HEAD, OPTIONS, DELETE"),
+        (&format!("/v1/content/{ID}/events"), "GET, HEAD, OPTIONS", "GET, HEAD, OPTIONS"),
         ("/v1/dzi/", "GET, HEAD, OPTIONS", "GET, HEAD, OPTIONS"),
         ("/", "GET, HEAD, OPTIONS", "GET, HEAD, OPTIONS"),
         ("/v1/uploads", "OPTIONS, POST", "OPTIONS"),
@@ -111,7 +113,7 @@ fn a_refused_method_gets_the_methods_of_its_path() {
         (&format!("/v1/uploads/{file}/7"), "OPTIONS, PUT", "OPTIONS"),
         (&claim_path(id()), "POST", "POST"),
     ] {
-        let Route::MethodNotAllowed(methods) = ask(Method::DELETE, path) else { panic!("{path}") };
+        let Route::MethodNotAllowed(methods) = ask(Method::PATCH, path) else { panic!("{path}") };
         assert_eq!((methods.names(true), methods.names(false)), (with_uploads, without), "{path}");
         if path.starts_with("/internal/") {
             continue;
@@ -224,8 +226,11 @@ fn tilers_and_the_operator_post() {
 #[test]
 fn all_other_paths_only_allow_reading() {
     for method in [Method::POST, Method::PUT, Method::DELETE, Method::PATCH, Method::TRACE] {
-        let path = format!("/v1/content/{ID}");
+        let path = format!("/v1/dzi/{ID}");
         assert_eq!(ask(method, &path), Route::MethodNotAllowed(Methods::Read));
+    }
+    for path in [format!("/v1/content/{ID}"), format!("/v1/content/{ID}/")] {
+        assert_eq!(ask(Method::DELETE, &path), Route::Delete(id()));
     }
     assert_eq!(ask(Method::OPTIONS, "/v1/content/"), Route::Preflight(Methods::ReadOrUpload));
     assert_eq!(ask(Method::HEAD, "/health"), Route::Health);

@@ -58,7 +58,7 @@ enum Command {
         /// Only contents that are taken down
         #[arg(long)]
         taken_down: bool,
-        /// Only contents that were deleted because they were unused, or whose takedown was lifted
+        /// Only contents that were deleted because they were unused or by their uploaders, or whose takedown was lifted
         #[arg(long)]
         deleted: bool,
         /// Maximum number
