@@ -22,6 +22,8 @@ const HALVED_SCALE: f32 = 1.22;
 const LARGEST: f32 = 255.0;
 /// Remainders below this many 256ths of a step are rounded down.
 const DEAD_ZONE: u16 = 148;
+/// The same in busy blocks of chroma. Rounding down would take the colour out of noise, which is seen sooner than coarse steps.
+const BUSY_DEAD_ZONE: u16 = 84;
 
 /// Multiples of a source's step: below the first its own is kept, from the second on it does not matter.
 const KEEP_BELOW: f32 = 2.0;
@@ -34,9 +36,14 @@ pub struct Quantisation {
     pub steps: [[u16; 64]; 2],
     /// The smallest remainder that is rounded up, in 256ths of a step. The first coefficient is rounded to the nearest.
     pub dead_zone: u16,
+    /// The same in blocks of chroma of which more than [`Self::BUSY_FROM`] other coefficients would not be zero.
+    pub busy_dead_zone: u16,
 }
 
 impl Quantisation {
+    /// Number of coefficients from which on a block of chroma is busy. In photographs few blocks are.
+    pub const BUSY_FROM: u16 = 20;
+
     /// Returns the quantisation of a quality from 1 to 100, which looks about as libjpeg's of that quality.
     #[must_use]
     pub fn of_quality(quality: u8, halves_chroma: bool) -> Self {
@@ -50,6 +57,7 @@ impl Quantisation {
         Self {
             steps: [steps(&LUMA, &[1.0; 64], 1.0), steps(&CHROMA, &HALVED, CHROMA_SCALE)],
             dead_zone: DEAD_ZONE,
+            busy_dead_zone: BUSY_DEAD_ZONE,
         }
     }
 
@@ -74,10 +82,18 @@ impl Quantisation {
     /// Returns what is added to 8 times a coefficient's magnitude before it is divided by 8 times its step and rounded down.
     #[must_use]
     pub fn rounding(&self, step: u16, is_first: bool) -> u16 {
-        let step = 8 * u32::from(step);
-        let dead_zone = u32::from(self.dead_zone.min(256));
-        (if is_first { step / 2 } else { step * (256 - dead_zone) / 256 }) as u16
+        rounding(step, if is_first { 128 } else { self.dead_zone })
     }
+
+    /// Returns how much more is added in busy blocks.
+    #[must_use]
+    pub fn busy_rounding(&self, step: u16) -> u16 {
+        rounding(step, self.busy_dead_zone).saturating_sub(rounding(step, self.dead_zone))
+    }
+}
+
+fn rounding(step: u16, dead_zone: u16) -> u16 {
+    (8 * u32::from(step) * u32::from(256 - dead_zone.min(256)) / 256) as u16
 }
 
 /// Returns the distance of a quality.
@@ -169,7 +185,7 @@ mod tests {
 
     #[test]
     fn steps_become_multiples_of_a_sources() {
-        let ours = Quantisation { steps: [[12; 64]; 2], dead_zone: 148 };
+        let ours = Quantisation { steps: [[12; 64]; 2], ..Quantisation::of_quality(82, true) };
         let steps = |source| ours.for_source(&[[source; 64]; 2]).steps[0][9];
         let of_sources = [1, 3, 4, 5, 6, 8, 9, 11, 12, 13, 40, 300].map(steps);
         assert_eq!(of_sources, [12, 12, 12, 10, 12, 8, 9, 11, 12, 13, 40, 255]);

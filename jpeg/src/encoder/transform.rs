@@ -49,6 +49,8 @@ impl<T: Copy + Default> Default for Each<T> {
 /// Divides coefficients by their steps and rounds, by multiplying with reciprocals.
 pub struct Quantiser {
     steps: [Step; 64],
+    /// For each coefficient, the smallest magnitude that counts as busy, and what is added to the magnitudes of a busy block.
+    busy: Option<[(u16, u16); 64]>,
 }
 
 /// A quotient is the upper half of (8 · magnitude + `added`) · `reciprocal`, shifted right by `shift`.
@@ -66,7 +68,11 @@ impl Quantiser {
             let step = quantisation.steps[kind][place];
             Step::new(step, quantisation.rounding(step, place == 0))
         };
-        Self { steps: std::array::from_fn(step) }
+        let busy = |place| {
+            let step = quantisation.steps[kind][place];
+            (8 * step - quantisation.rounding(step, false), quantisation.busy_rounding(step))
+        };
+        Self { steps: std::array::from_fn(step), busy: (kind == 1).then(|| std::array::from_fn(busy)) }
     }
 }
 
@@ -177,12 +183,23 @@ fn scaled<S: Simd>(simd: S, sums: Wide<S>, bits: u32) -> i16x32<S> {
 #[allow(clippy::needless_range_loop)]
 fn quantise(coefficients: &Each<i16>, quantiser: &Quantiser, out: &mut Coefficients) {
     out.nonzero = [[0; BLOCKS]; 4];
+    let busy = quantiser.busy.as_ref().map(|busy| (busy, busy_blocks(coefficients, busy)));
     for (number, &place) in ZIGZAG.iter().enumerate() {
         let step = quantiser.steps[place];
         let values = &coefficients.0[place];
         let mut magnitudes = [0_u16; BLOCKS];
-        for block in 0..BLOCKS {
-            magnitudes[block] = step.quotient(values[block].unsigned_abs());
+        match &busy {
+            Some((rounding, is_busy)) if number > 0 => {
+                for block in 0..BLOCKS {
+                    let more = rounding[place].1 & is_busy[block];
+                    magnitudes[block] = step.quotient(values[block].unsigned_abs() + more);
+                }
+            }
+            _ => {
+                for block in 0..BLOCKS {
+                    magnitudes[block] = step.quotient(values[block].unsigned_abs());
+                }
+            }
         }
         if number == 0 {
             for block in 0..BLOCKS {
@@ -204,6 +221,22 @@ fn quantise(coefficients: &Each<i16>, quantiser: &Quantiser, out: &mut Coefficie
             nonzero[block] |= if magnitudes[block] != 0 { 1 << (number % 16) } else { 0 };
         }
     }
+}
+
+/// Returns a mask of all bits for each busy block, else 0.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)]
+fn busy_blocks(coefficients: &Each<i16>, busy: &[(u16, u16); 64]) -> [u16; BLOCKS] {
+    let mut counts = [0_u16; BLOCKS];
+    for (values, (smallest, _)) in coefficients.0.iter().zip(busy).skip(1) {
+        for block in 0..BLOCKS {
+            counts[block] += u16::from(values[block].unsigned_abs() >= *smallest);
+        }
+    }
+    counts.map(
+        #[inline(always)]
+        |count| if count > Quantisation::BUSY_FROM { u16::MAX } else { 0 },
+    )
 }
 
 #[cfg(test)]
