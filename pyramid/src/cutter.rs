@@ -23,6 +23,8 @@ use crate::{TileCoord, TileOutput};
 
 /// Number of a tile's rows that are prefetched before they are encoded.
 const ROWS_AHEAD: usize = 2;
+/// Memory for unfinished tiles of all threads, in bytes.
+const UNFINISHED_BYTES: usize = 24 << 20;
 
 /// Cuts strips into the tiles of one thread.
 pub struct Cutter<'a> {
@@ -93,7 +95,8 @@ impl<'a> Cutter<'a> {
         output: &'a dyn TileOutput,
         partition: Partition,
     ) -> Self {
-        let reduced = TileEncoder::new(encoding);
+        let reduced =
+            TileEncoder::new(encoding).with_memory(UNFINISHED_BYTES / partition.count.max(1) as usize);
         let full =
             source_steps.map_or_else(|| reduced.another(), |steps| reduced.for_source(encoding, steps));
         Self {

@@ -57,6 +57,7 @@ mod dzsave;
 mod geometry;
 mod mean_filter;
 mod options;
+mod png_tile;
 mod prefetch;
 mod preview;
 mod row_pairs;

@@ -1,9 +1,7 @@
 //! Encodes tiles row by row, as PNG or JPEG.
 
-use std::cell::RefCell;
-use std::io::{self, Write};
+use std::io;
 use std::ops::Range;
-use std::rc::Rc;
 
 use edgezoom_codecs::{Layout, Orientation};
 use edgezoom_geometry::TileFormat;
@@ -11,10 +9,10 @@ use edgezoom_jpeg::encoder::{Encoder, Input};
 use edgezoom_jpeg::quantisation::Quantisation;
 use edgezoom_jpeg::ycbcr420::Pair;
 
+use crate::png_tile::PngEncoder;
+
 /// Lowest quality at which chroma keeps its full resolution (4:4:4), as in libvips.
 const FULL_CHROMA_FROM: u8 = 90;
-/// Size of a PNG's IDAT chunk in bytes. A larger one costs memory for every unfinished tile.
-const IDAT_BYTES: usize = 16 << 10;
 
 /// Encoding of tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,12 +33,8 @@ pub enum TileEncoder {
     Jpeg(Encoder),
     /// Encodes pairs of rows in YCbCr 4:2:0.
     JpegYCbCr420(Encoder),
-    Png(Layout, Option<Box<png::StreamWriter<'static, PngBuffer>>>, PngBuffer),
+    Png(PngEncoder),
 }
-
-/// The file of a PNG. It is shared, because `png`'s writer owns what it writes to.
-#[derive(Clone, Default)]
-pub struct PngBuffer(Rc<RefCell<Vec<u8>>>);
 
 /// Returns true if JPEG of this quality stores chroma at half the resolution (4:2:0).
 pub fn halves_chroma(quality: u8) -> bool {
@@ -57,7 +51,17 @@ impl TileEncoder {
             (TileFormat::Jpg, Layout::Rgb) => Self::Jpeg(jpeg(Input::Rgb)),
             (TileFormat::Jpg, Layout::Rgba) => Self::Jpeg(jpeg(Input::Rgba)),
             (TileFormat::Jpg, Layout::YCbCr420) => Self::JpegYCbCr420(jpeg(Input::YCbCr420)),
-            (TileFormat::Png, layout) => Self::Png(layout, None, PngBuffer::default()),
+            (TileFormat::Png, layout) => Self::Png(PngEncoder::new(layout)),
+        }
+    }
+
+    /// Sets the memory in bytes for all unfinished tiles of this encoder and of those made from it. A tile that finds none left
+    /// takes more bytes.
+    pub fn with_memory(self, bytes: usize) -> Self {
+        match self {
+            Self::Jpeg(jpeg) => Self::Jpeg(jpeg.with_token_bytes(bytes)),
+            Self::JpegYCbCr420(jpeg) => Self::JpegYCbCr420(jpeg.with_token_bytes(bytes)),
+            Self::Png(png) => Self::Png(png.with_stored_bytes(bytes)),
         }
     }
 
@@ -77,7 +81,7 @@ impl TileEncoder {
         match self {
             Self::Jpeg(jpeg) => Self::Jpeg(jpeg.another()),
             Self::JpegYCbCr420(jpeg) => Self::JpegYCbCr420(jpeg.another()),
-            Self::Png(layout, ..) => Self::Png(*layout, None, PngBuffer::default()),
+            Self::Png(png) => Self::Png(png.another()),
         }
     }
 
@@ -97,10 +101,7 @@ impl TileEncoder {
     pub fn begin(&mut self, width: u32, height: u32) -> io::Result<()> {
         match self {
             Self::Jpeg(jpeg) | Self::JpegYCbCr420(jpeg) => jpeg.begin(width, height),
-            Self::Png(layout, writer, file) => {
-                file.0.borrow_mut().clear();
-                *writer = Some(start_png(*layout, width, height, file).map_err(io::Error::other)?);
-            }
+            Self::Png(png) => png.begin(width, height)?,
         }
         Ok(())
     }
@@ -109,8 +110,8 @@ impl TileEncoder {
     pub fn row(&mut self, pixels: &[u8]) -> io::Result<()> {
         match self {
             Self::Jpeg(jpeg) => jpeg.row(pixels),
-            Self::Png(_, Some(writer), _) => writer.write_all(pixels)?,
-            Self::JpegYCbCr420(..) | Self::Png(_, None, _) => {
+            Self::Png(png) => png.row(pixels)?,
+            Self::JpegYCbCr420(..) => {
                 return Err(io::Error::other("this encoder expects no row of pixels"));
             }
         }
@@ -128,41 +129,7 @@ impl TileEncoder {
     pub fn finish(&mut self, take: impl FnOnce(&[u8]) -> io::Result<()>) -> io::Result<()> {
         match self {
             Self::Jpeg(jpeg) | Self::JpegYCbCr420(jpeg) => take(&jpeg.finish()),
-            Self::Png(_, writer, file) => {
-                if let Some(writer) = writer.take() {
-                    writer.finish().map_err(io::Error::other)?;
-                }
-                take(&file.0.borrow())
-            }
+            Self::Png(png) => png.finish(take),
         }
-    }
-}
-
-fn start_png(
-    layout: Layout,
-    width: u32,
-    height: u32,
-    file: &PngBuffer,
-) -> Result<Box<png::StreamWriter<'static, PngBuffer>>, png::EncodingError> {
-    let mut encoder = png::Encoder::new(file.clone(), width, height);
-    encoder.set_color(match layout {
-        Layout::Grey => png::ColorType::Grayscale,
-        Layout::Rgb | Layout::YCbCr420 => png::ColorType::Rgb,
-        Layout::Rgba => png::ColorType::Rgba,
-    });
-    encoder.set_depth(png::BitDepth::Eight);
-    encoder.set_compression(png::Compression::Fast);
-    // Trying every filter on every row takes a third more time and saves 0.4 % of a photograph's size.
-    encoder.set_filter(png::Filter::Paeth);
-    Ok(Box::new(encoder.write_header()?.into_stream_writer_with_size(IDAT_BYTES)?))
-}
-
-impl Write for PngBuffer {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

@@ -16,14 +16,27 @@ pub mod pyramid;
 use edgezoom_codecs::{Layout, RowReader, SourceError};
 use edgezoom_geometry::Size;
 
-/// A picture in memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A picture in memory. Pictures are equal if their pixels have the same colours and opacity, in any layout.
+#[derive(Clone, Debug)]
 pub struct Picture {
     pub width: u32,
     pub height: u32,
     pub layout: Layout,
     pub pixels: Vec<u8>,
 }
+
+impl PartialEq for Picture {
+    fn eq(&self, other: &Self) -> bool {
+        self.size() == other.size()
+            && if self.layout == other.layout {
+                self.pixels == other.pixels
+            } else {
+                (0..self.height).all(|y| (0..self.width).all(|x| self.colour(x, y) == other.colour(x, y)))
+            }
+    }
+}
+
+impl Eq for Picture {}
 
 impl Picture {
     pub fn new(width: u32, height: u32, layout: Layout, pixel: impl Fn(u32, u32) -> [u8; 4]) -> Self {
@@ -62,6 +75,16 @@ impl Picture {
         let channels = self.layout.channels();
         let start = (y as usize * self.width as usize + x as usize) * channels;
         &self.pixels[start..start + channels]
+    }
+
+    /// Returns a pixel's red, green, blue and alpha.
+    pub fn colour(&self, x: u32, y: u32) -> [u8; 4] {
+        match *self.at(x, y) {
+            [grey] => [grey, grey, grey, 255],
+            [red, green, blue] => [red, green, blue, 255],
+            [red, green, blue, alpha] => [red, green, blue, alpha],
+            ref other => panic!("a pixel of {} bytes", other.len()),
+        }
     }
 
     pub fn row_bytes(&self) -> usize {

@@ -87,8 +87,10 @@ fn decode_jpeg(bytes: &[u8]) -> Picture {
 }
 
 fn decode_png(bytes: &[u8]) -> Picture {
-    let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
-    let layout = match reader.info().color_type {
+    let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
+    decoder.set_transformations(png::Transformations::EXPAND);
+    let mut reader = decoder.read_info().unwrap();
+    let layout = match reader.output_color_type().0 {
         png::ColorType::Grayscale => Layout::Grey,
         png::ColorType::Rgb => Layout::Rgb,
         png::ColorType::Rgba => Layout::Rgba,
@@ -120,13 +122,11 @@ pub fn read_folder(files: &Path, dzi: &Dzi) -> BTreeMap<TileCoord, Picture> {
 /// Reassembles the full picture from the tiles of the highest level.
 pub fn rebuilt(tiles: &BTreeMap<TileCoord, Picture>, dzi: &Dzi) -> Picture {
     let level = dzi.max_level();
-    let layout = tiles.values().next().unwrap().layout;
+    // A PNG has a palette, whatever the picture's layout, if it has few colours.
+    let layout = tiles.values().map(|tile| tile.layout).max_by_key(|layout| layout.channels()).unwrap();
     Picture::new(dzi.size.width, dzi.size.height, layout, |x, y| {
         let (column, row) = (x / dzi.tile_size, y / dzi.tile_size);
         let start = |index: u32| (index * dzi.tile_size).saturating_sub(dzi.tile_overlap);
-        let mut pixel = [0; 4];
-        let tile = &tiles[&TileCoord { level, column, row }];
-        pixel[..layout.channels()].copy_from_slice(tile.at(x - start(column), y - start(row)));
-        pixel
+        tiles[&TileCoord { level, column, row }].colour(x - start(column), y - start(row))
     })
 }
