@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod coarse;
+mod decoders;
 mod dzsave;
 mod exact;
 mod example;

@@ -9,6 +9,7 @@ import { coloursIn, newPage, startBrowser } from "../browser.mjs";
 import { startHost } from "../servers.mjs";
 import { startFake } from "../service.mjs";
 import { difference } from "./structure.mjs";
+import { assertTilesDecode } from "./tiles.mjs";
 
 const PATIENCE_MS = 30_000;
 const WIDE = [1440, 900];
@@ -191,6 +192,8 @@ export function testsOf(name, start) {
     assert.equal(await text(".bar span"), "20\u202fµm");
     assert.ok(Math.abs(width / 1440 - 20 / 375) < 0.001, `${width}`);
   });
+
+  it("tiles decode as in libjpeg-turbo", () => assertTilesDecode(engine));
 
   it("dark colours are used where the reader prefers them", async () => {
     const dark = await start({ dark: true });
