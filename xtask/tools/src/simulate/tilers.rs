@@ -257,7 +257,7 @@ impl World<'_> {
         for (job, content) in done {
             let content = &self.contents[content];
             let upload = self.parameters.sources[content.source].upload;
-            self.used.bucket_writes += content.megapixels / 30.0 + 3.0; // docs/operations/guide.md
+            self.used.bucket_writes += content.megapixels / 38.0 + 3.0; // docs/operations/guide.md
             self.used.megapixels += content.megapixels;
             let ms = upload.millis(&mut self.random);
             self.after_in(number, ms, TilerEvent::Uploaded { job });
