@@ -112,7 +112,6 @@ test("an uploaded picture can be deleted in the browser that sent it, after a qu
   await openHome();
   await dropFile("my house.png", { side: 901 });
   await page.waitForURL(/\/[0-9A-Za-z]{11}$/);
-  await painted(page);
   const link = page.url();
   const details = page.getByRole("button", { name: "About this picture" });
   const first = page.getByRole("button", { name: "Delete this picture" });
