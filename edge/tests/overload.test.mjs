@@ -106,7 +106,7 @@ test("IPv6 addresses are counted by their /64, /56 and /48 networks", async () =
 test("a client's jobs wait in its line, another client's job is sent at once, and results make room", async () => {
   const flooded = await start({ BACKLOG_LIMIT: "20" });
   const from = (address) => ({ headers: { "CF-Connecting-IP": address } });
-  const capacity = { tiler: 7, slots: 4 };
+  const capacity = { tiler: 7, slots: 5 };
   assert.equal((await flooded.reportBacklog({ messages: 0, capacity })).status, 204);
   const ids = [];
   let refused;
