@@ -29,6 +29,7 @@ const ids = {
   waiting: service.create({ kind: "processing", stage: "waiting", retry: { ...down, retryAfter: 275, attemptsLeft: 2 } }),
   last: service.create({ kind: "processing", stage: "waiting", url: `https://example.com/${"archive/".repeat(12)}map.tif`, retry: { ...down, retryAfter: 1800, attemptsLeft: 1 } }),
   byHttp: service.create({ kind: "failed", url: "http://example.com/old.jpg", failure: { ...down, retryAfter: 600 } }),
+  uploaded: service.create({ kind: "ready", url: `ni:///sha-256;${"A".repeat(43)}?name=A%20very%20long%20name%20of%20a%20scanned%20map%20of%20the%20whole%20world.tiff` }),
   empty: service.create({ kind: "failed", failure: { ...failure, message: "The file is empty." } }),
 };
 const embedded = (id, query = "") => host.put(`<p>Text before the picture.</p><script src="${service.origin}/${id}.js${query}"></script><p>Text after the picture.</p>`);
@@ -54,7 +55,9 @@ const STATES = {
   "slide-embedded": { path: `/${ids.slide}/embed`, act: settled },
   damaged: { path: `/${ids.damaged}`, act: settled },
   details: { path: `/${ids.damaged}`, act: (page) => page.getByRole("button", { name: "About this picture" }).click() },
-  sharing: { path: `/${ready}#4200,1400,6`, act: (page) => page.getByRole("button", { name: "Share" }).click() },
+  sharing: { path: `/${ready}#4200,1400,6`, act: share },
+  "sharing-upload": { path: `/${ids.uploaded}#4200,1400,6`, act: share },
+  deleting: { path: `/${ids.uploaded}`, before: keepKey, act: askToDelete },
   queued: { path: `/${ids.queued}`, act: (page) => page.getByRole("progressbar").waitFor() },
   progress: { path: `/${ids.slow}`, act: (page) => page.getByRole("progressbar").waitFor() },
   coarse: { path: `/${ids.coarse}`, act: (page) => page.locator("img.coarse").waitFor() },
@@ -74,6 +77,25 @@ const STATES = {
   bot: { path: "/bot", whole: true },
   docs: { path: "/docs" }, // its full height exceeds Chromium's limit
 };
+
+/** Opens the share panel, with the card's picture and the link to the view. */
+async function share(page) {
+  await settled(page);
+  await page.getByRole("button", { name: "Share" }).click();
+  await page.getByLabel("Link to this view", { exact: true }).waitFor();
+  await page.waitForFunction(() => document.querySelector(".link-card img").naturalWidth > 0);
+}
+
+/** Stores the deletion key of the uploaded picture. */
+function keepKey(page) {
+  return page.addInitScript((id) => localStorage.setItem("edgezoom-deletion-keys", JSON.stringify([[id, "key"]])), ids.uploaded);
+}
+
+async function askToDelete(page) {
+  await page.getByRole("button", { name: "About this picture" }).click();
+  await page.getByRole("button", { name: "Delete this picture" }).click();
+  await page.getByText("Delete it for good?").waitFor();
+}
 
 /** Leaves uploads without a response. */
 function neverAnswer(page) {
