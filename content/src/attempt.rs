@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ContentId, PreviewKind, TileFormat};
+use crate::{ContentId, PreviewKind};
 
 /// The number of an attempt to convert a content: 1, 2, … Numbers are never reused, because they are part of the keys
 /// of the attempt's objects.
@@ -65,10 +65,10 @@ impl Attempt {
         format!("{id}/{self}_files/")
     }
 
-    /// Returns the key of a preview image that is stored beside the tiles.
+    /// Returns the key of a preview image, a JPEG, that is stored beside the tiles.
     #[must_use]
-    pub fn preview_key(self, id: ContentId, kind: PreviewKind, format: TileFormat) -> String {
-        format!("{}{}.{}", self.tiles_prefix(id), kind.name(), format.extension())
+    pub fn preview_key(self, id: ContentId, kind: PreviewKind) -> String {
+        format!("{}{}.jpg", self.tiles_prefix(id), kind.name())
     }
 
     /// Returns the key of a coarse picture: `<id>/<attempt>_coarse/<number>.jpg`.

@@ -133,6 +133,18 @@ test("contents without tiles for IIIF are not found", async () => {
   assert.deepEqual([whole.status, whole.body, whole.type], [200, "all of it", "image/png"]);
 });
 
+test("a picture with PNG tiles is a JPEG at its maximum size, too", async () => {
+  const transparent = await content("http://example.com/cutout.png", { ...PICTURE, width: 300, height: 200, tileFormat: "png" }, "objects");
+  await system.pyramids.put(`${transparent}/1_files/preview.jpg`, "on white", { httpMetadata: { contentType: "image/jpeg" } });
+  const { items: [canvas] } = await json(`/iiif/${transparent}/manifest.json`);
+  const { id, format } = canvas.items[0].items[0].body;
+  assert.deepEqual([id, format], [`${system.origin}/iiif/${transparent}/full/max/0/default.jpg`, "image/jpeg"]);
+  for (const path of [new URL(id).pathname, `/${transparent}/preview.jpg`]) {
+    const { status, body, type } = await system.send(path);
+    assert.deepEqual([status, body, type], [200, "on white", "image/jpeg"], path);
+  }
+});
+
 test("the manifest has one canvas with the picture and its service", async () => {
   const manifest = await json(`${base}/manifest.json`);
   const { width, height } = PICTURE;

@@ -161,12 +161,7 @@ impl Canvas {
             Layout::Grey => to.iter_mut().zip(from).for_each(|(to, grey)| *to = [*grey; 3]),
             Layout::Rgb => to.as_flattened_mut().copy_from_slice(&from[..row_bytes]),
             Layout::Rgba => {
-                for (to, &[red, green, blue, alpha]) in to.iter_mut().zip(from.as_chunks::<4>().0) {
-                    *to = [red, green, blue].map(|colour| {
-                        let (colour, alpha) = (u32::from(colour), u32::from(alpha));
-                        ((colour * alpha + 255 * (255 - alpha) + 127) / 255) as u8
-                    });
-                }
+                to.iter_mut().zip(from.as_chunks().0).for_each(|(to, pixel)| *to = on_white(*pixel));
             }
             Layout::YCbCr420 => {
                 for (to, &[luma, blue, red]) in to.iter_mut().zip(from.as_chunks::<3>().0) {
@@ -203,6 +198,14 @@ impl Canvas {
         })?;
         Ok(file)
     }
+}
+
+/// Flattens a pixel of red, green, blue and opacity onto white.
+pub fn on_white([red, green, blue, alpha]: [u8; 4]) -> [u8; 3] {
+    [red, green, blue].map(|colour| {
+        let (colour, alpha) = (u32::from(colour), u32::from(alpha));
+        ((colour * alpha + 255 * (255 - alpha) + 127) / 255) as u8
+    })
 }
 
 /// Converts a pixel of YCbCr to RGB (ITU-T T.871, 7) with 16 bits of fraction.

@@ -48,7 +48,7 @@ pub trait TileOutput: Sync {
     /// Return an error if the tile cannot be written.
     fn tile(&self, coord: TileCoord, bytes: &[u8]) -> io::Result<()>;
 
-    /// Receives a preview in the format of the tiles, if [`Options::previews`](crate::Options::previews) is set.
+    /// Receives a preview, a JPEG, if [`Options::previews`](crate::Options::previews) is set.
     ///
     /// # Errors
     /// Return an error if it cannot be written.

@@ -19,9 +19,7 @@ const PRESENTATION: &str = "http://iiif.io/api/presentation/3/context.json";
 const MIN_SIDE: u32 = 32;
 
 /// Path of the image at its maximum size, below the base URI.
-fn max_path(dzi: &Dzi) -> String {
-    format!("full/max/0/default.{}", dzi.tile_format.extension())
-}
+const MAX_PATH: &str = "full/max/0/default.jpg";
 
 /// A stored image that an image request selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +34,7 @@ impl StoredImage {
     pub fn canonical_path(self, dzi: &Dzi) -> String {
         match self {
             Self::Tile(tile) => canonical_path(tile, dzi),
-            Self::Preview => max_path(dzi),
+            Self::Preview => MAX_PATH.to_owned(),
         }
     }
 }
@@ -57,7 +55,7 @@ pub fn stored_image(request: &ImageRequest, finished: &Finished) -> Result<Store
         let is_preview = preview_size(finished).is_some_and(|size| {
             cropped(request.region.unwrap_or(whole), dzi.size) == Ok(whole)
                 && (request.size == ImageSize::Max || is_size(request.size, size, whole))
-                && request.format == dzi.tile_format
+                && request.format == TileFormat::Jpg
         });
         if is_preview { Ok(StoredImage::Preview) } else { Err(error) }
     })
@@ -126,9 +124,9 @@ pub fn manifest(content: &Content, name: &str, addresses: &Addresses) -> Option<
             [("id", Text(base.clone())), ("type", text("ImageService3")), ("profile", text("level0"))];
         list([Object(image.into())])
     };
-    let picture = |path: &str, size: Size| {
+    let picture = |path: &str, size: Size, format: TileFormat| {
         let mut fields =
-            vec![("id", here(path)), ("type", text("Image")), ("format", text(dzi.tile_format.media_type()))];
+            vec![("id", here(path)), ("type", text("Image")), ("format", text(format.media_type()))];
         fields.extend(sides(size.width, size.height));
         fields.push(("service", service()));
         Object(fields)
@@ -138,8 +136,8 @@ pub fn manifest(content: &Content, name: &str, addresses: &Addresses) -> Option<
     let (one_tile, tile_size) = (canonical_path(object, dzi), dzi.level_size(level));
     // Clients without tiles show this image alone.
     let body = match preview_size(finished) {
-        Some(size) => picture(&max_path(dzi), size),
-        None => picture(&one_tile, tile_size),
+        Some(size) => picture(MAX_PATH, size, TileFormat::Jpg),
+        None => picture(&one_tile, tile_size, dzi.tile_format),
     };
     let annotation = Object(vec![
         ("id", here("annotation/1")),
@@ -170,7 +168,7 @@ pub fn manifest(content: &Content, name: &str, addresses: &Addresses) -> Option<
         ("label", in_language("none", name)),
         ("metadata", list([source])),
         ("homepage", list([homepage])),
-        ("thumbnail", list([picture(&one_tile, tile_size)])),
+        ("thumbnail", list([picture(&one_tile, tile_size, dzi.tile_format)])),
     ];
     if archive.is_some() {
         let download = Object(vec![
@@ -378,6 +376,10 @@ mod tests {
         assert!(matches!(find("full/501,375/0/default.jpg", &large), Ok(StoredImage::Tile(_))));
         assert_eq!(find("full/max/0/default.jpg", &with(dzi(1000, 800))), Ok(StoredImage::Preview));
         assert!(matches!(find("full/max/0/default.jpg", &with(dzi(500, 400))), Ok(StoredImage::Tile(_))));
+        // A transparent picture has PNG tiles, and a JPEG on white.
+        let transparent = with(Dzi { tile_format: TileFormat::Png, ..dzi(500, 400) });
+        assert_eq!(find("full/max/0/default.jpg", &transparent), Ok(StoredImage::Preview));
+        assert!(matches!(find("full/max/0/default.png", &transparent), Ok(StoredImage::Tile(_))));
     }
 
     /// OpenSeadragon counts the sizes below the full one, which it adds, and compares with the number of scale factors.

@@ -1,7 +1,7 @@
 //! The preview images of a ready content: where they are stored, and their sizes. For contents of older tilers, which
 //! made none, the largest level of the pyramid that is one tile and fits takes their place.
 
-use edgezoom_content::{Content, Dzi, Finished, PreviewKind, Previews, Size, Status, TileRange};
+use edgezoom_content::{Content, Dzi, Finished, PreviewKind, Previews, Size, Status, TileFormat, TileRange};
 
 use crate::request::object_key::ObjectKey;
 
@@ -25,7 +25,7 @@ pub fn stored_preview(content: &Content, kind: PreviewKind) -> Option<(StoredPre
     };
     let id = content.id;
     let stored = match previews {
-        Some(Previews::Objects) => StoredPreview::Object(attempt.preview_key(id, kind, dzi.tile_format)),
+        Some(Previews::Objects) => StoredPreview::Object(attempt.preview_key(id, kind)),
         Some(previews @ Previews::Entries { .. }) => {
             StoredPreview::Entry { object: attempt.archive_key(id), range: previews.entry(kind)? }
         }
@@ -34,7 +34,8 @@ pub fn stored_preview(content: &Content, kind: PreviewKind) -> Option<(StoredPre
             StoredPreview::Tile(format!("{}{tile}", attempt.tiles_prefix(id)).parse().ok()?)
         }
     };
-    Some((stored, dzi.tile_format.media_type()))
+    let format = if previews.is_some() { TileFormat::Jpg } else { dzi.tile_format };
+    Some((stored, format.media_type()))
 }
 
 /// Returns the size of a preview image in pixels.
@@ -53,7 +54,7 @@ fn level(dzi: &Dzi, kind: PreviewKind) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use edgezoom_content::{Attempt, Progress, SourceUrl, TileFormat};
+    use edgezoom_content::{Attempt, Progress, SourceUrl};
 
     use super::*;
 
@@ -77,8 +78,8 @@ mod tests {
             assert_eq!(stored_preview(&archived, kind), Some((entry, "image/jpeg")));
         }
         let tiles = content(LARGE, TileFormat::Png, Some(Previews::Objects));
-        let object = StoredPreview::Object("6qy4OXfXSid/1_files/thumbnail.png".into());
-        assert_eq!(stored_preview(&tiles, PreviewKind::Thumbnail), Some((object, "image/png")));
+        let object = StoredPreview::Object("6qy4OXfXSid/1_files/thumbnail.jpg".into());
+        assert_eq!(stored_preview(&tiles, PreviewKind::Thumbnail), Some((object, "image/jpeg")));
     }
 
     #[test]

@@ -135,7 +135,7 @@ pub trait TileSink: Send {
     /// Discards all tiles. The pyramid that follows may be a different one.
     fn restart(&mut self) -> impl Future<Output = Result<(), SinkError>> + Send;
 
-    /// Stores a preview, in the format of the tiles. Called only if the options request previews.
+    /// Stores a preview, a JPEG. Called only if the options request previews.
     fn put_preview(
         &mut self,
         dzi: &Dzi,

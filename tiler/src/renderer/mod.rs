@@ -59,7 +59,7 @@ pub enum Output {
     Progress(f64),
     /// A tile. Tiles come in no particular order, each once.
     Tile(Tile),
-    /// A small version of the whole picture, in the format of the tiles. Each kind comes once, if previews were requested.
+    /// A small version of the whole picture, a JPEG. Each kind comes once, if previews were requested.
     Preview(PreviewKind, Bytes),
     /// The rows read so far as a small JPEG, if that was requested. May come at any time before the end.
     Coarse(Bytes),

@@ -113,8 +113,8 @@ impl ReceivedTiles {
         let Some(at) = self.missing_previews.iter().position(|missing| *missing == kind) else {
             return Err(ProtocolError::Unexpected("a preview that was not requested, or a second one"));
         };
-        if !has_signature(self.dzi.tile_format, bytes) {
-            return Err(ProtocolError::Unexpected("a preview of another format"));
+        if !has_signature(TileFormat::Jpg, bytes) {
+            return Err(ProtocolError::Unexpected("a preview that is no JPEG"));
         }
         self.missing_previews.remove(at);
         Ok(())

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use bytes::Bytes;
-use edgezoom_content::{Attempt, ContentId, Dzi, PreviewKind, Previews};
+use edgezoom_content::{Attempt, ContentId, Dzi, PreviewKind, Previews, TileFormat};
 use edgezoom_pyramid::Tile;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -53,12 +53,12 @@ impl TilesUpload {
 
     pub(super) async fn put_preview(
         &mut self,
-        dzi: &Dzi,
+        _: &Dzi,
         kind: PreviewKind,
         bytes: Bytes,
     ) -> Result<(), StoreError> {
-        let key = self.attempt.preview_key(self.id, kind, dzi.tile_format);
-        let put = self.bucket.put(key, bytes, dzi.tile_format.media_type()).await?;
+        let key = self.attempt.preview_key(self.id, kind);
+        let put = self.bucket.put(key, bytes, TileFormat::Jpg.media_type()).await?;
         self.stored.bytes += put.bytes;
         self.previews += 1;
         Ok(())

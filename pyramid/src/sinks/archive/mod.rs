@@ -4,7 +4,7 @@
 //! ```text
 //! <name>/<name>_files/<level>/<column>_<row>.<format>     the tiles
 //! <name>/<name>.dzi                                       the descriptor
-//! <name>/associated_images/<preview>.<format>             the previews, if they were made
+//! <name>/associated_images/<preview>.jpg                  the previews, if they were made
 //! <name>/scan-properties.xml                              only in SZI: the properties of the scan
 //! <name>/tile-index.bin                                   only in SZI: where each tile is (`TileIndex`)
 //! ```

@@ -49,13 +49,12 @@ impl<W: Write> ArchiveStream<W> {
         Ok(())
     }
 
-    /// Adds a preview in the format of the tiles and returns its range.
+    /// Adds a preview, a JPEG, and returns its range.
     ///
     /// # Errors
     /// Returns an error if it cannot be written.
     pub fn add_preview(&mut self, kind: PreviewKind, bytes: &[u8]) -> io::Result<TileRange> {
-        let (name, extension) = (&self.name, self.dzi.tile_format.extension());
-        let entry = format!("{name}/{PREVIEWS_FOLDER}/{}.{extension}", kind.name());
+        let entry = format!("{}/{PREVIEWS_FOLDER}/{}.jpg", self.name, kind.name());
         let offset = self.zip.add(&entry, bytes)?;
         // An entry is smaller than 4 GiB.
         Ok(TileRange { offset, length: bytes.len() as u32 })

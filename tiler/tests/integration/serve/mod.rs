@@ -75,6 +75,6 @@ fn keys(id: ContentId, attempt: Attempt, dzi: &Dzi) -> BTreeSet<String> {
             keys.insert(attempt.tiles_prefix(id) + &dzi.tile_path(level, column, row));
         }
     }
-    keys.extend(PreviewKind::ALL.map(|kind| attempt.preview_key(id, kind, dzi.tile_format)));
+    keys.extend(PreviewKind::ALL.map(|kind| attempt.preview_key(id, kind)));
     keys
 }
