@@ -150,7 +150,7 @@ async fn a_source_that_cannot_be_decoded_fails_with_its_code() {
     for (bytes, code) in [
         (&whole[..whole.len() / 2], FailureCode::CorruptSource),
         (b"a text".as_slice(), FailureCode::UnsupportedFormat),
-        (b"", FailureCode::UnsupportedFormat),
+        (b"", FailureCode::CorruptSource),
     ] {
         let strict = RenderOptions { strict: true, ..RenderOptions::default() };
         let failure = render(file(bytes), &strict, &Limits::default()).await.unwrap_err();
