@@ -60,9 +60,11 @@ fn a_browser_of_the_same_user_cannot_read_the_tokens_of_the_service() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let log = BufReader::new(serve.stderr.take().unwrap());
-    let has_started = log.lines().map_while(Result::ok).any(|line| line.contains("tiler serves"));
+    // The log stays open: without a reader the service ends at its next line, and a process that has ended has no secrets.
+    let mut log = BufReader::new(serve.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let has_started = log.any(|line| line.contains("tiler serves"));
     let of_service = readable(&serve);
+    assert_eq!(serve.try_wait().unwrap(), None, "the service runs");
     serve.kill().unwrap();
     serve.wait().unwrap();
     assert!(has_started);
