@@ -26,6 +26,8 @@ pub enum LogFormat {
 pub fn start(format: LogFormat) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // Otherwise a failed write is reported to standard error too, and panics if that has no reader any more.
+    let log = log.log_internal_errors(false);
     match format {
         LogFormat::Text => log.init(),
         LogFormat::Json => log.fmt_fields(JsonFields::new()).event_format(JsonLine).init(),

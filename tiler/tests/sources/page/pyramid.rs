@@ -41,7 +41,9 @@ async fn render(source: File) -> Result<(Size, Vec<[u8; 3]>), Failure> {
 }
 
 fn middle(png: &[u8]) -> [u8; 3] {
-    let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
+    let mut decoder = png::Decoder::new(std::io::Cursor::new(png));
+    decoder.set_transformations(png::Transformations::EXPAND);
+    let mut reader = decoder.read_info().unwrap();
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
     let frame = reader.next_frame(&mut pixels).unwrap();
     let channels = frame.color_type.samples();
