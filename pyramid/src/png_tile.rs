@@ -15,7 +15,7 @@ use png::{BitDepth, ColorType, StreamWriter};
 
 /// Size of an IDAT chunk in bytes. A larger one costs memory for every unfinished tile.
 const IDAT_BYTES: usize = 16 << 10;
-/// libdeflate's level. Level 6 saves 4 % of a drawing and takes twice the time.
+/// libdeflate's level. Level 6 saves 4 % of a drawing for more time.
 const LEVEL: i32 = 4;
 /// Memory for the indices of unfinished tiles in bytes, unless [`PngEncoder::with_stored_bytes`] sets it. A tile that finds none
 /// left streams.

@@ -7,7 +7,7 @@ const MAX_FAILURES = 3;
 
 /**
  * Returns the update for a content object. `kind` is `processing`, `ready`, `failed`, `missing` (no such content),
- * `taken-down` (`text` gives the reason) or `unreachable` (no usable response). The first three have `content`, the content
+ * `removed` (`text` says by whom or why) or `unreachable` (no usable response). The first three have `content`, the content
  * object.
  */
 export function updateOf(content) {
@@ -21,7 +21,7 @@ async function fetchContent(url, { signal, revalidate = false } = {}) {
     const headers = { Accept: "application/json" };
     const response = await fetch(url, { headers, signal, cache: revalidate ? "no-cache" : "default" });
     if (response.status === 404) return { kind: "missing" };
-    if (response.status === 410) return { kind: "taken-down", text: await response.text() };
+    if (response.status === 410) return { kind: "removed", text: await response.text() };
     return response.ok ? updateOf(await response.json()) : { kind: "unreachable" };
   } catch (error) {
     if (signal?.aborted) throw error;

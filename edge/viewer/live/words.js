@@ -80,7 +80,7 @@ function retryWords(url, retryAfter, refused) {
 /** Returns `{ title, text, advice, when, canRetry }` for an update that is neither `ready` nor `processing`. */
 export function problemWords({ kind, content, text = "", refused = false }) {
   if (kind === "missing") return { title: "There is no picture here", text: "The link may be incomplete.", canRetry: false };
-  if (kind === "taken-down") return { title: text.startsWith("This content was deleted") ? "Deleted" : "Taken down", text, canRetry: false };
+  if (kind === "removed") return { title: "Removed", text, canRetry: false };
   if (kind === "unreachable") return { title: "No connection", text: "The server does not respond.", canRetry: true };
   const { url, failure: { code, message, retryAfter } = { code: "internal", message: "" } } = content;
   return {

@@ -1,6 +1,6 @@
 // Uploads files from the home page, one after another, and shows the progress of upload and conversion in one bar each. The
-// page of a single file opens when it is ready; each of several files gets a link. Large files are sent in parts: a part that fails is sent again, and this browser remembers the stored parts, so choosing
-// the same file within a day resumes the upload.
+// page of a single file opens when it is ready; each of several files gets a link. Large files are sent in parts: a part that
+// fails is sent again, and this browser remembers the stored parts, so choosing the same file within a day resumes the upload.
 
 import { element } from "../dom.js";
 import { updateOf, watch } from "../live/watch.js";

@@ -14,8 +14,8 @@ test("a retry is offered if it can help", () => {
   }
   assert.equal(problemWords({ kind: "unreachable" }).canRetry, true);
   assert.equal(problemWords({ kind: "missing" }).canRetry, false);
-  const { title, text, canRetry } = problemWords({ kind: "taken-down", text: "This content was taken down: why" });
-  assert.deepEqual([title, text, canRetry], ["Taken down", "This content was taken down: why", false]);
+  const { title, text, canRetry } = problemWords({ kind: "removed", text: "This content was taken down: why" });
+  assert.deepEqual([title, text, canRetry], ["Removed", "This content was taken down: why", false]);
 });
 
 test("an uploaded file has its name, and must be uploaded again", () => {

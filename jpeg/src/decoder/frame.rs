@@ -158,7 +158,7 @@ pub fn read_scans(file: &mut impl BufRead) -> io::Result<Option<Scans>> {
 /// Longest side of a picture that libjpeg decodes: `JPEG_MAX_DIMENSION` in `jmorecfg.h`.
 const LONGEST_SIDE: u32 = 65_500;
 
-/// What follows the segments that were read.
+/// The marker that ends the segments read so far.
 enum Next {
     /// The header of a scan.
     Scan(Vec<u8>),

@@ -85,7 +85,7 @@ pub fn read(file: &mut impl Read) -> Result<Pixels, SourceError> {
     let is_luminance = flags & LUMINANCE != 0;
     // The crate takes luminance and alpha for red and green.
     let is_misread = is_luminance && flags & ALPHA_PIXELS != 0;
-    let has_masks = flags & FOUR_CC == 0 && flags & (LUMINANCE | RGB) != 0 && bits >= 8;
+    let has_masks = flags & FOUR_CC == 0 && flags & (LUMINANCE | RGB) != 0 && matches!(bits, 8 | 16 | 24 | 32);
     if has_masks && (known.is_err() || is_misread) {
         return Ok(Pixels::Masks { size, masks: Masks::new(bits, masks, is_luminance, flags) });
     }

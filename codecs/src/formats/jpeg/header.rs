@@ -1,6 +1,7 @@
 //! Reads a JPEG's markers up to its first scan, before libjpeg decodes: the picture's size, and whether libjpeg will buffer
 //! the coefficients of the whole picture, which its Rust binding does not tell. Counts the scans of such a picture, and the
-//! bytes of its coefficients. Finds the application segments that libjpeg saves: EXIF (APP1), the colour profile (APP2), Adobe's marker (APP14).
+//! bytes of its coefficients. Finds the application segments that libjpeg saves: EXIF (APP1), the colour profile (APP2),
+//! Adobe's marker (APP14).
 //!
 //! ```text
 //! marker   ff code          alone: SOI d8, EOI d9, RST0–7 d0–d7, TEM 01; all others begin a segment
@@ -82,7 +83,7 @@ fn scan(file: &mut impl BufRead) -> io::Result<Option<Header>> {
     }
 }
 
-/// Reads a frame. Returns the number of its components, and that of the bytes behind what was read, too.
+/// Reads a frame. Also returns the number of its components, and the number of bytes left in the segment.
 pub fn read_frame(file: &mut impl BufRead, is_progressive: bool) -> io::Result<(Header, u8, u64)> {
     // Precision, height, width, number of components.
     let (length, [_, h1, h2, w1, w2, count]) = segment::<6>(file)?;

@@ -300,7 +300,7 @@ fn start<T>(
     kept_in(kept, || catch_damage(losses, start))
 }
 
-/// What large memory of a JPEG is for.
+/// The use of a JPEG's large memory, for messages.
 const BUFFERING: &str = "decoding a progressive JPEG";
 
 /// Returns the store of a picture's coefficients: a temporary file, if there is one and they are many. `None`: the picture
