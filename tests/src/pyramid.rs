@@ -161,9 +161,7 @@ impl Pyramid {
         let stem = key.trim_end_matches(".dzi");
         let tile = |place: Place| format!("{stem}_files/{}", place.path(&self.descriptor));
         let mut keys: Vec<String> = self.descriptor.places().into_iter().map(tile).collect();
-        keys.extend(
-            ["preview", "thumbnail"].map(|name| format!("{stem}_files/{name}.{}", self.descriptor.format)),
-        );
+        keys.extend(["preview", "thumbnail"].map(|name| format!("{stem}_files/{name}.jpg")));
         keys.push(key.to_owned());
         keys.sort();
         Ok(keys)

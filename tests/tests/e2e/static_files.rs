@@ -11,7 +11,8 @@ async fn static_files_refuse_other_methods_with_a_reason() -> Result<()> {
     let system = System::shared()?; // it ends with its last user
     let client = Client::new(system.url())?;
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../edge/build/assets");
-    let mut paths: Vec<String> = ["/docs/", "/assets/share.js", "/assets/nothing.js"].map(String::from).into();
+    let mut paths: Vec<String> =
+        ["/docs/", "/assets/share.js", "/assets/nothing.js"].map(String::from).into();
     for file in fs::read_dir(built)? {
         let name = file?.file_name().into_string().unwrap_or_default();
         if name != "_headers" && name != "assets" {

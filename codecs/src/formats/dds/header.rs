@@ -85,7 +85,8 @@ pub fn read(file: &mut impl Read) -> Result<Pixels, SourceError> {
     let is_luminance = flags & LUMINANCE != 0;
     // The crate takes luminance and alpha for red and green.
     let is_misread = is_luminance && flags & ALPHA_PIXELS != 0;
-    let has_masks = flags & FOUR_CC == 0 && flags & (LUMINANCE | RGB) != 0 && matches!(bits, 8 | 16 | 24 | 32);
+    let has_masks =
+        flags & FOUR_CC == 0 && flags & (LUMINANCE | RGB) != 0 && matches!(bits, 8 | 16 | 24 | 32);
     if has_masks && (known.is_err() || is_misread) {
         return Ok(Pixels::Masks { size, masks: Masks::new(bits, masks, is_luminance, flags) });
     }
@@ -142,6 +143,26 @@ impl Masks {
             colours: [red, green, blue].map(BitMask::new),
             is_luminance,
             alpha: has_alpha.then(|| BitMask::new(alpha)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pixels_of_more_than_32_bits_have_no_masks() {
+        let mut head = [0; HEADER_BYTES];
+        head[..8].copy_from_slice(b"DDS \x7c\0\0\0");
+        for (at, number) in [(12, 1), (16, 1), (76, 32), (80, RGB), (92, 0xf00), (96, 0xf0), (100, 0xf)] {
+            head[at..at + 4].copy_from_slice(&number.to_le_bytes());
+        }
+        for (bits, is_read) in
+            [(8, true), (12, false), (16, true), (24, true), (32, true), (40, false), (64, false)]
+        {
+            head[88] = bits;
+            assert_eq!(matches!(read(&mut &head[..]), Ok(Pixels::Masks { .. })), is_read, "{bits} bits");
         }
     }
 }
