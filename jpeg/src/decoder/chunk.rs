@@ -298,8 +298,8 @@ impl Chunk {
     }
 
     /// Decodes from the end of the chunk before into this one, whose state was guessed, until both agree; if they never
-    /// do, decodes this one again. Returns the MCUs between the two.
-    pub fn join(&mut self, frame: &Frame, plan: &Plan, before: Tail) -> Result<Self, Irregular> {
+    /// do, decodes this one again. Returns the MCUs between the two, of which the scan has `left`.
+    pub fn join(&mut self, frame: &Frame, plan: &Plan, before: Tail, left: usize) -> Result<Self, Irregular> {
         let other = &self.source.bytes[..self.source.length.min(JOINED_BYTES)];
         let boundary = 8 * before.bytes.len();
         let length = before.bytes.len() + other.len();
@@ -308,6 +308,11 @@ impl Chunk {
         bridge.begin(before.bit, before.predictions);
         let mut guess = 0;
         let found = loop {
+            if bridge.mcus == left {
+                // The scan's last MCU: the bits behind it mean nothing.
+                self.begin(bridge.end.saturating_sub(boundary), bridge.predictions);
+                return Ok(bridge);
+            }
             if let Some(at) = bridge.end.checked_sub(boundary) {
                 while self.starts_at(guess).is_some_and(|start| start < at) {
                     guess += 1;

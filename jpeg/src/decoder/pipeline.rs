@@ -277,17 +277,18 @@ impl Shared {
     /// Gives a chunk its place behind the one before.
     fn join(&self, number: usize, mut chunk: Box<Chunk>, is_last: bool, edge: Edge) -> Result<(), Stop> {
         let Edge { mut mcu, tail, .. } = edge;
+        let mut left = self.mcus().checked_sub(mcu.into()).ok_or(Stop::Irregular)? as usize;
         let mut parts = Vec::new();
         if number > 0 {
-            let bridge = chunk.join(&self.frame, &self.plan, tail)?;
-            let count = bridge.mcus as u32;
+            let bridge = chunk.join(&self.frame, &self.plan, tail, left)?;
+            let count = bridge.mcus;
             parts.push(Placed { chunk: Box::new(bridge), mcu });
-            mcu += count;
+            mcu += count as u32;
+            left -= count;
         }
-        let left = self.mcus().checked_sub(mcu.into()).ok_or(Stop::Irregular)?;
         if is_last {
-            chunk.finish(&self.frame, &self.plan, left as usize)?;
-        } else if (chunk.mcus - chunk.first) as u64 > left {
+            chunk.finish(&self.frame, &self.plan, left)?;
+        } else if chunk.mcus - chunk.first > left {
             return Err(Stop::Irregular);
         }
         let tail = chunk.tail();
