@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const CRATES: [&str; 4] = ["geometry", "jpeg", "codecs", "pyramid"];
+const CRATES: [&str; 5] = ["geometry", "jpeg", "regions", "codecs", "pyramid"];
 /// Maximum size of a compressed package, in bytes. A package with test fixtures would exceed it.
 const MAX_BYTES: u64 = 1 << 20;
 

@@ -73,7 +73,7 @@ impl<'a> Cache<'a> {
         files.extend(program.map(Path::to_owned));
         let sources: &[&str] = match reads {
             Reads::Engine => {
-                &["codecs", "docs", "geometry", "jpeg", "pyramid", "tests", "tiler", "Cargo.toml"]
+                &["codecs", "docs", "geometry", "jpeg", "pyramid", "regions", "tests", "tiler", "Cargo.toml"]
             }
             Reads::AllButRust => &[":!*.rs"],
             Reads::Everything => &["."],

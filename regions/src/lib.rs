@@ -1,0 +1,19 @@
+//! Renders any region of a Deep Zoom pyramid at any size from its tiles.
+//!
+//! A [`Rendering`] says what is asked for: a region, a size, a turn, colours and a format. A [`Plan`] names the tiles that it needs.
+//! It knows no bytes: the caller reads the tiles wherever they are.
+//!
+//! Everything here is a value or a pure function.
+
+#![forbid(unsafe_code)]
+
+mod plan;
+mod rendering;
+
+pub use plan::{MAX_PIXELS, MAX_TILES, Plan, PlanError};
+pub use rendering::{Colours, Format, Region, Rendering, Turn};
+
+// The examples in the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
