@@ -2,10 +2,13 @@
 
 mod commands;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 use anyhow::Context;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 use edgezoom_codecs::SwappingAllocator;
 use edgezoom_tiler::browser::supervisor::{self, SupervisorOptions};
 use edgezoom_tiler::{renderer, sandbox, secret};
@@ -14,9 +17,15 @@ use edgezoom_tiler::{renderer, sandbox, secret};
 #[global_allocator]
 static ALLOCATOR: SwappingAllocator = SwappingAllocator;
 
+/// The version, with commit and date in a release: `cargo xtask release` sets the variable.
+static VERSION: LazyLock<String> = LazyLock::new(|| match option_env!("EDGEZOOM_BUILD") {
+    Some(build) => format!("{} ({build})", env!("CARGO_PKG_VERSION")),
+    None => env!("CARGO_PKG_VERSION").to_owned(),
+});
+
 /// Converts pictures, documents and web pages into zoomable images, as a service or from the command line
 #[derive(Parser)]
-#[command(version, about)]
+#[command(name = "tiler", version = VERSION.as_str(), about)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -30,6 +39,16 @@ enum Command {
     Doctor(commands::doctor::Args),
     EdgeMetrics(commands::edge_metrics::Args),
     Serve(Box<commands::serve::Args>),
+    /// Prints a completion script for a shell
+    Completions {
+        /// Name of the shell
+        shell: Shell,
+    },
+    /// Writes the man pages tiler.1, tiler-convert.1 and so on
+    Man {
+        /// Existing directory for them
+        directory: PathBuf,
+    },
     #[command(hide = true)]
     BrowserSupervisor(SupervisorOptions),
     /// Renders the picture on standard input, in a sandbox
@@ -56,6 +75,11 @@ fn main() -> ExitCode {
             Command::Doctor(args) => commands::doctor::run(&args),
             Command::EdgeMetrics(args) => commands::edge_metrics::run(&args),
             Command::Serve(args) => commands::serve::run(&args),
+            Command::Completions { shell } => {
+                clap_complete::generate(shell, &mut Cli::command(), "tiler", &mut std::io::stdout());
+                Ok(ExitCode::SUCCESS)
+            }
+            Command::Man { directory } => write_man_pages(&directory),
             Command::BrowserSupervisor(options) => supervisor::run(&options).map_err(anyhow::Error::from),
             Command::Render { request } => render(&request),
             Command::SandboxProbe => probe_sandbox(),
@@ -69,6 +93,13 @@ fn main() -> ExitCode {
 fn render(request: &str) -> anyhow::Result<ExitCode> {
     let request = serde_json::from_str(request).context("cannot parse the request")?;
     Ok(renderer::child::run(&request))
+}
+
+/// Writes the man pages of all commands that users run.
+fn write_man_pages(directory: &Path) -> anyhow::Result<ExitCode> {
+    let command = Cli::command().disable_help_subcommand(true);
+    clap_mangen::generate_to(command, directory).with_context(|| format!("{}", directory.display()))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn probe_sandbox() -> anyhow::Result<ExitCode> {

@@ -19,6 +19,9 @@ pub const TOOLS: &str = "xtask-tools";
 /// The program that users run.
 pub const TILER: &str = "tiler";
 
+/// The variable with the commit and its date when tiler and Worker are compiled.
+const BUILD: &str = "EDGEZOOM_BUILD";
+
 /// Makes Clippy's driver compile the workspace: it is the compiler, and lints what it compiles. `cargo clippy` would check
 /// every dependency a second time, four minutes of CPU time.
 pub fn linted(cargo: &mut Command) -> &mut Command {
@@ -32,11 +35,24 @@ pub fn programs(project: &Project, names: &[&str], profile: Profile) -> Command 
     if profile == Profile::Dev && command::succeeds(Command::new("clippy-driver").arg("--version")) {
         linted(&mut cargo);
     }
+    if profile == Profile::Release {
+        stamp(project, &mut cargo);
+    }
     cargo.args(["build", "--workspace", "--profile", profile.name()]);
     for name in names {
         cargo.args(["--bin", name]);
     }
     cargo
+}
+
+/// Lets the tiler and the Worker say the commit and its date, unless the variable is set. Builds for tests do without it: each commit
+/// would make other programs, and tests that have passed would run again.
+fn stamp(project: &Project, cargo: &mut Command) {
+    let mut log = project.command("git");
+    let commit = command::output(log.args(["log", "-1", "--abbrev=12", "--format=%h %cs"]));
+    if let (Err(_), Ok(commit)) = (std::env::var(BUILD), commit) {
+        cargo.env(BUILD, commit.trim());
+    }
 }
 
 /// Returns a command that calls the program in `xtask/tools`, which must have been built.
@@ -63,9 +79,15 @@ pub fn tools(project: &Project) -> Step<'_> {
 }
 
 /// The step `wasm`. Link-time optimisation of the Worker uses one core; native programs compile on the others meanwhile.
-pub fn wasm(project: &Project) -> Step<'_> {
+pub fn wasm(project: &Project, purpose: Purpose) -> Step<'_> {
     let package = ["build", "--package=edgezoom-edge", "--profile=edge", "--target", WASM];
-    Step::new("wasm", move |out| out.prepare(project.cargo().args(package)))
+    Step::new("wasm", move |out| {
+        let mut cargo = project.cargo();
+        if purpose == Purpose::Deploy {
+            stamp(project, &mut cargo);
+        }
+        out.prepare(cargo.args(package))
+    })
 }
 
 /// The step `edge`, which turns the WebAssembly into `edge/build`.
@@ -76,7 +98,7 @@ pub fn edge(project: &Project) -> Step<'_> {
 
 /// Returns the steps that build the Worker into `edge/build`.
 pub fn worker(project: &Project, purpose: Purpose) -> Vec<Step<'_>> {
-    vec![set_up(purpose), tools(project), wasm(project), edge(project)]
+    vec![set_up(purpose), tools(project), wasm(project, purpose), edge(project)]
 }
 
 /// Builds the Worker into `edge/build`.

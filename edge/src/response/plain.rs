@@ -9,9 +9,16 @@ pub fn health() -> Response {
     json(r#"{"status":"ok"}"#.to_owned())
 }
 
-/// `/version`: the name and the version of the service.
+/// `/version`: the name and the version of the service, with the commit and its date in a Worker that `cargo xtask deploy` built.
 pub fn version() -> Response {
-    json(format!(r#"{{"name":"edgezoom","version":"{}"}}"#, env!("CARGO_PKG_VERSION")))
+    let build = option_env!("EDGEZOOM_BUILD").and_then(|build| build.split_once(' '));
+    let body = serde_json::json!({
+        "name": "edgezoom",
+        "version": env!("CARGO_PKG_VERSION"),
+        "commit": build.map(|(commit, _)| commit),
+        "date": build.map(|(_, date)| date),
+    });
+    json(body.to_string())
 }
 
 /// `/robots.txt`: crawlers may read pages and the preview images of link cards, but neither tiles nor the API, which

@@ -9,6 +9,7 @@ mod doctor;
 mod fetch;
 mod fuzz;
 mod own_addresses;
+mod packaging;
 mod private_root;
 mod raster;
 mod renderer;

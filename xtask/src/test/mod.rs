@@ -75,7 +75,7 @@ fn graph<'a>(
         graph.push(build::tools(project));
     }
     if with_worker {
-        graph.extend([build::wasm(project), build::edge(project)]);
+        graph.extend([build::wasm(project, Purpose::Test), build::edge(project)]);
     }
     if any(&[Clippy, Unit, Sources, EndToEnd]) {
         let compile = steps::Step::new("compile", |out| programs.build(project, out));
