@@ -85,7 +85,7 @@ pub use open::{Prepared, open, open_with, prepare};
 pub use options::{DecodeOptions, DrawingOptions};
 pub use orientation::Orientation;
 pub use parallel::vectorised;
-pub use row_reader::{Damage, Layout, RowReader};
+pub use row_reader::{Damage, Layout, RowReader, Turned};
 pub use scratch::TemporaryFile;
 pub use source_file::{SourceFile, announcement};
 pub use swap::SwappingAllocator;

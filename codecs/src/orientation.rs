@@ -49,6 +49,21 @@ impl Orientation {
         number.map_or(Self::UPRIGHT, Self::from_exif)
     }
 
+    /// Returns the orientation of the stored picture if its upright picture has the orientation `next` in turn.
+    #[must_use]
+    pub fn then(self, next: Self) -> Self {
+        let [right, bottom] = if self.swapped {
+            [next.from_bottom, next.from_right]
+        } else {
+            [next.from_right, next.from_bottom]
+        };
+        Self {
+            swapped: self.swapped != next.swapped,
+            from_right: self.from_right != right,
+            from_bottom: self.from_bottom != bottom,
+        }
+    }
+
     /// Converts between the sizes of the upright and the stored picture, either way.
     #[must_use]
     pub fn turned(self, Size { width, height }: Size) -> Size {

@@ -192,6 +192,34 @@ impl BandBuffer {
     }
 }
 
+/// A source whose upright picture is turned once more.
+pub struct Turned {
+    source: Box<dyn RowReader>,
+    by: Orientation,
+}
+
+impl Turned {
+    /// Turns a source, which must not be in [`Layout::YCbCr420`].
+    #[must_use]
+    pub fn new(source: Box<dyn RowReader>, by: Orientation) -> Self {
+        Self { source, by }
+    }
+}
+
+impl Wrapper for Turned {
+    fn source(&self) -> &dyn RowReader {
+        &*self.source
+    }
+
+    fn orientation(&self) -> Orientation {
+        self.source.orientation().then(self.by)
+    }
+
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        self.source.read_rows(into)
+    }
+}
+
 /// A reader that changes the rows of another one. It overrides what it changes; everything else comes from the source.
 pub(crate) trait Wrapper {
     fn source(&self) -> &dyn RowReader;

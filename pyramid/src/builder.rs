@@ -17,6 +17,7 @@ use edgezoom_geometry::{Dzi, Size};
 use edgezoom_jpeg::ycbcr420::ROWS;
 
 use crate::TileOutput;
+use crate::background::Background;
 use crate::build_error::BuildError;
 use crate::coarse::{Coarse, CoarseMaker};
 use crate::cutter::{Cutter, Partition};
@@ -42,7 +43,9 @@ pub fn build_tiles(
     threads: NonZeroUsize,
     output: &dyn TileOutput,
 ) -> Result<(), BuildError> {
-    build(reader, dzi, Wanted { quality, threads, previews: false, coarse: None }, output).map(|_| ())
+    let (first_level, background) = (0, Background::NONE);
+    let wanted = Wanted { quality, threads, previews: false, coarse: None, first_level, background };
+    build(reader, dzi, wanted, output).map(|_| ())
 }
 
 /// Settings of a build.
@@ -54,6 +57,9 @@ pub struct Wanted<'a> {
     pub previews: bool,
     /// Settings of coarse pictures, if they are made.
     pub coarse: Option<&'a Coarse>,
+    /// Number of the smallest level.
+    pub first_level: u32,
+    pub background: Background,
 }
 
 /// Builds tiles as [`build_tiles`] does, with previews and coarse pictures if they are wanted. Returns the picture's damage.
@@ -62,12 +68,12 @@ pub struct Wanted<'a> {
 pub fn build<'a>(
     mut reader: impl DerefMut<Target = dyn RowReader + 'a>,
     dzi: &Dzi,
-    Wanted { quality, threads, previews: with_previews, coarse }: Wanted<'_>,
+    Wanted { quality, threads, previews: with_previews, coarse, first_level, background }: Wanted<'_>,
     output: &dyn TileOutput,
 ) -> Result<Option<Damage>, BuildError> {
     let (layout, orientation) = (reader.layout(), reader.orientation());
     let encoding = Encoding { format: dzi.tile_format, quality, layout, orientation };
-    let levels = geometry::levels(dzi, layout, orientation);
+    let levels = geometry::levels(dzi, first_level, layout, orientation);
     let source_steps = reader
         .jpeg_steps()
         .filter(|_| has_blocks_of_source(dzi, &*reader))
@@ -84,6 +90,7 @@ pub fn build<'a>(
             &levels,
             encoding,
             source_steps.as_ref(),
+            background,
             output,
             Partition { index, count: cutters },
         );

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use edgezoom_codecs::{Layout, Orientation};
 
+use crate::background::Background;
 use crate::geometry::Level;
 use crate::prefetch::{fetch, fetch_pair, fetched_ahead};
 use crate::stored_tile::{Buffers, StoredTile};
@@ -30,10 +31,11 @@ const UNFINISHED_BYTES: usize = 24 << 20;
 pub struct Cutter<'a> {
     levels: &'a [Level],
     encoding: Encoding,
+    background: Background,
     output: &'a dyn TileOutput,
     partition: Partition,
     /// Encoders of the tiles that have begun.
-    open: HashMap<TileCoord, TileEncoder>,
+    open: HashMap<TileCoord, OpenTile>,
     /// Encoders of reduced levels and of the full level.
     encoders: [Encoders; 2],
     /// Tiles that are being collected.
@@ -41,6 +43,13 @@ pub struct Cutter<'a> {
     /// For each level, the collected tiles that wait to be encoded.
     complete: Vec<Complete>,
     buffers: Buffers,
+}
+
+/// A tile that has begun.
+struct OpenTile {
+    encoder: TileEncoder,
+    /// True if it shows only background so far. False unless blank tiles are left out.
+    is_blank: bool,
 }
 
 /// Encoders of one kind.
@@ -92,6 +101,7 @@ impl<'a> Cutter<'a> {
         levels: &'a [Level],
         encoding: Encoding,
         source_steps: Option<&[[u16; 64]; 2]>,
+        background: Background,
         output: &'a dyn TileOutput,
         partition: Partition,
     ) -> Self {
@@ -102,6 +112,7 @@ impl<'a> Cutter<'a> {
         Self {
             levels,
             encoding,
+            background,
             output,
             partition,
             open: HashMap::new(),
@@ -115,7 +126,7 @@ impl<'a> Cutter<'a> {
     /// Passes the rows of a strip to the encoders of the thread's tiles. A level's strips must be passed in order.
     pub fn cut(&mut self, strip: &Arc<Strip>) -> io::Result<()> {
         let levels = self.levels;
-        let Some(level) = levels.get(strip.level as usize) else { return Ok(()) };
+        let Some(level) = levels.get(self.index(strip.level)) else { return Ok(()) };
         let tile_rows = level.rows.touching(&strip.rows());
         let is_upright = self.encoding.orientation == Orientation::UPRIGHT;
         for column in self.partition.columns(level) {
@@ -131,14 +142,14 @@ impl<'a> Cutter<'a> {
     }
 
     fn collect_tile(&mut self, level: &Level, strip: &Strip, column: u32, row: u32) {
-        let coord = level.coord(column, row);
+        let (coord, index) = (level.coord(column, row), self.index(level.number));
         let mut tile = self
             .collected
             .remove(&coord)
             .unwrap_or_else(|| StoredTile::new(level, column, row, self.encoding));
         if !tile.collect(level, strip, self.encoding.layout, &mut self.buffers) {
             self.collected.insert(coord, tile);
-        } else if let Some(complete) = self.complete.get_mut(level.number as usize) {
+        } else if let Some(complete) = self.complete.get_mut(index) {
             complete.tiles.push_back(tile);
         }
     }
@@ -146,8 +157,8 @@ impl<'a> Cutter<'a> {
     /// Encodes the level's collected tiles that are due with this strip. They are spread evenly over the rows, so none is left
     /// when the next row of tiles is complete.
     fn encode_complete(&mut self, level: &Level, strip: &Strip) -> io::Result<()> {
-        let is_full = self.is_full(level);
-        let Some(complete) = self.complete.get_mut(level.number as usize) else { return Ok(()) };
+        let (is_full, index) = (self.is_full(level), self.index(level.number));
+        let Some(complete) = self.complete.get_mut(index) else { return Ok(()) };
         let rows = strip.rows();
         let columns = self.partition.columns(level).count() as u64;
         complete.due += rows.len() as u64 * columns;
@@ -161,8 +172,14 @@ impl<'a> Cutter<'a> {
             let coord = tile.coord;
             let encoders = &mut self.encoders[usize::from(is_full)];
             let mut encoder = encoders.take();
-            tile.encode(self.encoding, &mut encoder, &mut self.buffers)?;
-            encoder.finish(|bytes| self.output.tile(coord, bytes))?;
+            let is_blank = tile.encode(
+                self.encoding,
+                &mut encoder,
+                &self.background,
+                level.rows.tile,
+                &mut self.buffers,
+            )?;
+            encoder.finish(|bytes| if is_blank { Ok(()) } else { self.output.tile(coord, bytes) })?;
             encoders.spare.push(encoder);
         }
         Ok(())
@@ -173,12 +190,13 @@ impl<'a> Cutter<'a> {
         let columns = level.columns.pixels(column);
         let rows = level.rows.pixels(row);
         let is_full = self.is_full(level);
-        let mut encoder = match self.open.remove(&coord) {
-            Some(encoder) => encoder,
+        let (background, tile) = (self.background, level.rows.tile);
+        let OpenTile { mut encoder, mut is_blank } = match self.open.remove(&coord) {
+            Some(open) => open,
             None => {
                 let mut encoder = self.encoders[usize::from(is_full)].take();
-                encoder.begin(columns.end - columns.start, rows.end - rows.start)?;
-                encoder
+                background.begin(&mut encoder, [columns.end - columns.start, rows.end - rows.start], tile)?;
+                OpenTile { encoder, is_blank: background.skips() }
             }
         };
         let strip_rows = strip.rows();
@@ -195,20 +213,34 @@ impl<'a> Cutter<'a> {
             let channels = self.encoding.layout.channels();
             let bytes = columns.start as usize * channels..columns.end as usize * channels;
             let rows = strip.pixels_of(&common).chunks_exact(level.row_bytes).map(|row| &row[bytes.clone()]);
-            for row in fetched_ahead(rows, ROWS_AHEAD, |row| fetch(row)) {
-                encoder.row(row)?;
+            let rows = fetched_ahead(rows, ROWS_AHEAD, |row| fetch(row));
+            if background.is_used() {
+                for row in rows {
+                    is_blank &= background.row(&mut encoder, row, tile)?;
+                }
+            } else {
+                for row in rows {
+                    encoder.row(row)?;
+                }
             }
         }
         if common.end < rows.end {
-            self.open.insert(coord, encoder);
+            self.open.insert(coord, OpenTile { encoder, is_blank });
             return Ok(());
         }
-        encoder.finish(|bytes| self.output.tile(coord, bytes))?;
+        background.end(&mut encoder, rows.end - rows.start, tile)?;
+        encoder.finish(|bytes| if is_blank { Ok(()) } else { self.output.tile(coord, bytes) })?;
         self.encoders[usize::from(is_full)].spare.push(encoder);
         Ok(())
     }
 
     fn is_full(&self, level: &Level) -> bool {
-        level.number as usize + 1 == self.levels.len()
+        self.index(level.number) + 1 == self.levels.len()
+    }
+
+    /// Returns the place of a level in the list.
+    fn index(&self, number: u32) -> usize {
+        let first = self.levels.first().map_or(0, |level| level.number);
+        number.saturating_sub(first) as usize
     }
 }

@@ -107,13 +107,13 @@ impl Level {
     }
 }
 
-/// Returns the levels of a pyramid, from 0 to the full picture.
-pub fn levels(dzi: &Dzi, layout: Layout, orientation: Orientation) -> Vec<Level> {
+/// Returns the levels of a pyramid, from the first to the full picture.
+pub fn levels(dzi: &Dzi, first: u32, layout: Layout, orientation: Orientation) -> Vec<Level> {
     let axis = |side, from_end| {
         let lead = u32::from(from_end && side % 2 == 1 && layout == Layout::YCbCr420);
         Axis { side, tile: dzi.tile_size, overlap: dzi.tile_overlap, from_end, lead }
     };
-    (0..=dzi.max_level())
+    (first..=dzi.max_level())
         .map(|number| {
             let Size { width, height } = orientation.turned(dzi.level_size(number));
             let columns = axis(width, orientation.from_right);

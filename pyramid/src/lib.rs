@@ -28,6 +28,23 @@
 //! # }
 //! ```
 //!
+//! # Layouts
+//! A pyramid can have the files of Zoomify, Google Maps or IIIF instead ([`TileLayout`]), named as libvips names them. The sink needs
+//! the options, too, because it names the files:
+//!
+//! ```no_run
+//! use edgezoom_pyramid::sinks::{DirectorySink, Tree};
+//! use edgezoom_pyramid::{Options, TileLayout};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let options = Options { quality: 85, ..Options::of_layout(TileLayout::Iiif3) };
+//! let sink = DirectorySink::new("out")?.with_tree(Tree::of(&options).with_id("https://iiif.example.org"));
+//! # Ok(())
+//! # }
+//! ```
+//! [`Options`] has libvips' other options: depth, background, blank tiles to leave out, and a rotation. A default pyramid costs
+//! nothing for them; where rows have to be looked at or padded, JPEG sources are converted to RGB first.
+//!
 //! A picture is a [`RowReader`](codecs::RowReader): anything that returns rows of pixels from top to bottom. The program
 //! `examples/dzsave.rs` opens any file that the codecs read.
 //!
@@ -48,6 +65,7 @@
 //! A picture that has to be turned, as most photographs of phones, is read and halved as stored, and turned tile by tile. Only then
 //! are the pixels of tiles collected.
 
+mod background;
 mod build_error;
 mod builder;
 mod coarse;
@@ -55,6 +73,7 @@ mod cutter;
 mod downsampler;
 mod dzsave;
 mod geometry;
+mod layout;
 mod mean_filter;
 mod options;
 mod png_tile;
@@ -76,6 +95,7 @@ pub use coarse::coarse_of_thumbnail;
 pub use dzsave::{DzsaveError, dzsave};
 pub use edgezoom_codecs as codecs;
 pub use edgezoom_geometry::{Dzi, PreviewKind, Size, TileFormat};
+pub use layout::{Angle, Depth, TileLayout};
 pub use options::{Options, OptionsError};
 pub use tile::{Tile, TileCoord, TileOutput};
 pub use tile_source::{Built, TileSource};

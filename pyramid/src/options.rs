@@ -8,6 +8,7 @@ use edgezoom_codecs::{DecodeOptions, DrawingOptions};
 use edgezoom_geometry::{Dzi, Size, TileFormat};
 
 use crate::tile_encoder::halves_chroma;
+use crate::{Angle, Depth, TileLayout};
 
 /// Options of a pyramid. All fields have defaults:
 ///
@@ -29,6 +30,17 @@ pub struct Options {
     pub quality: u8,
     /// Format of the tiles. Default `None`: PNG if any pixel is not opaque, else JPEG.
     pub format: Option<TileFormat>,
+    /// Layout of the files. Default [`TileLayout::Dz`]. [`Options::of_layout`] has the other defaults of each layout.
+    pub layout: TileLayout,
+    /// Smallest level. Default [`Depth::OnePixel`].
+    pub depth: Depth,
+    /// Largest difference of a channel from the background at which a tile counts as blank and is left out. Default `None`: no
+    /// tile is left out.
+    pub skip_blanks: Option<u16>,
+    /// Colour of the background, in red, green and blue: behind transparent pixels in JPEG, and of blank tiles. Default white.
+    pub background: [u8; 3],
+    /// Rotation of the upright picture. Default none.
+    pub angle: Angle,
     /// Options for drawing PDF and SVG.
     pub drawing: DrawingOptions,
     /// True to send two previews of 1,200 and 320 pixels to the [output](crate::TileOutput::preview). Default false.
@@ -51,6 +63,9 @@ pub enum OptionsError {
     /// [`Options::overlap`] is out of range.
     #[error("the overlap must not be more than the tile size")]
     Overlap,
+    /// [`Options::overlap`] is set for a layout other than [`TileLayout::Dz`].
+    #[error("only tiles of the layout dz can overlap")]
+    OverlapOfLayout,
     /// [`Options::quality`] is out of range.
     #[error("the quality must be 1 to 100")]
     Quality,
@@ -65,6 +80,11 @@ impl Default for Options {
             overlap: 0,
             quality: 82,
             format: None,
+            layout: TileLayout::Dz,
+            depth: Depth::OnePixel,
+            skip_blanks: None,
+            background: [255; 3],
+            angle: Angle::D0,
             drawing,
             previews: false,
             coarse_every: None,
@@ -78,6 +98,20 @@ impl Options {
     /// Largest tile size. Viewers load whole tiles; larger ones would defeat their purpose.
     pub const MAX_TILE_SIZE: u32 = 4096;
 
+    /// Returns the default options of a layout. For layouts other than Deep Zoom they are those of libvips: tiles of 256 pixels, or
+    /// of 512 for IIIF; levels down to one tile; blank tiles of Google Maps are left out.
+    #[must_use]
+    pub fn of_layout(layout: TileLayout) -> Self {
+        let options = Self { layout, ..Self::default() };
+        let (tile_size, skip_blanks) = match layout {
+            TileLayout::Dz => return options,
+            TileLayout::Zoomify => (256, None),
+            TileLayout::Google => (256, Some(5)),
+            TileLayout::Iiif | TileLayout::Iiif3 => (512, None),
+        };
+        Self { tile_size, skip_blanks, depth: Depth::OneTile, ..options }
+    }
+
     /// Checks that all options are in range.
     ///
     /// # Errors
@@ -89,6 +123,9 @@ impl Options {
         if self.overlap > self.tile_size {
             return Err(OptionsError::Overlap);
         }
+        if self.overlap > 0 && self.layout != TileLayout::Dz {
+            return Err(OptionsError::OverlapOfLayout);
+        }
         if !(1..=100).contains(&self.quality) {
             return Err(OptionsError::Quality);
         }
@@ -96,14 +133,16 @@ impl Options {
     }
 
     /// Returns the options for decoding: as stored, because the builder turns the picture. YCbCr 4:2:0 is passed through if the
-    /// tiles are JPEG with the same subsampling, and an SVG keeps its transparent background only if the tiles must be PNG.
+    /// tiles are JPEG with the same subsampling and nothing else needs pixels, and an SVG keeps its transparent background only if the tiles must be PNG.
     #[must_use]
     pub fn decode_options(&self) -> DecodeOptions {
         let is_png = self.format == Some(TileFormat::Png);
+        let needs_pixels =
+            self.skip_blanks.is_some() || self.layout == TileLayout::Google || self.angle != Angle::D0;
         DecodeOptions {
             drawing: self.drawing,
             transparent: is_png,
-            ycbcr420: !is_png && halves_chroma(self.quality),
+            ycbcr420: !is_png && halves_chroma(self.quality) && !needs_pixels,
             as_stored: true,
             strict: self.strict,
             threads: self.threads,

@@ -8,6 +8,7 @@ use edgezoom_codecs::{Layout, Orientation};
 use edgezoom_jpeg::ycbcr420::Pair;
 
 use crate::TileCoord;
+use crate::background::Background;
 use crate::geometry::Level;
 use crate::strip::Strip;
 use crate::tile_encoder::{Encoding, TileEncoder};
@@ -93,15 +94,20 @@ impl StoredTile {
         &mut self.blocks[last]
     }
 
-    /// Turns and encodes the tile, which must be complete.
+    /// Turns and encodes the tile, which must be complete. Returns true if it is blank and has to be left out. `tile` is the size
+    /// of a full tile.
     pub fn encode(
         self,
         encoding: Encoding,
         encoder: &mut TileEncoder,
+        background: &Background,
+        tile: u32,
         buffers: &mut Buffers,
-    ) -> std::io::Result<()> {
+    ) -> std::io::Result<bool> {
         let [columns, rows] = &self.crop;
-        encoder.begin(columns.end - columns.start, rows.end - rows.start)?;
+        let [width, height] = [columns, rows].map(|range| range.end - range.start);
+        let mut is_blank = background.skips();
+        background.begin(encoder, [width, height], tile)?;
         let width = self.columns.len();
         match encoding.layout {
             Layout::YCbCr420 => self.encode_planes(encoding.orientation, encoder, &mut buffers.upright),
@@ -114,11 +120,14 @@ impl StoredTile {
                     _ => turn::<3>(&stored, encoding.orientation, upright),
                 }
                 let row_bytes = columns.len() * layout.channels();
-                upright.chunks_exact(row_bytes).try_for_each(|row| encoder.row(row))?;
+                for row in upright.chunks_exact(row_bytes) {
+                    is_blank &= background.row(encoder, row, tile)?;
+                }
+                background.end(encoder, height, tile)?;
             }
         }
         buffers.blocks.extend(self.blocks);
-        Ok(())
+        Ok(is_blank)
     }
 
     fn encode_planes(&self, orientation: Orientation, encoder: &mut TileEncoder, upright: &mut [Vec<u8>; 3]) {

@@ -1,14 +1,15 @@
 //! Opens a picture and chooses the format of its tiles.
 
 use edgezoom_codecs::{
-    Damage, DecodeOptions, Flattened, Layout, RowReader, SourceError, Thumbnail, is_opaque,
+    Damage, DecodeOptions, Flattened, Layout, RowReader, SourceError, Thumbnail, Turned, is_opaque,
 };
 use edgezoom_geometry::{Dzi, Scale, TileFormat};
 
+use crate::background::Background;
 use crate::build_error::BuildError;
 use crate::builder::{Wanted, build};
 use crate::coarse::Coarse;
-use crate::{Options, TileOutput};
+use crate::{Angle, Options, TileOutput};
 
 /// A complete pyramid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +34,7 @@ impl TileSource {
     /// second time if the picture had to be read for the choice.
     ///
     /// Tiles are PNG if any pixel is not opaque, else JPEG, unless [`Options::format`] is set. For JPEG the picture is flattened
-    /// onto white.
+    /// onto the background.
     ///
     /// # Errors
     /// Returns an error if the picture cannot be opened or read.
@@ -51,7 +52,7 @@ impl TileSource {
             drop(reader);
             reader = open(&decode)?;
             if is_opaque {
-                reader = Box::new(Flattened::new(reader));
+                reader = Box::new(Flattened::onto(options.background, reader));
             }
         }
         let format = options.format.unwrap_or(match reader.layout() {
@@ -59,7 +60,10 @@ impl TileSource {
             Layout::Grey | Layout::Rgb | Layout::YCbCr420 => TileFormat::Jpg,
         });
         if format == TileFormat::Jpg {
-            reader = Box::new(Flattened::new(reader));
+            reader = Box::new(Flattened::onto(options.background, reader));
+        }
+        if options.angle != Angle::D0 {
+            reader = Box::new(Turned::new(reader, options.angle.orientation()));
         }
         Ok(Self { reader, format, thumbnail: None })
     }
@@ -82,6 +86,8 @@ impl TileSource {
             threads: options.threads,
             previews: options.previews,
             coarse: coarse.as_ref(),
+            first_level: options.depth.first_level(&dzi),
+            background: Background::new(options, self.reader.layout()),
         };
         let scale = self.reader.scale();
         let damage = build(self.reader, &dzi, wanted, output)?;

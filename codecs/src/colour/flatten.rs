@@ -1,5 +1,7 @@
-//! Flattens pictures with an alpha channel on white, for tiles of a format without alpha, and finds out whether a picture is
+//! Flattens pictures with an alpha channel onto a colour, for tiles of a format without alpha, and finds out whether a picture is
 //! opaque.
+
+use std::array;
 
 use edgezoom_geometry::Size;
 
@@ -34,17 +36,18 @@ pub fn is_opaque(source: &mut dyn RowReader) -> Result<bool, SourceError> {
     Ok(true)
 }
 
-/// A source on a white background. Sources without an alpha channel pass unchanged.
+/// A source on a background. Sources without an alpha channel pass unchanged.
 pub struct Flattened {
     source: Box<dyn RowReader>,
+    background: [u8; 3],
     rows: Vec<u8>,
 }
 
 impl Flattened {
-    /// Flattens a source.
+    /// Flattens a source onto a colour.
     #[must_use]
-    pub fn new(source: Box<dyn RowReader>) -> Self {
-        Self { source, rows: Vec::new() }
+    pub fn onto(background: [u8; 3], source: Box<dyn RowReader>) -> Self {
+        Self { source, background, rows: Vec::new() }
     }
 }
 
@@ -69,9 +72,10 @@ impl Wrapper for Flattened {
         let (from, _) = self.rows.as_chunks::<4>();
         let (to, _) = into.as_chunks_mut::<3>();
         for (to, &[red, green, blue, alpha]) in to.iter_mut().zip(from) {
-            *to = [red, green, blue].map(|colour| {
-                let (colour, alpha) = (u32::from(colour), u32::from(alpha));
-                ((colour * alpha + 255 * (255 - alpha) + 127) / 255) as u8
+            *to = array::from_fn(|channel| {
+                let colour = u32::from([red, green, blue][channel]);
+                let (background, alpha) = (u32::from(self.background[channel]), u32::from(alpha));
+                ((colour * alpha + background * (255 - alpha) + 127) / 255) as u8
             });
         }
         Ok(())

@@ -10,6 +10,14 @@ pub enum SinkError {
     /// A file or folder exists at the destination.
     #[error("{} exists already", .0.display())]
     Exists(PathBuf),
+    /// A folder exists at the destination that is no pyramid of this layout, and is not replaced.
+    #[error("{} is a folder without {descriptor}", path.display())]
+    NoPyramid {
+        /// The folder.
+        path: PathBuf,
+        /// The file that a pyramid has.
+        descriptor: &'static str,
+    },
     /// The path does not end in a file name.
     #[error("{} does not end in a name for the pyramid", .0.display())]
     Nameless(PathBuf),

@@ -2,8 +2,10 @@
 //!
 //! | sink | writes |
 //! |---|---|
-//! | [`DirectorySink`] | `<name>.dzi` and `<name>_files/` |
+//! | [`DirectorySink`] | `<name>.dzi` and `<name>_files/`, or `<name>/` in other [layouts](crate::TileLayout) |
 //! | [`ArchiveSink`] | `<name>.zip` or `<name>.szi`: the same in one file |
+//!
+//! Both name the files by a [`Tree`], which is made of the options that the pyramid is built with.
 //!
 //! A sink can also write to a network. With an asynchronous client, [`put`](PyramidWriter::put) sends tiles to a bounded queue that
 //! the client's runtime empties, and [`publish`](PyramidWriter::publish) waits for the rest. Its errors are [`SinkError::Other`].
@@ -12,12 +14,15 @@ mod archive;
 mod directory;
 mod error;
 mod output_path;
+mod timestamp;
+mod tree;
 
 use edgezoom_geometry::Dzi;
 
 pub use archive::{ArchiveFormat, ArchiveSink, ArchiveStream};
 pub use directory::DirectorySink;
 pub use error::SinkError;
+pub use tree::Tree;
 
 use crate::Tile;
 

@@ -9,7 +9,7 @@ use edgezoom_pyramid::{Built, Tile, TileCoord};
 use super::Output;
 use super::error::RenderError;
 use super::protocol::{Ending, Frame, ProtocolError, read_frame};
-use super::request::RenderRequest;
+use super::request::{RenderOptions, RenderRequest};
 
 /// Maximum number of characters passed on from a failure's message.
 const MESSAGE_CHARACTERS: usize = 300;
@@ -23,9 +23,13 @@ pub struct FrameValidator {
 /// The tiles received for a pyramid.
 struct ReceivedTiles {
     dzi: Dzi,
-    /// For each level, one bit for each tile, row by row: 1 if it was received.
+    /// For each level from the smallest on, one bit for each tile, row by row: 1 if it was received.
     received: Vec<Vec<u64>>,
+    /// Number of the smallest level.
+    first: u32,
     missing: u64,
+    /// True if blank tiles are left out: any tile may be missing at the end.
+    skips: bool,
     /// Previews that were not received.
     missing_previews: Vec<PreviewKind>,
 }
@@ -65,7 +69,8 @@ impl FrameValidator {
             }
             Frame::Finished(Ending { damage, scale }) => {
                 let pyramid = self.pyramid()?;
-                if pyramid.missing > 0 || !pyramid.missing_previews.is_empty() {
+                let is_incomplete = pyramid.missing > 0 && !pyramid.skips;
+                if is_incomplete || !pyramid.missing_previews.is_empty() {
                     return Err(ProtocolError::Unexpected("the last frame before all tiles").into());
                 }
                 let dzi = pyramid.dzi;
@@ -94,19 +99,22 @@ impl FrameValidator {
         if self.pyramid.is_some() || !matches_request || !is_within || size.pixels() > bounds.pixels {
             return Err(ProtocolError::Unexpected("a pyramid that was not requested"));
         }
-        self.pyramid = Some(ReceivedTiles::new(dzi, options.previews));
+        self.pyramid = Some(ReceivedTiles::new(dzi, options));
         Ok(Output::Started(dzi))
     }
 }
 
 impl ReceivedTiles {
-    fn new(dzi: Dzi, with_previews: bool) -> Self {
-        let received = (0..=dzi.max_level())
-            .map(|level| dzi.grid(level))
-            .map(|(columns, rows)| vec![0; (u64::from(columns) * u64::from(rows)).div_ceil(64) as usize])
-            .collect();
-        let missing_previews = if with_previews { PreviewKind::ALL.to_vec() } else { vec![] };
-        Self { dzi, received, missing: dzi.tile_count(), missing_previews }
+    fn new(dzi: Dzi, options: &RenderOptions) -> Self {
+        let first = options.depth.first_level(&dzi);
+        let tiles = (first..=dzi.max_level()).map(|level| {
+            let (columns, rows) = dzi.grid(level);
+            u64::from(columns) * u64::from(rows)
+        });
+        let received = tiles.clone().map(|tiles| vec![0; tiles.div_ceil(64) as usize]).collect();
+        let missing_previews = if options.previews { PreviewKind::ALL.to_vec() } else { vec![] };
+        let skips = options.skip_blanks.is_some();
+        Self { dzi, received, first, missing: tiles.sum(), skips, missing_previews }
     }
 
     fn receive_preview(&mut self, kind: PreviewKind, bytes: &[u8]) -> Result<(), ProtocolError> {
@@ -122,8 +130,10 @@ impl ReceivedTiles {
 
     fn receive(&mut self, coord: TileCoord, bytes: Bytes) -> Result<Tile, ProtocolError> {
         let TileCoord { level, column, row } = coord;
-        let received =
-            self.received.get_mut(level as usize).ok_or(ProtocolError::Unexpected("a tile of no level"))?;
+        let index = level.checked_sub(self.first).map(|index| index as usize);
+        let received = index
+            .and_then(|index| self.received.get_mut(index))
+            .ok_or(ProtocolError::Unexpected("a tile of no level"))?;
         let (columns, rows) = self.dzi.grid(level);
         if column >= columns || row >= rows {
             return Err(ProtocolError::Unexpected("a tile outside its level"));
@@ -172,11 +182,11 @@ fn sanitized(failure: &Failure) -> Failure {
 #[cfg(test)]
 mod tests {
     use edgezoom_content::{FailureCode, Scale, ScaleBasis, ScaleUnit};
+    use edgezoom_pyramid::Depth;
     use proptest::prelude::*;
 
     use super::*;
     use crate::limits::Limits;
-    use crate::renderer::RenderOptions;
 
     const SIZE: Size = Size { width: 700, height: 300 };
 
@@ -223,6 +233,26 @@ mod tests {
         for damage in [None, Some(Damage::Partial), Some(Damage::FromRow { row: 299, rows: 300 })] {
             let finished = Output::Finished(Built { dzi, damage, scale });
             assert_eq!(validator.accept(Frame::Finished(Ending { damage, scale })).unwrap(), finished);
+        }
+    }
+
+    #[test]
+    fn tiles_may_be_missing_only_where_the_options_leave_them_out() {
+        let limits = Limits::default();
+        let options = RenderOptions { depth: Depth::One, ..RenderOptions::default() };
+        let dzi = options.dzi(SIZE, TileFormat::Jpg);
+        for skip_blanks in [None, Some(5)] {
+            let request =
+                RenderRequest::new(&RenderOptions { skip_blanks, ..options }, &limits, None).unwrap();
+            let mut validator = FrameValidator::new(request);
+            validator.accept(Frame::Begin(dzi)).unwrap();
+            assert_refused(&mut validator, tile(9, 0, 0));
+            assert!(matches!(validator.accept(tile(10, 0, 0)), Ok(Output::Tile(_))));
+            if skip_blanks.is_none() {
+                assert_refused(&mut validator, Frame::Finished(Ending::default()));
+                assert!(matches!(validator.accept(tile(10, 1, 0)), Ok(Output::Tile(_))));
+            }
+            assert!(matches!(validator.accept(Frame::Finished(Ending::default())), Ok(Output::Finished(_))));
         }
     }
 

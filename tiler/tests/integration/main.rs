@@ -6,6 +6,7 @@ mod archive_upload;
 mod arriving;
 mod convert;
 mod doctor;
+mod dzsave;
 mod fetch;
 mod fuzz;
 mod own_addresses;

@@ -9,6 +9,8 @@
 //! <name>/tile-index.bin                                   only in SZI: where each tile is (`TileIndex`)
 //! ```
 //!
+//! In a layout other than Deep Zoom, tiles and descriptor are in `<name>/` as in the folder of the directory sink.
+//!
 //! The archive is a hidden file beside the output until it is complete, then it is renamed. Dropping the writer before that
 //! deletes it.
 //!
@@ -16,7 +18,6 @@
 //! `dzsave` with `container=szi`.
 
 mod stream;
-mod timestamp;
 mod zip;
 
 use std::fs::File;
@@ -31,10 +32,10 @@ use edgezoom_geometry::Dzi;
 use tempfile::{NamedTempFile, PersistError};
 
 use super::output_path::{OutputPath, check_free};
-use super::{PyramidWriter, Sink, SinkError};
-use crate::Tile;
+use super::{PyramidWriter, Sink, SinkError, Tree};
+use crate::sinks::timestamp::Timestamp;
+use crate::{Tile, TileLayout};
 pub use stream::ArchiveStream;
-use timestamp::Timestamp;
 
 /// Size of the write buffer in bytes.
 const WRITE_BYTES: usize = 256 << 10;
@@ -56,6 +57,7 @@ pub struct ArchiveSink {
     format: ArchiveFormat,
     date: SystemTime,
     replaces: bool,
+    tree: Tree,
 }
 
 /// An archive in a hidden file.
@@ -90,13 +92,19 @@ impl ArchiveSink {
     /// Returns an error if the path does not end in a name.
     pub fn new(path: impl AsRef<Path>, format: ArchiveFormat, date: SystemTime) -> Result<Self, SinkError> {
         let path = OutputPath::new(path.as_ref(), format.extension())?;
-        Ok(Self { path, format, date, replaces: false })
+        Ok(Self { path, format, date, replaces: false, tree: Tree::default() })
     }
 
     /// Sets whether an existing archive is replaced. By default it is an error.
     #[must_use]
     pub fn replacing(self, replaces: bool) -> Self {
         Self { replaces, ..self }
+    }
+
+    /// Sets the names of the files. Default: those of Deep Zoom, from one pixel on. An SZI has no others.
+    #[must_use]
+    pub fn with_tree(self, tree: Tree) -> Self {
+        Self { tree, ..self }
     }
 
     /// Returns the archive's path.
@@ -123,9 +131,14 @@ impl Sink for ArchiveSink {
 
     fn begin(&self, dzi: &Dzi) -> Result<Box<dyn PyramidWriter>, SinkError> {
         self.check()?;
+        if self.format == ArchiveFormat::Szi && self.tree.layout != TileLayout::Dz {
+            let error = io::Error::new(io::ErrorKind::InvalidInput, "an SZI has the layout dz");
+            return Err(SinkError::io(&self.path(), error));
+        }
         let file = self.temporary_file().map_err(|error| self.path.folder_error(error))?;
         let (file, name) = (BufWriter::with_capacity(WRITE_BYTES, file), self.path.name.to_string_lossy());
-        let archive = ArchiveStream::new(file, name.into_owned(), dzi, self.format, self.date);
+        let archive =
+            ArchiveStream::new(file, name.into_owned(), dzi, self.format, self.date).with_tree(&self.tree);
         Ok(Box::new(ArchiveWriter { archive, sink: self.clone() }))
     }
 }

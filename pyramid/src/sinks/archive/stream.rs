@@ -6,9 +6,11 @@ use std::time::SystemTime;
 use edgezoom_geometry::{Archive, Dzi, PreviewKind, TileIndex, TileRange, tile_number};
 
 use super::ArchiveFormat;
-use super::timestamp::Timestamp;
 use super::zip::ZipWriter;
 use crate::Tile;
+use crate::sinks::Tree;
+use crate::sinks::timestamp::Timestamp;
+use crate::sinks::tree::Names;
 
 /// Name of the [`TileIndex`] entry in the pyramid's folder.
 const INDEX_NAME: &str = "tile-index.bin";
@@ -23,6 +25,7 @@ pub struct ArchiveStream<W> {
     dzi: Dzi,
     format: ArchiveFormat,
     date: Timestamp,
+    names: Names,
     /// Tiles so far, with their numbers.
     tiles: Vec<(u64, TileRange)>,
 }
@@ -31,7 +34,14 @@ impl<W: Write> ArchiveStream<W> {
     /// Makes an archive of the pyramid `name`. All entries get the date.
     pub fn new(to: W, name: String, dzi: &Dzi, format: ArchiveFormat, date: SystemTime) -> Self {
         let date = date.into();
-        Self { zip: ZipWriter::new(to, date), name, dzi: *dzi, format, date, tiles: Vec::new() }
+        let names = Tree::default().names(dzi);
+        Self { zip: ZipWriter::new(to, date), name, dzi: *dzi, format, date, names, tiles: Vec::new() }
+    }
+
+    /// Sets the names of the files, before the first tile.
+    #[must_use]
+    pub fn with_tree(self, tree: &Tree) -> Self {
+        Self { names: tree.names(&self.dzi), ..self }
     }
 
     /// Adds a tile. Tiles may be added in any order, each once.
@@ -42,8 +52,8 @@ impl<W: Write> ArchiveStream<W> {
         let Tile { level, column, row, bytes } = tile;
         let number = tile_number(&self.dzi, *level, *column, *row)
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the tile is outside the pyramid"))?;
-        let (name, path) = (&self.name, self.dzi.tile_path(*level, *column, *row));
-        let offset = self.zip.add(&format!("{name}/{name}_files/{path}"), bytes)?;
+        let path = self.names.tile(*level, *column, *row)?;
+        let offset = self.zip.add(&format!("{}{path}", self.folder()), bytes)?;
         // An entry is smaller than 4 GiB.
         self.tiles.push((number, TileRange { offset, length: bytes.len() as u32 }));
         Ok(())
@@ -70,8 +80,14 @@ impl<W: Write> ArchiveStream<W> {
     /// # Errors
     /// Returns an error if they cannot be written.
     pub fn finish(mut self) -> io::Result<(W, Option<Archive>)> {
+        let folder = self.folder();
+        for (other, content) in self.names.other_files(&self.name, self.tiles.len() as u64, self.date)? {
+            self.zip.add(&format!("{folder}{other}"), &content)?;
+        }
         let name = std::mem::take(&mut self.name);
-        self.zip.add(&format!("{name}/{name}.dzi"), self.dzi.descriptor().as_bytes())?;
+        if let Some(descriptor) = self.names.descriptor() {
+            self.zip.add(&format!("{name}/{name}.dzi"), descriptor.as_bytes())?;
+        }
         let archive = match self.format {
             ArchiveFormat::Zip => None,
             ArchiveFormat::Szi => {
@@ -81,6 +97,12 @@ impl<W: Write> ArchiveStream<W> {
             }
         };
         Ok((self.zip.finish()?, archive))
+    }
+
+    /// Returns the path of the folder of tiles, with a slash at the end.
+    fn folder(&self) -> String {
+        let name = &self.name;
+        if self.names.has_level_folders() { format!("{name}/{name}_files/") } else { format!("{name}/") }
     }
 
     fn add_index(&mut self, name: &str) -> io::Result<Archive> {

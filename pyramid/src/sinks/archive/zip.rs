@@ -43,7 +43,7 @@
 
 use std::io::{self, Write};
 
-use super::timestamp::Timestamp;
+use crate::sinks::timestamp::Timestamp;
 
 /// Version needed to extract (4.4.3): 1.0, the default.
 const VERSION_1_0: u16 = 10;

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-use edgezoom_geometry::Dzi;
 use rustix::fs::{Mode, OFlags, openat};
 
 use crate::Tile;
 use crate::sinks::SinkError;
+use crate::sinks::tree::Names;
 
 /// Largest number of tiles that wait for a thread.
 const QUEUED_TILES: usize = 64;
@@ -23,15 +23,16 @@ pub struct FileWriter {
     thread: Option<JoinHandle<Result<(), SinkError>>>,
 }
 
-/// Open folders of all levels. Creating a file relative to an open folder saves the lookup of its path.
-pub struct LevelFolders {
+/// The folder of tiles.
+pub struct TileFolders {
     path: PathBuf,
+    /// Open folders of all levels, in Deep Zoom: creating a file relative to an open folder saves the lookup of its path.
     levels: Vec<OwnedFd>,
-    extension: &'static str,
+    names: Arc<Names>,
 }
 
 impl FileWriter {
-    pub fn start(folders: Arc<LevelFolders>) -> Self {
+    pub fn start(folders: Arc<TileFolders>) -> Self {
         let (queue, tiles) = sync_channel(QUEUED_TILES);
         Self { queue: Some(queue), thread: Some(thread::spawn(move || write_all(&folders, tiles))) }
     }
@@ -60,32 +61,51 @@ impl Drop for FileWriter {
     }
 }
 
-fn write_all(folders: &LevelFolders, tiles: Receiver<Tile>) -> Result<(), SinkError> {
+fn write_all(folders: &TileFolders, tiles: Receiver<Tile>) -> Result<(), SinkError> {
     tiles.into_iter().try_for_each(|tile| folders.write(&tile))
 }
 
-impl LevelFolders {
-    pub fn create(path: PathBuf, dzi: &Dzi) -> Result<Self, SinkError> {
+impl TileFolders {
+    pub fn create(path: PathBuf, names: Arc<Names>) -> Result<Self, SinkError> {
         let create = |path: &Path| fs::create_dir(path).map_err(|error| SinkError::io(path, error));
         create(&path)?;
-        let levels = (0..=dzi.max_level())
+        let levels = if names.has_level_folders() { names.levels() } else { 0 };
+        let levels = (0..levels)
             .map(|level| path.join(level.to_string()))
             .map(|path| {
                 create(&path)?;
                 Ok(OwnedFd::from(File::open(&path).map_err(|error| SinkError::io(&path, error))?))
             })
             .collect::<Result<_, SinkError>>()?;
-        Ok(Self { path, levels, extension: dzi.tile_format.extension() })
+        Ok(Self { path, levels, names })
     }
 
     fn write(&self, tile: &Tile) -> Result<(), SinkError> {
-        let Tile { level, column, row, bytes } = tile;
-        let name = format!("{column}_{row}.{}", self.extension);
-        let write = || -> io::Result<()> {
-            let folder = self.levels.get(*level as usize).ok_or(io::ErrorKind::NotFound)?;
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            File::from(openat(folder, &name, flags, Mode::from_raw_mode(0o666))?).write_all(bytes)
+        let written =
+            if self.names.has_level_folders() { self.write_in_level(tile) } else { self.write_in_tree(tile) };
+        written.map_err(|error| {
+            let name = self.names.tile(tile.level, tile.column, tile.row).unwrap_or_default();
+            SinkError::io(&self.path.join(name), error)
+        })
+    }
+
+    fn write_in_level(&self, Tile { level, column, row, bytes }: &Tile) -> io::Result<()> {
+        let folder = self.levels.get(self.names.level(*level)? as usize).ok_or(io::ErrorKind::NotFound)?;
+        let name = format!("{column}_{row}.{}", self.names.extension());
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        File::from(openat(folder, &name, flags, Mode::from_raw_mode(0o666))?).write_all(bytes)
+    }
+
+    /// Writes a tile and creates its folders if they are missing.
+    fn write_in_tree(&self, Tile { level, column, row, bytes }: &Tile) -> io::Result<()> {
+        let path = self.path.join(self.names.tile(*level, *column, *row)?);
+        let mut file = match File::create_new(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(path.parent().unwrap_or(&self.path))?;
+                File::create_new(&path)?
+            }
+            other => other?,
         };
-        write().map_err(|error| SinkError::io(&self.path.join(level.to_string()).join(&name), error))
+        file.write_all(bytes)
     }
 }

@@ -1,19 +1,23 @@
-//! `tiler convert`: converts one source into a pyramid on disk, like `vips dzsave`. It uses the same
+//! `tiler convert`: converts sources into pyramids on disk, like `vips dzsave`. It uses the same
 //! [`pipeline`](edgezoom_tiler::pipeline) as the service.
 
+mod dzsave;
 mod output;
 mod progress_bars;
+mod suffix;
 
+use std::collections::HashMap;
+use std::fs::File;
 use std::future::Future;
+use std::io::{self, Seek};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
-use clap::{ValueEnum, value_parser};
 use edgezoom_codecs::SourceError;
 use edgezoom_content::address::RefusedAddress;
-use edgezoom_content::{Failure, FailureCode, SourceUrl, TileFormat};
+use edgezoom_content::{Failure, FailureCode, SourceUrl};
 use edgezoom_tiler::browser::PageError;
 use edgezoom_tiler::fetch::FetchError;
 use edgezoom_tiler::pipeline::{Origin, Pipeline, PipelineError};
@@ -22,35 +26,28 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use super::flags::ConversionArgs;
+use dzsave::TileArgs;
 use output::{Container, FileSink};
 use progress_bars::ProgressBars;
 
 /// Exit code after an interrupt: 128 plus the number of SIGINT, as in shells.
 const INTERRUPTED: u8 = 130;
+/// Name of standard input.
+const STANDARD_INPUT: &str = "-";
 
-/// Converts a picture, document or web page into a Deep Zoom pyramid on disk
+/// Converts pictures, documents and web pages into zoomable images on disk
+///
+/// The options for tiles are those of `vips dzsave`.
 #[derive(clap::Args)]
 pub struct Args {
-    #[arg(help = format!("File or URL: HTML, {}", edgezoom_codecs::Format::list()))]
-    source: PathBuf,
-    /// Name of the pyramid: writes <OUTPUT>.dzi and <OUTPUT>_files/ [default: the source's name, in the current directory]
+    #[arg(required = true, value_name = "SOURCE", help = format!("Files, URLs, or - for standard input: HTML, {}", edgezoom_codecs::Format::list()))]
+    sources: Vec<PathBuf>,
+    /// Name of the pyramid, or an existing directory if there are several sources [default: the source's name, in the current directory]
     #[arg(short, long)]
     output: Option<PathBuf>,
     /// Kind of output [default: from the extension of the output's name, otherwise a directory]
     #[arg(long)]
     container: Option<Container>,
-    /// Width and height of a tile without overlap, in pixels
-    #[arg(long, default_value_t = RenderOptions::default().tile_size, value_parser = value_parser!(u32).range(1..=4096))]
-    tile_size: u32,
-    /// Overlap of neighbouring tiles, in pixels
-    #[arg(long, default_value_t = RenderOptions::default().overlap)]
-    overlap: u32,
-    /// Quality of JPEG tiles, 1 to 100
-    #[arg(long, default_value_t = RenderOptions::default().quality, value_parser = value_parser!(u8).range(1..=100))]
-    quality: u8,
-    /// Format of the tiles [default: PNG if the picture has transparency, otherwise JPEG]
-    #[arg(long)]
-    format: Option<Format>,
     /// Page of a PDF or TIFF, from 1, like #page=N in a URL [default: all pages, side by side]
     #[arg(long)]
     page: Option<NonZeroU32>,
@@ -64,26 +61,19 @@ pub struct Args {
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
+    tiles: TileArgs,
+    #[command(flatten)]
     conversion: ConversionArgs,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Format {
-    Jpg,
-    Png,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // Logs nothing by default. RUST_LOG=warn shows why a renderer process died.
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_env_filter(EnvFilter::from_default_env())
-        .init();
+    tracing_subscriber::fmt().with_writer(io::stderr).with_env_filter(EnvFilter::from_default_env()).init();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let interrupted = interrupted()?;
         tokio::select! {
-            result = convert(args) => result.map(|()| ExitCode::SUCCESS),
+            result = convert_all(args) => result,
             () = interrupted => Ok(ExitCode::from(INTERRUPTED)),
         }
     })
@@ -101,16 +91,59 @@ fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
     })
 }
 
-async fn convert(args: &Args) -> anyhow::Result<()> {
-    let mut sink = FileSink::new(args.output.as_deref(), &args.source, args.container, args.force)?;
-    let origin = origin(&args.source)?;
+/// Converts each source. An error of one does not stop the others.
+async fn convert_all(args: &Args) -> anyhow::Result<ExitCode> {
     let pipeline = Pipeline::new(args.conversion.settings(None, std::env::temp_dir())?);
+    let mut taken = HashMap::new();
+    let mut code = ExitCode::SUCCESS;
+    for source in &args.sources {
+        let converted = match output(args, source) {
+            Ok(output) => match taken.insert(output.clone(), source) {
+                Some(other) => Err(anyhow!(
+                    "{}: {} has the same name; convert it with an --output of its own",
+                    source.display(),
+                    other.display()
+                )),
+                None => convert(args, &pipeline, source, &output).await,
+            },
+            Err(error) => Err(error),
+        };
+        if let Err(error) = converted {
+            eprintln!("tiler: {error:#}");
+            code = ExitCode::FAILURE;
+        }
+    }
+    Ok(code)
+}
+
+/// Returns the path of a source's pyramid: with several sources, the source's name in the output directory.
+fn output(args: &Args, source: &Path) -> anyhow::Result<PathBuf> {
+    let is_single = args.sources.len() == 1;
+    if let Some(output) = args.output.as_deref().filter(|_| is_single) {
+        return Ok(output.to_owned());
+    }
+    if source == Path::new(STANDARD_INPUT) {
+        bail!("standard input has no name: give it one with --output, and convert it alone");
+    }
+    let name = source.file_stem().unwrap_or_default();
+    match &args.output {
+        Some(directory) if !directory.is_dir() => {
+            bail!("the directory {} does not exist: create it first", directory.display())
+        }
+        Some(directory) => Ok(directory.join(name)),
+        None => Ok(name.into()),
+    }
+}
+
+async fn convert(args: &Args, pipeline: &Pipeline, source: &Path, output: &Path) -> anyhow::Result<()> {
+    let mut sink = FileSink::new(output, args.container, args.tiles.tree(), args.force)?;
+    let origin = origin(source)?;
     let mut bars = ProgressBars::new()?;
     let converted = pipeline.convert(origin, &options(args), &mut sink, |progress| bars.show(progress)).await;
     bars.clear();
-    let converted = converted.map_err(|error| explain(&args.source, error))?;
+    let converted = converted.map_err(|error| explain(source, error))?;
     if let Some(warning) = converted.warning {
-        eprintln!("tiler: {}: {warning}", args.source.display());
+        eprintln!("tiler: {}: {warning}", source.display());
     }
     Ok(())
 }
@@ -121,26 +154,30 @@ fn origin(source: &Path) -> anyhow::Result<Origin> {
     if let Some(url) = source.to_str().filter(is_url) {
         return Ok(Origin::Url(SourceUrl::parse(url).with_context(|| url.to_owned())?));
     }
+    if source == Path::new(STANDARD_INPUT) {
+        return Ok(Origin::Upload(standard_input().context("cannot read standard input")?));
+    }
     if source.is_dir() {
         bail!("{} is a directory: name a picture in it", source.display());
     }
     Ok(Origin::File(source.to_owned()))
 }
 
+/// Copies standard input to a file without a name: formats are read more than once.
+fn standard_input() -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    io::copy(&mut io::stdin().lock(), &mut file)?;
+    file.rewind()?;
+    Ok(file)
+}
+
 fn options(args: &Args) -> RenderOptions {
+    let options = args.tiles.options();
     RenderOptions {
-        tile_size: args.tile_size,
-        overlap: args.overlap,
-        quality: args.quality,
-        format: args.format.map(|format| match format {
-            Format::Jpg => TileFormat::Jpg,
-            Format::Png => TileFormat::Png,
-        }),
-        threads: args.threads.unwrap_or_else(|| RenderOptions::default().threads),
+        threads: args.threads.unwrap_or(options.threads),
         drawing: args.conversion.drawing(args.page),
         strict: args.strict,
-        previews: false,
-        coarse_every: None,
+        ..options
     }
 }
 

@@ -1,13 +1,13 @@
 //! The output of `tiler convert` on disk: a directory or an archive.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::{Context, bail};
 use bytes::Bytes;
 use clap::ValueEnum;
 use edgezoom_content::{Dzi, PreviewKind};
-use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink};
+use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink, Tree};
 use edgezoom_tiler::pipeline::{SinkError, TileSink};
 use edgezoom_tiler::renderer::Tile;
 
@@ -28,18 +28,16 @@ pub(super) struct FileSink {
 }
 
 impl FileSink {
-    /// Creates a sink at `output`, or with the source's name in the current directory.
+    /// Creates a sink at `path` for a tree of files.
     ///
     /// # Errors
     /// The directory does not exist, or the pyramid exists and `replace` is not set.
     pub(super) fn new(
-        output: Option<&Path>,
-        source: &Path,
+        path: &Path,
         container: Option<Container>,
+        tree: Tree,
         replace: bool,
     ) -> anyhow::Result<Self> {
-        let stem = source.file_stem().map(PathBuf::from).unwrap_or_default();
-        let path = output.unwrap_or(&stem);
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !folder.is_dir() {
             bail!("the directory {} does not exist: create it first", folder.display());
@@ -48,13 +46,19 @@ impl FileSink {
             Some(Container::Directory) => None,
             Some(Container::Zip) => Some(ArchiveFormat::Zip),
             Some(Container::Szi) => Some(ArchiveFormat::Szi),
-            None => output.and_then(ArchiveFormat::from_path),
+            None => ArchiveFormat::from_path(path),
         };
         let sink: Box<dyn Sink> = match archive {
-            None => Box::new(DirectorySink::new(path)?.replacing(replace)),
-            Some(format) => Box::new(ArchiveSink::new(path, format, SystemTime::now())?.replacing(replace)),
+            None => Box::new(DirectorySink::new(path)?.replacing(replace).with_tree(tree)),
+            Some(format) => Box::new(
+                ArchiveSink::new(path, format, SystemTime::now())?.replacing(replace).with_tree(tree),
+            ),
         };
-        sink.check().context("add --force to replace it, or choose another --output")?;
+        sink.check().context(if replace {
+            "choose another --output"
+        } else {
+            "add --force to replace it, or choose another --output"
+        })?;
         Ok(Self { sink, writer: None })
     }
 }

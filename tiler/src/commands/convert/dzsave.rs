@@ -1,0 +1,158 @@
+//! The options that `tiler convert` has in common with libvips' `dzsave`, by the same names and with the same meaning.
+
+use clap::{ValueEnum, value_parser};
+use edgezoom_content::TileFormat;
+use edgezoom_pyramid::sinks::Tree;
+use edgezoom_pyramid::{Angle, Depth, TileLayout};
+use edgezoom_tiler::renderer::RenderOptions;
+
+use super::suffix::Suffix;
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Tiles")]
+pub(super) struct TileArgs {
+    /// Layout of the files
+    #[arg(long, default_value = "dz")]
+    layout: LayoutName,
+    /// Width and height of a tile without overlap, in pixels [default: 512; 256 in zoomify and google]
+    #[arg(long, value_parser = value_parser!(u32).range(1..=4096))]
+    tile_size: Option<u32>,
+    /// Overlap of neighbouring tiles, in pixels
+    #[arg(long, default_value_t = RenderOptions::default().overlap)]
+    overlap: u32,
+    /// Smallest level [default: onepixel in dz, otherwise onetile]
+    #[arg(long)]
+    depth: Option<DepthName>,
+    /// Quality of JPEG tiles, 1 to 100
+    #[arg(long, default_value_t = RenderOptions::default().quality, value_parser = value_parser!(u8).range(1..=100))]
+    quality: u8,
+    /// Format of the tiles [default: PNG if the picture has transparency, otherwise JPEG]
+    #[arg(long)]
+    format: Option<FormatName>,
+    /// Format and quality in libvips' words, such as .png or .jpg[Q=85]
+    #[arg(long, conflicts_with_all = ["format", "quality"])]
+    suffix: Option<Suffix>,
+    /// Rotation in degrees, clockwise
+    #[arg(long, default_value = "0")]
+    angle: AngleName,
+    /// Colour behind transparent pixels and past the picture's edge: one value, or red, green and blue, such as "255 128 0"
+    #[arg(long, default_value = "255", value_parser = colour)]
+    background: [u8; 3],
+    /// Leave out tiles that differ from the background by at most this much; -1 leaves out none [default: 5 in google, otherwise -1]
+    #[arg(long, allow_negative_numbers = true, value_parser = value_parser!(i32).range(-1..=65535))]
+    skip_blanks: Option<i32>,
+    /// URL of the folder where IIIF clients will find the pyramid's folder
+    #[arg(long, default_value = "https://example.com/iiif")]
+    id: String,
+    /// Write vips-properties.xml, too
+    #[arg(long)]
+    properties: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum FormatName {
+    Jpg,
+    Png,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LayoutName {
+    /// <OUTPUT>.dzi and <OUTPUT>_files/
+    Dz,
+    /// <OUTPUT>/ImageProperties.xml and TileGroup0/
+    Zoomify,
+    /// <OUTPUT>/<zoom>/<row>/<column>.jpg
+    Google,
+    /// <OUTPUT>/info.json for version 2
+    Iiif,
+    /// <OUTPUT>/info.json for version 3
+    Iiif3,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum DepthName {
+    Onepixel,
+    Onetile,
+    One,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum AngleName {
+    #[value(name = "0", alias = "d0")]
+    D0,
+    #[value(name = "90", alias = "d90")]
+    D90,
+    #[value(name = "180", alias = "d180")]
+    D180,
+    #[value(name = "270", alias = "d270")]
+    D270,
+}
+
+impl TileArgs {
+    /// Returns the options of a rendering. Those of other kinds have their defaults.
+    pub(super) fn options(&self) -> RenderOptions {
+        let defaults = RenderOptions::of_layout(match self.layout {
+            LayoutName::Dz => TileLayout::Dz,
+            LayoutName::Zoomify => TileLayout::Zoomify,
+            LayoutName::Google => TileLayout::Google,
+            LayoutName::Iiif => TileLayout::Iiif,
+            LayoutName::Iiif3 => TileLayout::Iiif3,
+        });
+        let format = self.format.map(|format| match format {
+            FormatName::Jpg => TileFormat::Jpg,
+            FormatName::Png => TileFormat::Png,
+        });
+        RenderOptions {
+            tile_size: self.tile_size.unwrap_or(defaults.tile_size),
+            overlap: self.overlap,
+            quality: self.suffix.and_then(|suffix| suffix.quality).unwrap_or(self.quality),
+            format: self.suffix.map(|suffix| suffix.format).or(format),
+            depth: self.depth.map_or(defaults.depth, |depth| match depth {
+                DepthName::Onepixel => Depth::OnePixel,
+                DepthName::Onetile => Depth::OneTile,
+                DepthName::One => Depth::One,
+            }),
+            skip_blanks: self.skip_blanks.map_or(defaults.skip_blanks, |within| u16::try_from(within).ok()),
+            background: self.background,
+            angle: match self.angle {
+                AngleName::D0 => Angle::D0,
+                AngleName::D90 => Angle::D90,
+                AngleName::D180 => Angle::D180,
+                AngleName::D270 => Angle::D270,
+            },
+            ..defaults
+        }
+    }
+
+    /// Returns the names of the files.
+    pub(super) fn tree(&self) -> Tree {
+        let tree = Tree::of(&self.options()).with_id(&*self.id).with_properties(self.properties);
+        if self.suffix.is_some_and(|suffix| suffix.is_jpeg) { tree.with_jpeg_extension() } else { tree }
+    }
+}
+
+/// Parses a colour as libvips does: one value for all channels, or three, separated by spaces or commas.
+fn colour(text: &str) -> Result<[u8; 3], String> {
+    let values: Result<Vec<u8>, _> =
+        text.split([' ', ',']).filter(|value| !value.is_empty()).map(str::parse).collect();
+    match values.as_deref() {
+        Ok([grey]) => Ok([*grey; 3]),
+        Ok(&[red, green, blue]) => Ok([red, green, blue]),
+        _ => Err("a colour is one or three values from 0 to 255".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_colour_has_one_or_three_values() {
+        assert_eq!(colour("255"), Ok([255; 3]));
+        assert_eq!(colour("1 2 3"), Ok([1, 2, 3]));
+        assert_eq!(colour("1,2, 3"), Ok([1, 2, 3]));
+        for text in ["", "1 2", "256", "red", "1 2 3 4"] {
+            assert!(colour(text).is_err(), "{text}");
+        }
+    }
+}
