@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::command;
 use crate::project::{Profile, Project};
@@ -66,6 +66,52 @@ pub fn tool<S: AsRef<OsStr>>(project: &Project, arguments: impl IntoIterator<Ite
 pub fn program(project: &Project, name: &str, profile: Profile) -> Result<PathBuf> {
     command::run(&mut programs(project, &[name], profile))?;
     Ok(project.program(name, profile))
+}
+
+/// Returns the triple of this machine.
+pub fn host(project: &Project) -> Result<String> {
+    let version = command::output(project.cargo().args(["-vV"]))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("`cargo -vV` printed no host")?.to_owned())
+}
+
+/// Lets Cargo link programs for another machine, and run them in an emulator.
+pub fn crossing(cargo: &mut Command) -> &mut Command {
+    cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
+    cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", "qemu-aarch64 -L /usr/aarch64-linux-gnu")
+}
+
+/// Builds the tiler for a target, and returns its path. In the release profile it has no paths of this machine. The target is named there
+/// even if it is this machine: Cargo would compile build scripts with the same flags otherwise.
+pub fn for_target(project: &Project, target: &str, profile: Profile) -> Result<PathBuf> {
+    let is_host = target == host(project)?;
+    if is_host && profile == Profile::Dev {
+        return program(project, TILER, profile); // shares what the tests compiled
+    }
+    let mut cargo = programs(project, &[TILER], profile);
+    if !is_host {
+        crossing(&mut cargo);
+    }
+    if profile == Profile::Release {
+        // rustc takes the last one that fits.
+        let mut paths = vec![(project.root.clone(), "/edgezoom"), (cargo_home()?, "/cargo")];
+        if !project.target.starts_with(&project.root) {
+            paths.insert(0, (project.target.clone(), "/edgezoom/target"));
+        }
+        let flags: Vec<_> = paths
+            .iter()
+            .map(|(path, name)| format!("--remap-path-prefix={}={name}", path.display()))
+            .collect();
+        cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
+    }
+    command::run(cargo.args(["--locked", "--target", target]))?;
+    Ok(project.target.join(target).join(profile.folder()).join(TILER))
+}
+
+/// Returns Cargo's directory of downloads.
+pub fn cargo_home() -> Result<PathBuf> {
+    let named = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    named.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).context("HOME is not set")
 }
 
 /// The step `set-up`.

@@ -39,8 +39,8 @@ impl Profile {
         }
     }
 
-    /// Name of its subdirectory of the target directory.
-    fn folder(self) -> &'static str {
+    /// Name of its directory in the target directory, or in a target's.
+    pub fn folder(self) -> &'static str {
         match self {
             Self::Release => "release",
             Self::Dev => "debug",

@@ -195,7 +195,7 @@ fn levels() -> Vec<Level> {
         widest.as_sse2().map(Level::Sse2),
     ];
     #[cfg(not(target_arch = "x86_64"))]
-    let older = [];
+    let older: [Option<Level>; 0] = [];
     older.into_iter().flatten().chain([widest]).collect()
 }
 

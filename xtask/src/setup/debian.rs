@@ -28,6 +28,13 @@ pub const COMPILING: &[Tool] = &[
     tool(&["cc"], "build-essential", "to compile libjpeg"),
     tool(&["nasm"], "nasm", "to assemble libjpeg's SIMD code"),
 ];
+/// Tools to compile for ARM64 on another machine.
+pub const ARM64: &[Tool] = &[
+    tool(&["aarch64-linux-gnu-gcc"], "gcc-aarch64-linux-gnu", "to compile for ARM64"),
+    tool(&["/usr/aarch64-linux-gnu/lib/libc.so"], "libc6-dev-arm64-cross", "to compile for ARM64"),
+];
+/// The emulator of ARM64 processes.
+pub const EMULATOR: &[Tool] = &[tool(&["qemu-aarch64"], "qemu-user", "to run ARM64 programs")];
 /// Tools to install npm packages.
 pub const NPM: &[Tool] =
     &[tool(&["node"], "nodejs", "to run npm"), tool(&["npm"], "npm", "to install npm packages")];

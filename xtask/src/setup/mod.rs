@@ -2,20 +2,22 @@
 //! the machine and is quick, so each task starts with its set-up.
 
 mod debian;
-mod pinned;
+pub mod pinned;
 
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 
 use crate::command;
 use crate::project::Project;
-use debian::{COMPILING, FONTS, NPM, PYRAMID_BENCHMARK, TESTING, WEB_PAGES};
+use debian::{ARM64, COMPILING, EMULATOR, FONTS, NPM, PYRAMID_BENCHMARK, TESTING, WEB_PAGES};
 
 /// The target that the Worker is compiled for.
 pub const WASM: &str = "wasm32-unknown-unknown";
+/// The target of 64-bit ARM machines.
+pub const ARM64_LINUX: &str = "aarch64-unknown-linux-gnu";
 
 /// Purpose of a set-up, which determines the tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -64,10 +66,7 @@ pub fn prepare(project: &Project, purpose: Purpose) -> Result<()> {
             debian::require(&[COMPILING, FONTS, TESTING])?;
             pinned::pdfium(project)?;
         }
-        Purpose::Release => {
-            debian::require(&[COMPILING])?;
-            pinned::pdfium(project)?;
-        }
+        Purpose::Release => debian::require(&[COMPILING])?,
         Purpose::BenchPyramid => debian::require(&[COMPILING, PYRAMID_BENCHMARK])?,
         Purpose::BenchSources => {
             debian::require(&[COMPILING, WEB_PAGES, FONTS])?;
@@ -75,7 +74,7 @@ pub fn prepare(project: &Project, purpose: Purpose) -> Result<()> {
         }
     }
     if !matches!(purpose, Purpose::Release | Purpose::BenchPyramid | Purpose::BenchSources) {
-        wasm_target()?;
+        rust_target(WASM)?;
     }
     if matches!(purpose, Purpose::Run | Purpose::Deploy | Purpose::Test | Purpose::BenchService) {
         npm_packages(project)?;
@@ -83,19 +82,36 @@ pub fn prepare(project: &Project, purpose: Purpose) -> Result<()> {
     if purpose == Purpose::Test { pinned::mirador(project) } else { Ok(()) }
 }
 
-/// Installs the standard library for WebAssembly by name, because some machines disable rustup's automatic installs.
-fn wasm_target() -> Result<()> {
+/// Installs what building the tiler for another machine needs, and that machine's PDFium.
+pub fn target(project: &Project, target: &str, host: &str) -> Result<()> {
+    let _lock = project.lock()?;
+    if target != host {
+        ensure!(target == ARM64_LINUX, "cannot build for {target} on {host}; build on such a machine");
+        debian::require(&[ARM64])?;
+        rust_target(target)?;
+    }
+    pinned::pdfium_for(project, target)
+}
+
+/// Installs the emulator that runs the tests of [`ARM64_LINUX`] on another machine.
+pub fn emulator(project: &Project) -> Result<()> {
+    let _lock = project.lock()?;
+    debian::require(&[EMULATOR])
+}
+
+/// Installs a target's standard library by name, because some machines disable rustup's automatic installs.
+fn rust_target(target: &str) -> Result<()> {
     let sysroot = command::output(Command::new("rustc").args(["--print", "sysroot"]))?;
-    if Path::new(sysroot.trim()).join("lib/rustlib").join(WASM).is_dir() {
+    if Path::new(sysroot.trim()).join("lib/rustlib").join(target).is_dir() {
         return Ok(());
     }
     if !command::on_path("rustup") {
         bail!(
-            "the Rust compiler lacks the standard library for {WASM}; install it as you installed the compiler"
+            "the Rust compiler lacks the standard library for {target}; install it as you installed the compiler"
         );
     }
-    eprintln!("xtask | installing Rust's standard library for {WASM}");
-    command::run(Command::new("rustup").args(["target", "add", WASM]))
+    eprintln!("xtask | installing Rust's standard library for {target}");
+    command::run(Command::new("rustup").args(["target", "add", target]))
 }
 
 /// Installs the npm packages of the lock file: wrangler runs the Worker, esbuild and binaryen make it small, OpenSeadragon is served,

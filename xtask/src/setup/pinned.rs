@@ -4,31 +4,53 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 
 use super::debian;
 use crate::command;
 use crate::project::Project;
 
-/// The Python package that contains PDFium 149.0.8149. PDFium is neither a crate nor a Debian package.
-const PDFIUM: &str = "pypdfium2==5.15.2";
+/// Version of PDFium in [`PDFIUM`].
+pub const PDFIUM_VERSION: &str = "149.0.8149";
+/// The Python package that contains PDFium, which is neither a crate nor a Debian package.
+pub const PDFIUM: &str = "pypdfium2==5.15.2";
 /// For each architecture its name in Python packages, and the package's checksum.
 const PDFIUM_FILES: [(&str, &str, &str); 2] = [
     ("x86_64", "manylinux2014_x86_64", "dc31aea5b0fb9fefc9b537a65f4113980b2c40798445736a7e6565bc85161e37"),
     ("aarch64", "manylinux2014_aarch64", "dd46e93c0c3a73f6cea8489baff6d77a5d0759dd53fbbce0aeb49c91830176fc"),
 ];
 
-/// Installs PDFium and its licences into `target/pdfium/`, where the tiler looks for it, unless `EDGEZOOM_PDFIUM` names another one.
+/// Installs this machine's PDFium, unless `EDGEZOOM_PDFIUM` names another one.
 pub fn pdfium(project: &Project) -> Result<()> {
     if std::env::var_os("EDGEZOOM_PDFIUM").is_some_and(|named| !named.is_empty()) {
         return Ok(());
     }
-    let known = PDFIUM_FILES.iter().find(|(machine, ..)| *machine == std::env::consts::ARCH);
-    let Some((_, platform, checksum)) = known.filter(|_| cfg!(all(target_os = "linux", target_env = "gnu")))
-    else {
-        bail!("there is no PDFium build for this machine; set EDGEZOOM_PDFIUM to the path of a libpdfium.so");
-    };
-    let folder = project.target.join("pdfium");
+    ensure!(
+        cfg!(all(target_os = "linux", target_env = "gnu")),
+        "there is no PDFium build for this machine; set EDGEZOOM_PDFIUM to the path of a libpdfium.so"
+    );
+    pdfium_for(project, std::env::consts::ARCH)
+}
+
+/// Returns the folder with a target's PDFium: for this machine's the one where the tiler looks for it.
+pub fn pdfium_folder(project: &Project, target: &str) -> PathBuf {
+    let machine = machine(target);
+    project.target.join(if machine == std::env::consts::ARCH {
+        "pdfium".into()
+    } else {
+        format!("pdfium-{machine}")
+    })
+}
+
+fn machine(target: &str) -> &str {
+    target.split('-').next().unwrap_or(target)
+}
+
+/// Installs a target's PDFium and its licences into [`pdfium_folder`].
+pub fn pdfium_for(project: &Project, target: &str) -> Result<()> {
+    let known = PDFIUM_FILES.iter().find(|(known, ..)| *known == machine(target));
+    let (_, platform, checksum) = known.with_context(|| format!("there is no PDFium build for {target}"))?;
+    let folder = pdfium_folder(project, target);
     let stamp = folder.join("installed");
     if folder.join("libpdfium.so").is_file()
         && fs::read_to_string(&stamp).is_ok_and(|installed| installed == *checksum)

@@ -1,0 +1,152 @@
+//! `cargo xtask release`: an archive with the tiler, PDFium, all licences, the systemd unit and the monitoring. It runs on any Linux whose
+//! glibc is at least as new as this machine's: PDFium is a glibc library loaded at run time, so static linking is impossible.
+//!
+//! The same commit makes the same bytes in any directory, with the same Rust, C compiler and cargo: nothing in an archive has a time or
+//! a path of the machine. `--check` builds twice and compares.
+
+mod packages;
+mod sbom;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::project::{Profile, Project};
+use crate::setup::{self, Purpose, pinned};
+use crate::{build, command};
+use packages::Package;
+
+/// The options of `cargo xtask release`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Put the files into this folder instead of an archive
+    #[arg(long)]
+    folder: Option<PathBuf>,
+    /// Profile of the tiler
+    #[arg(long, value_enum, default_value = "release")]
+    profile: Profile,
+    /// Machine that the tiler is for: x86_64-unknown-linux-gnu or aarch64-unknown-linux-gnu [default: this one]
+    #[arg(long, value_name = "TRIPLE")]
+    target: Option<String>,
+    /// Build the archive again in a clone in another directory, and fail unless both are the same bytes
+    #[arg(long, conflicts_with_all = ["folder", "profile"])]
+    check: bool,
+}
+
+/// Files of the repository, and their names in the archive.
+const FILES: [(&str, &str); 8] = [
+    ("LICENSE", "LICENSE"),
+    ("docs/limits.md", "limits.md"),
+    ("docs/operations/guide.md", "operations/guide.md"),
+    ("docs/operations/reference.md", "operations/reference.md"),
+    ("docs/operations/runbook.md", "operations/runbook.md"),
+    ("deploy/systemd/edgezoom-tiler.service", "edgezoom-tiler.service"),
+    ("deploy/monitoring/alerts.yml", "monitoring/alerts.yml"),
+    ("deploy/monitoring/dashboard.json", "monitoring/dashboard.json"),
+];
+/// Prefixes of the names of licence files in packages.
+const LICENCES: [&str; 5] = ["COPYING", "COPYRIGHT", "LICENCE", "LICENSE", "NOTICE"];
+
+/// Builds and packs the tiler.
+pub fn run(project: &Project, options: &Options) -> Result<()> {
+    let host = build::host(project)?;
+    let target = options.target.as_ref().unwrap_or(&host);
+    setup::prepare(project, Purpose::Release)?;
+    setup::target(project, target, &host)?;
+    let tiler = build::for_target(project, target, options.profile)?;
+    if let Some(folder) = &options.folder {
+        return fill(project, target, &tiler, folder);
+    }
+    let name = name(target);
+    let parent = project.target.join("release-archives");
+    let folder = parent.join(&name);
+    let _ = fs::remove_dir_all(&folder); // it may not exist
+    fill(project, target, &tiler, &folder)?;
+    let archive = parent.join(format!("{name}.tar.gz"));
+    let mut tar = Command::new("tar");
+    tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0", "--mode=go-w,a+rX"]);
+    command::run(tar.args(["--use-compress-program=gzip -n", "--create", "--file"]).arg(&archive).args([
+        "--directory".as_ref(),
+        parent.as_os_str(),
+        name.as_ref(),
+    ]))?;
+    let sum = command::output(
+        Command::new("sha256sum").current_dir(&parent).arg(archive.file_name().unwrap_or_default()),
+    )?;
+    fs::write(parent.join(format!("{name}.tar.gz.sha256")), &sum)?;
+    print!("{}\n{sum}", archive.display());
+    if options.check { check(project, target, &archive) } else { Ok(()) }
+}
+
+/// Returns the name of the archive without its extension.
+fn name(target: &str) -> String {
+    let machine = target.split('-').next().unwrap_or(target);
+    format!("edgezoom-tiler-{}-{machine}-linux", env!("CARGO_PKG_VERSION"))
+}
+
+/// Builds the archive again from nothing, in a clone of the commit with directories of its own, and compares.
+fn check(project: &Project, target: &str, archive: &Path) -> Result<()> {
+    let changes = command::output(project.command("git").args(["status", "--porcelain"]))?;
+    ensure!(changes.is_empty(), "commit these changes first, so that the clone has them:\n{changes}");
+    let parent = project.target.join("release-check");
+    let _ = fs::remove_dir_all(&parent); // it may not exist
+    let (clone, cargo_home) = (parent.join("a directory of another name"), parent.join("cargo"));
+    fs::create_dir_all(&cargo_home)?;
+    // Other paths for the same downloads.
+    std::os::unix::fs::symlink(build::cargo_home()?.join("registry"), cargo_home.join("registry"))?;
+    command::run(project.command("git").args(["clone", "--quiet", "--shared", "."]).arg(&clone))?;
+    let mut again = project.cargo();
+    again.current_dir(&clone).args(["xtask", "release", "--target", target]);
+    again.env("CARGO_HOME", &cargo_home).env_remove("CARGO_TARGET_DIR");
+    command::run(&mut again)?;
+    let other = clone.join("target/release-archives").join(archive.file_name().unwrap_or_default());
+    command::run(Command::new("cmp").args([archive, &other]))?;
+    println!("the same bytes again");
+    fs::remove_dir_all(&parent).with_context(|| format!("cannot remove {}", parent.display()))
+}
+
+fn fill(project: &Project, target: &str, tiler: &Path, folder: &Path) -> Result<()> {
+    for name in ["monitoring", "operations"] {
+        fs::create_dir_all(folder.join(name)).with_context(|| format!("{}", folder.display()))?;
+    }
+    fs::copy(tiler, folder.join("tiler")).context("cannot copy the tiler")?;
+    let (pdfium, copy) = (pinned::pdfium_folder(project, target), folder.join("pdfium"));
+    command::run(Command::new("cp").args(["-R", "--no-target-directory"]).arg(&pdfium).arg(&copy))?;
+    for (from, to) in FILES {
+        fs::copy(project.root.join(from), folder.join(to)).with_context(|| from.to_owned())?;
+    }
+    let packages = packages::linked(project, target)?;
+    fs::write(folder.join("NOTICES"), notices(&packages)?).context("cannot write NOTICES")?;
+    let bill = sbom::cyclonedx(&packages, &pdfium, target)?;
+    fs::write(folder.join("sbom.cdx.json"), bill).context("cannot write the SBOM")
+}
+
+/// Returns the licences of all crates in the tiler, with their licence files.
+fn notices(packages: &[Package]) -> Result<String> {
+    let mut text =
+        "The tiler contains these packages. PDFium's licences are in pdfium/licenses/.\n".to_owned();
+    for package in packages.iter().filter(|package| !package.is_ours()) {
+        let Package { name, version, licence, repository, .. } = package;
+        write!(text, "\n{}\n{name} v{version}: {licence}\n{repository}\n", "-".repeat(80))?;
+        for path in licence_files(&package.folder)? {
+            write!(text, "\n{}\n", String::from_utf8_lossy(&fs::read(path)?).trim_end())?;
+        }
+    }
+    Ok(text)
+}
+
+fn licence_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = vec![];
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().to_uppercase();
+        if entry.file_type()?.is_file() && LICENCES.iter().any(|beginning| name.starts_with(beginning)) {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    Ok(found)
+}
