@@ -75,22 +75,12 @@ pub fn host(project: &Project) -> Result<String> {
     Ok(host.context("`cargo -vV` printed no host")?.to_owned())
 }
 
-/// Lets Cargo link programs for another machine, and run them in an emulator.
-pub fn crossing(cargo: &mut Command) -> &mut Command {
-    cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
-    cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", "qemu-aarch64 -L /usr/aarch64-linux-gnu")
-}
-
-/// Builds the tiler for a target, and returns its path. In the release profile it has no paths of this machine. The target is named there
-/// even if it is this machine: Cargo would compile build scripts with the same flags otherwise.
-pub fn for_target(project: &Project, target: &str, profile: Profile) -> Result<PathBuf> {
-    let is_host = target == host(project)?;
-    if is_host && profile == Profile::Dev {
-        return program(project, TILER, profile); // shares what the tests compiled
-    }
-    let mut cargo = programs(project, &[TILER], profile);
-    if !is_host {
-        crossing(&mut cargo);
+/// Makes Cargo compile for a target, which may be another machine's. In the release profile the programs get no paths of this machine.
+pub fn cross(project: &Project, cargo: &mut Command, target: &str, profile: Profile) -> Result<()> {
+    // The target is named even if it is this machine: otherwise Cargo would compile build scripts with the same flags.
+    cargo.args(["--locked", "--target", target]);
+    if target != host(project)? {
+        cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
     }
     if profile == Profile::Release {
         // rustc takes the last one that fits.
@@ -104,7 +94,17 @@ pub fn for_target(project: &Project, target: &str, profile: Profile) -> Result<P
             .collect();
         cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     }
-    command::run(cargo.args(["--locked", "--target", target]))?;
+    Ok(())
+}
+
+/// Builds the tiler for a target, and returns its path.
+pub fn for_target(project: &Project, target: &str, profile: Profile) -> Result<PathBuf> {
+    if profile == Profile::Dev && target == host(project)? {
+        return program(project, TILER, profile); // shares what the tests compiled
+    }
+    let mut cargo = programs(project, &[TILER], profile);
+    cross(project, &mut cargo, target, profile)?;
+    command::run(&mut cargo)?;
     Ok(project.target.join(target).join(profile.folder()).join(TILER))
 }
 

@@ -31,6 +31,12 @@ enum Task {
         #[arg(long)]
         again: bool,
     },
+    /// Run the engine's tests on ARM64, in an emulator, and compare its tiles with this machine's
+    TestArm64 {
+        /// Part of the names of the tests to run [default: all]
+        #[arg(default_value = "", hide_default_value = true)]
+        name: String,
+    },
     /// Run a benchmark
     Bench {
         #[arg(value_enum, default_value = "service")]
@@ -99,6 +105,7 @@ fn run(task: Task) -> Result<()> {
     match task {
         Task::Dev(options) => dev::run(&project, &options),
         Task::Test { steps, again } => test::run(&project, &steps, again),
+        Task::TestArm64 { name } => test::arm64::run(&project, &name),
         Task::Bench { subject, options } => tasks::bench(&project, subject, &options),
         Task::Chaos(options) => tasks::chaos(&project, &options),
         Task::Simulate { options } => tasks::simulate(&project, options),

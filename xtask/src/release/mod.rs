@@ -120,7 +120,8 @@ fn fill(project: &Project, target: &str, tiler: &Path, folder: &Path) -> Result<
     }
     let packages = packages::linked(project, target)?;
     fs::write(folder.join("NOTICES"), notices(&packages)?).context("cannot write NOTICES")?;
-    let bill = sbom::cyclonedx(&packages, &pdfium, target)?;
+    let sum = command::output(Command::new("sha256sum").arg(pdfium.join("libpdfium.so")))?;
+    let bill = sbom::cyclonedx(&packages, sum.split(' ').next().unwrap_or_default(), target)?;
     fs::write(folder.join("sbom.cdx.json"), bill).context("cannot write the SBOM")
 }
 

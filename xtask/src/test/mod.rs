@@ -1,6 +1,7 @@
 //! `cargo xtask test`: all tests and checks. The steps and their builds form one graph: the Worker and its tests in Node.js do
 //! not wait for native programs, nor for each other's failures.
 
+pub mod arm64;
 mod cache;
 mod licences;
 mod rust;
