@@ -77,3 +77,30 @@ impl Orientation {
         !is_odd(self.from_right, stored.width) && !is_odd(self.from_bottom, stored.height)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the stored position of an upright pixel.
+    fn stored_at(orientation: Orientation, stored: Size, (x, y): (u32, u32)) -> (u32, u32) {
+        let (x, y) = if orientation.swapped { (y, x) } else { (x, y) };
+        let x = if orientation.from_right { stored.width - 1 - x } else { x };
+        (x, if orientation.from_bottom { stored.height - 1 - y } else { y })
+    }
+
+    #[test]
+    fn turning_twice_is_one_orientation() {
+        let stored = Size { width: 3, height: 2 };
+        let all = || (1..=8).map(Orientation::from_exif);
+        for (first, next) in all().flat_map(|first| all().map(move |next| (first, next))) {
+            let upright = first.turned(stored);
+            let Size { width, height } = next.turned(upright);
+            assert_eq!(first.then(next).turned(stored), Size { width, height });
+            for pixel in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
+                let expected = stored_at(first, stored, stored_at(next, upright, pixel));
+                assert_eq!(stored_at(first.then(next), stored, pixel), expected, "{first:?} {next:?}");
+            }
+        }
+    }
+}

@@ -167,6 +167,8 @@ fn a_layout_has_the_tile_size_of_libvips() {
     for layout in &LAYOUTS[1..] {
         assert_alike(folder.path(), &["--layout", layout, "--suffix", ".jpg"]);
     }
+    let transparent = folder_with(&Picture::photo(170, 130, Layout::Rgba));
+    assert_alike(transparent.path(), &["--layout", "google", "--suffix", ".png"]);
     assert_alike(
         folder.path(),
         &["--tile-size", "254", "--overlap", "1", "--suffix", ".jpeg[Q=95]", "--properties"],
@@ -312,7 +314,7 @@ fn each_source_of_a_list_is_converted_by_itself() {
     ]) {
         assert!(line.starts_with(beginning), "{line}");
     }
-    assert_eq!(lines.len(), 4);
+    assert_eq!(lines.len(), 4, "{said}");
     let mut names: Vec<_> = fs::read_dir(folder.path().join("pyramids"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -331,6 +333,8 @@ fn standard_input_is_a_source() {
         Command::new("cat").arg(folder.path().join("in.png")).stdout(Stdio::piped()).spawn().unwrap();
     succeed(tiler(folder.path(), &["-", "-o", "input"]).stdin(cat.stdout.take().unwrap()));
     cat.wait().unwrap();
+    let empty = tiler(folder.path(), &["-", "-o", "empty"]).stdin(Stdio::null()).output().unwrap();
+    assert!(error(&empty).starts_with("tiler: standard input: The file is empty."), "{}", error(&empty));
     let files = tree(folder.path());
     assert!(files["file_files/9/0_0.jpg"] == files["input_files/9/0_0.jpg"]);
 }

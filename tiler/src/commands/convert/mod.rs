@@ -11,13 +11,14 @@ use std::fs::File;
 use std::future::Future;
 use std::io::{self, Seek};
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::{Path, PathBuf};
+use std::path::{Display, Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
 use edgezoom_codecs::SourceError;
 use edgezoom_content::address::RefusedAddress;
 use edgezoom_content::{Failure, FailureCode, SourceUrl};
+use edgezoom_pyramid::sinks::ArchiveFormat;
 use edgezoom_tiler::browser::PageError;
 use edgezoom_tiler::fetch::FetchError;
 use edgezoom_tiler::pipeline::{Origin, Pipeline, PipelineError};
@@ -135,15 +136,26 @@ fn output(args: &Args, source: &Path) -> anyhow::Result<PathBuf> {
     }
 }
 
+/// Returns a source's name for messages.
+fn shown(source: &Path) -> Display<'_> {
+    if source == Path::new(STANDARD_INPUT) { Path::new("standard input").display() } else { source.display() }
+}
+
 async fn convert(args: &Args, pipeline: &Pipeline, source: &Path, output: &Path) -> anyhow::Result<()> {
-    let mut sink = FileSink::new(output, args.container, args.tiles.tree(), args.force)?;
+    // The name of a source, unlike one that the user chose, says nothing about the output.
+    let chosen = args.output.as_deref().filter(|_| args.sources.len() == 1);
+    let archive = match args.container {
+        Some(container) => container.archive(),
+        None => chosen.and_then(ArchiveFormat::from_path),
+    };
+    let mut sink = FileSink::new(output, archive, args.tiles.tree(), args.force)?;
     let origin = origin(source)?;
     let mut bars = ProgressBars::new()?;
     let converted = pipeline.convert(origin, &options(args), &mut sink, |progress| bars.show(progress)).await;
     bars.clear();
     let converted = converted.map_err(|error| explain(source, error))?;
     if let Some(warning) = converted.warning {
-        eprintln!("tiler: {}: {warning}", source.display());
+        eprintln!("tiler: {}: {warning}", shown(source));
     }
     Ok(())
 }
@@ -184,7 +196,7 @@ fn options(args: &Args) -> RenderOptions {
 /// Describes an error in one line that names the source and, if there is one, the remedy.
 fn explain(source: &Path, error: PipelineError) -> anyhow::Error {
     let hint = match &error {
-        PipelineError::File(reason) => return anyhow!("cannot read {}: {reason}", source.display()),
+        PipelineError::File(reason) => return anyhow!("cannot read {}: {reason}", shown(source)),
         PipelineError::Sink(_) | PipelineError::HttpClient(_) | PipelineError::Upload(_) => {
             return error.into();
         }
@@ -207,7 +219,7 @@ fn explain(source: &Path, error: PipelineError) -> anyhow::Error {
         PipelineError::Render(RenderError::Reported(failure)) => for_failure(failure),
         PipelineError::Fetch(_) | PipelineError::Page(_) | PipelineError::Render(_) => "",
     };
-    anyhow!("{}: {error}{hint}", source.display())
+    anyhow!("{}: {error}{hint}", shown(source))
 }
 
 const TOO_MANY_PIXELS: &str = " If memory is the problem, allow more with --memory.";

@@ -21,6 +21,17 @@ pub(super) enum Container {
     Szi,
 }
 
+impl Container {
+    /// Returns the format of an archive; `None` for a directory.
+    pub(super) fn archive(self) -> Option<ArchiveFormat> {
+        match self {
+            Self::Directory => None,
+            Self::Zip => Some(ArchiveFormat::Zip),
+            Self::Szi => Some(ArchiveFormat::Szi),
+        }
+    }
+}
+
 /// A pyramid on disk. Dropping it before it is published deletes it.
 pub(super) struct FileSink {
     sink: Box<dyn Sink>,
@@ -28,13 +39,13 @@ pub(super) struct FileSink {
 }
 
 impl FileSink {
-    /// Creates a sink at `path` for a tree of files.
+    /// Creates a sink at `path` for a tree of files, in an archive or a directory.
     ///
     /// # Errors
     /// The directory does not exist, or the pyramid exists and `replace` is not set.
     pub(super) fn new(
         path: &Path,
-        container: Option<Container>,
+        archive: Option<ArchiveFormat>,
         tree: Tree,
         replace: bool,
     ) -> anyhow::Result<Self> {
@@ -42,12 +53,6 @@ impl FileSink {
         if !folder.is_dir() {
             bail!("the directory {} does not exist: create it first", folder.display());
         }
-        let archive = match container {
-            Some(Container::Directory) => None,
-            Some(Container::Zip) => Some(ArchiveFormat::Zip),
-            Some(Container::Szi) => Some(ArchiveFormat::Szi),
-            None => ArchiveFormat::from_path(path),
-        };
         let sink: Box<dyn Sink> = match archive {
             None => Box::new(DirectorySink::new(path)?.replacing(replace).with_tree(tree)),
             Some(format) => Box::new(
