@@ -23,6 +23,8 @@ pub enum Subject {
     Pyramid,
     /// Bytes and likeness of tiles compared with other JPEG encoders
     Quality,
+    /// Regions that the Worker renders: CPU, memory, bytes; likeness to what libvips scales
+    Regions,
     /// PDF, SVG and web pages compared with other renderers
     Sources,
     /// The Worker's answers for finished contents, compared with a minimal Worker in JavaScript
@@ -43,6 +45,12 @@ pub fn bench(project: &Project, subject: Subject, options: &[String]) -> Result<
         Subject::Quality => {
             setup::prepare(project, Purpose::BenchPyramid)?;
             return run("quality", options);
+        }
+        Subject::Regions => {
+            setup::prepare(project, Purpose::BenchPyramid)?;
+            build::worker_alone(project, Purpose::BenchService)?;
+            run("regions", options)?;
+            return command::run_shown(project.npm()?.args(["run", "--silent", "bench:regions"]));
         }
         Subject::Sources => (Purpose::BenchSources, "sources"),
         Subject::Worker => {

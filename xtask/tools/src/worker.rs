@@ -14,16 +14,21 @@ use xtask::command;
 use xtask::project::Project;
 use xtask::setup::WASM;
 
+/// Name of the module that renders regions. `edge/src/regions/render.js` imports it.
+const REGIONS: &str = "regions";
 /// Maximum compressed size of the Worker: each new isolate loads and compiles all of it.
 const MOST_BYTES: usize = 600_000;
+/// The same for the module that renders regions, which isolates load that are asked for one.
+const MOST_REGIONS_BYTES: usize = 200_000;
 /// Inputs of the build besides the wasm. This file is one, because changing it changes the output.
-const INGREDIENTS: [&str; 11] = [
+const INGREDIENTS: [&str; 12] = [
     "Cargo.toml",
     "docs/limits.md",
     "edge/entry.js",
     "edge/interface",
     "edge/src/admin",
     "edge/src/platform",
+    "edge/src/regions",
     "edge/viewer",
     "package.json",
     "package-lock.json",
@@ -31,7 +36,7 @@ const INGREDIENTS: [&str; 11] = [
     "xtask/tools/src/worker.rs",
 ];
 /// WebAssembly features that rustc may use; wasm-opt rejects them unless they are named.
-const WASM_FEATURES: [&str; 7] = [
+const WASM_FEATURES: [&str; 8] = [
     "--enable-mutable-globals",
     "--enable-sign-ext",
     "--enable-nontrapping-float-to-int",
@@ -39,13 +44,15 @@ const WASM_FEATURES: [&str; 7] = [
     "--enable-multivalue",
     "--enable-reference-types",
     "--enable-exception-handling",
+    "--enable-simd",
 ];
 
 /// Builds `edge/build`, unless it was built from the same inputs.
 pub fn build(project: &Project) -> Result<()> {
     let _lock = project.lock()?;
     let wasm = project.target.join(WASM).join("edge/edgezoom_edge.wasm");
-    let ingredients = digest(project, &wasm)?;
+    let regions = project.target.join(WASM).join("edge-regions/edgezoom_edge_regions.wasm");
+    let ingredients = digest(project, vec![wasm.clone(), regions.clone()])?;
     let folder = project.root.join("edge/build");
     let stamp = folder.join("made-of");
     if fs::read_to_string(&stamp).is_ok_and(|made_of| made_of == ingredients) {
@@ -55,46 +62,52 @@ pub fn build(project: &Project) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(&folder).context("cannot remove edge/build")?;
     }
-    worker(project, &wasm, &folder.join("worker"))?;
-    command::run(project.npm()?.args(["run", "--silent", "build:viewer"]))?;
-    let bytes = compressed_bytes(&folder.join("worker"))?;
-    eprintln!("xtask | the Worker's compressed size is {:.0} KB", bytes as f64 / 1000.0);
-    if bytes > MOST_BYTES {
-        bail!(
-            "the Worker's compressed size is {bytes} bytes, more than the limit of {MOST_BYTES}; make it smaller or raise the limit in xtask/tools/src/worker.rs"
-        );
+    let worker = folder.join("worker");
+    fs::create_dir_all(&worker)?;
+    module(project, &wasm, "index", Some("edge/entry.js"), &worker)?;
+    check_size(&worker, "the Worker", MOST_BYTES)?;
+    let staging = tempfile::tempdir_in(&project.target)?;
+    module(project, &regions, REGIONS, None, staging.path())?;
+    check_size(staging.path(), "its second module", MOST_REGIONS_BYTES)?;
+    for ending in [".js", "_bg.wasm"] {
+        let file = format!("{REGIONS}{ending}");
+        fs::copy(staging.path().join(&file), worker.join(&file))?;
     }
+    command::run(project.npm()?.args(["run", "--silent", "build:viewer"]))?;
     fs::write(stamp, ingredients).context("cannot write edge/build")
 }
 
-/// Turns rustc's output into what the Workers runtime loads: `index.js` and `index_bg.wasm`.
-fn worker(project: &Project, wasm: &Path, folder: &Path) -> Result<()> {
+/// Turns rustc's output into what the Workers runtime loads: `<name>.js`, with the script `entry` if there is one, and `<name>_bg.wasm`.
+fn module(project: &Project, wasm: &Path, name: &str, entry: Option<&str>, folder: &Path) -> Result<()> {
     let staging = tempfile::tempdir_in(&project.target)?;
-    let bindings = staging.path().join("index.js");
-    Bindgen::new()
-        .module(true)?
-        .typescript(false)
-        .reset_state_function(true)
-        .input_path(wasm)
-        .out_name("index")
-        .generate(staging.path())?;
+    let bindings = staging.path().join(name).with_added_extension("js");
+    let mut bindgen = Bindgen::new();
+    bindgen.module(true)?.typescript(false).reset_state_function(true);
+    bindgen.input_path(wasm).out_name(name).generate(staging.path())?;
     // Neither wrangler nor workerd supports source phase imports.
     let script = fs::read_to_string(&bindings)?.replace("import source ", "import ");
     fs::write(&bindings, script)?;
-    fs::create_dir_all(folder)?;
     let mut esbuild = project.node_tool("esbuild")?;
-    esbuild.args(["edge/entry.js", "--bundle", "--minify", "--format=esm", "--target=es2022"]);
-    esbuild.args(["--external:cloudflare:*", "--external:*.wasm", "--log-level=warning"]);
-    esbuild.arg(format!("--alias:wasm-bindgen-output={}", bindings.display()));
-    command::run(esbuild.arg(format!("--outfile={}", folder.join("index.js").display())))?;
+    esbuild.args(["--minify", "--format=esm", "--target=es2022", "--log-level=warning"]);
+    match entry {
+        Some(entry) => {
+            esbuild.args([entry, "--bundle", "--external:cloudflare:*", "--external:*.wasm"]);
+            esbuild.arg(format!("--external:*/{REGIONS}.js")); // loaded when it is needed
+            esbuild.arg(format!("--alias:wasm-bindgen-output={}", bindings.display()));
+        }
+        None => _ = esbuild.arg(&bindings),
+    }
+    command::run(
+        esbuild.arg(format!("--outfile={}", folder.join(name).with_added_extension("js").display())),
+    )?;
+    let output = format!("{name}_bg.wasm");
     let mut wasm_opt = project.node_tool("wasm-opt")?;
-    wasm_opt.arg(staging.path().join("index_bg.wasm")).arg("-O3").args(WASM_FEATURES);
-    command::run(wasm_opt.arg("-o").arg(folder.join("index_bg.wasm")))
+    wasm_opt.arg(staging.path().join(&output)).arg("-O3").args(WASM_FEATURES);
+    command::run(wasm_opt.arg("-o").arg(folder.join(output)))
 }
 
 /// Returns a digest of all inputs.
-fn digest(project: &Project, wasm: &Path) -> Result<String> {
-    let mut files = vec![wasm.to_owned()];
+fn digest(project: &Project, mut files: Vec<PathBuf>) -> Result<String> {
     for ingredient in INGREDIENTS {
         collect(&project.root.join(ingredient), &mut files)?;
     }
@@ -121,11 +134,18 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the size of a directory's files in bytes, compressed as for an upload.
-fn compressed_bytes(folder: &Path) -> Result<usize> {
+/// Prints the size of a directory's files, compressed as for an upload, and checks it.
+fn check_size(folder: &Path, what: &str, most: usize) -> Result<()> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
     for entry in fs::read_dir(folder)? {
         gzip.write_all(&fs::read(entry?.path())?)?;
     }
-    Ok(gzip.finish()?.len())
+    let bytes = gzip.finish()?.len();
+    eprintln!("xtask | the compressed size of {what} is {:.0} KB", bytes as f64 / 1000.0);
+    if bytes > most {
+        bail!(
+            "the compressed size of {what} is {bytes} bytes, more than the limit of {most}; make it smaller or raise the limit in xtask/tools/src/worker.rs"
+        );
+    }
+    Ok(())
 }
