@@ -2,7 +2,7 @@
 //! second half (`edge/benches/regions.mjs`), and compares renderings with libvips' crop and resize of the source.
 
 #[path = "../tests/integration/pyramid.rs"]
-#[expect(dead_code, reason = "the tests use more of it")]
+#[expect(dead_code, clippy::unwrap_used, reason = "it belongs to the tests, which use more of it")]
 mod pyramid;
 
 use std::fs;
@@ -59,7 +59,8 @@ fn grain() -> RgbImage {
 fn garden() -> Result<RgbImage> {
     let picture = image::open(PHOTOGRAPH).with_context(|| PHOTOGRAPH.to_owned())?.to_rgb8();
     let (width, height) = picture.dimensions();
-    let mirrored = |at: u32, side: u32| if at / side % 2 == 0 { at % side } else { side - 1 - at % side };
+    let mirrored =
+        |at: u32, side: u32| if (at / side).is_multiple_of(2) { at % side } else { side - 1 - at % side };
     Ok(RgbImage::from_fn(SIZE.0, SIZE.1, |x, y| *picture.get_pixel(mirrored(x, width), mirrored(y, height))))
 }
 
