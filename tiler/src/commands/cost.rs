@@ -1,5 +1,5 @@
 //! `tiler cost`: computes the cost of contents in each layout of the store, by the formula of docs/operations/guide.md, and
-//! the number of fetched tiles from which on the other layout is cheaper.
+//! the number of fetched tiles from which on the other layout is cheaper; and the cost of rendered regions.
 
 use std::process::ExitCode;
 
@@ -24,6 +24,15 @@ pub struct Args {
     /// Share of fetched tiles that no cache has, 0 to 1
     #[arg(long, default_value_t = 0.5)]
     uncached: f64,
+    /// Number of regions and cards per content that no cache has, so that the Worker renders them (REGIONS)
+    #[arg(long, default_value_t = 0.0)]
+    regions: f64,
+    /// Reads from the store per rendered region
+    #[arg(long, default_value_t = 4.0)]
+    reads_per_region: f64,
+    /// Milliseconds of the Worker's processor time per rendered region
+    #[arg(long, default_value_t = 45.0)]
+    ms_per_region: f64,
     #[command(flatten)]
     prices: Prices,
 }
@@ -40,6 +49,9 @@ struct Prices {
     /// Price of a million requests to the Worker, in dollars
     #[arg(long, default_value_t = 0.30)]
     requests: f64,
+    /// Price of a million milliseconds of the Worker's processor time, in dollars
+    #[arg(long, default_value_t = 0.02)]
+    cpu: f64,
 }
 
 /// Cost of one content, in dollars.
@@ -78,7 +90,7 @@ impl Args {
 
     /// Returns the cost of one object, read through the Worker.
     fn archive(&self, fetched: f64) -> Cost {
-        let Prices { writes, reads, requests } = self.prices;
+        let Prices { writes, reads, requests, .. } = self.prices;
         let serving = fetched * (requests + self.uncached * reads) / MILLION;
         Cost { writing: self.archive_writes() * writes / MILLION, serving }
     }
@@ -88,6 +100,12 @@ impl Args {
         let Prices { writes, reads, .. } = self.prices;
         let serving = fetched * self.uncached * reads / MILLION;
         Cost { writing: self.tile_writes() * writes / MILLION, serving }
+    }
+
+    /// Returns the cost of a content's rendered regions.
+    fn rendering(&self) -> f64 {
+        let Prices { reads, requests, cpu, .. } = self.prices;
+        self.regions * (requests + self.reads_per_region * reads + self.ms_per_region * cpu) / MILLION
     }
 
     /// Returns the number of fetched tiles per content from which on single tiles are cheaper; `None` if they never are.
@@ -114,6 +132,13 @@ impl Args {
             let sum = writing + serving;
             table += &format!("{layout:8} {writes:14.1} {writing:13.2} {serving:13.2} {sum:13.2}\n");
         }
+        if self.regions > 0.0 {
+            let dollars = self.rendering() * self.contents;
+            table += &format!(
+                "\nrendered regions: {:.0} for {dollars:.2} $, in both layouts\n",
+                self.regions * self.contents
+            );
+        }
         table
             + &match self.break_even() {
                 Some(tiles) => format!(
@@ -128,14 +153,15 @@ impl Args {
 /// Prints the table.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let figures = [args.megapixels, args.contents, args.visits, args.tiles_per_visit, args.bytes_per_pixel];
-    let prices = [args.prices.writes, args.prices.reads, args.prices.requests];
+    let Prices { writes, reads, requests, cpu } = args.prices;
+    let others = [writes, reads, requests, cpu, args.regions, args.reads_per_region, args.ms_per_region];
     anyhow::ensure!(
         figures.iter().all(|figure| figure.is_finite() && *figure > 0.0),
         "sizes and counts must be greater than 0"
     );
     anyhow::ensure!(
-        prices.iter().all(|price| price.is_finite() && *price >= 0.0),
-        "prices must not be negative"
+        others.iter().all(|figure| figure.is_finite() && *figure >= 0.0),
+        "prices and figures of regions must not be negative"
     );
     anyhow::ensure!((0.0..=1.0).contains(&args.uncached), "--uncached must be between 0 and 1");
     print!("{}", args.table());
@@ -187,6 +213,16 @@ mod tests {
             assert!(sum(args.archive(tiles / 2.0)) <= sum(args.single_tiles(tiles / 2.0)));
         }
         assert_eq!(args(&["--requests", "0"]).break_even(), None);
+    }
+
+    #[test]
+    fn rendered_regions_cost_what_the_prototype_measured() {
+        // A card of 1,200 × 630 pixels: 12 tiles in two or three runs, and 37 ms.
+        let words =
+            ["--contents", "1e6", "--regions", "1", "--reads-per-region", "3", "--ms-per-region", "37"];
+        near(args(&words).rendering() * 1e6, 2.12);
+        assert!(args(&words).table().contains("rendered regions: 1000000 for 2.12 $, in both layouts"));
+        near(1.0 + args(&["--regions", "0"]).rendering(), 1.0);
     }
 
     #[test]

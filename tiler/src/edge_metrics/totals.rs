@@ -22,6 +22,8 @@ pub(crate) struct Totals {
     states: BTreeMap<String, Histogram>,
     /// Time from the request until contents were ready or had failed.
     answers: BTreeMap<String, Histogram>,
+    /// Requests for regions that no cache had, by purpose and result.
+    regions: BTreeMap<[String; 2], f64>,
     /// Errors that the Worker has logged.
     errors: f64,
 }
@@ -58,6 +60,7 @@ impl Totals {
                 }
             }
             "answer" => self.answers.entry(first.clone()).or_default().add(fourth, row),
+            "region" => *self.regions.entry([first, second].map(Clone::clone)).or_default() += count,
             "error" => self.errors += count,
             _ => {}
         }
@@ -78,6 +81,11 @@ impl Totals {
         head(&mut text, name, "counter", "Contents that entered a state by state and failure code");
         for ([state, code], count) in &self.contents {
             line(&mut text, name, &[("state", state), ("code", code)], *count);
+        }
+        let name = "edgezoom_edge_regions_total";
+        head(&mut text, name, "counter", "Requests for regions that no cache had by purpose and result");
+        for ([purpose, result], count) in &self.regions {
+            line(&mut text, name, &[("purpose", purpose), ("result", result)], *count);
         }
         let name = "edgezoom_edge_errors_total";
         head(&mut text, name, "counter", "Errors logged by the Worker");
@@ -110,7 +118,7 @@ impl Totals {
     /// Totals with one data point of each kind.
     pub(crate) fn sample() -> Self {
         let mut totals = Self::default();
-        for what in ["request", "content", "answer"] {
+        for what in ["request", "content", "answer", "region"] {
             let label = String::new;
             let what = what.to_owned();
             let row = Row {
