@@ -58,7 +58,7 @@ export default {
     const isCached = id && context && request.method === "GET" && !request.headers.has("Range");
     const seen = { from: "object" };
     const response = await (isCached ? throughCache : answer)(request, env, context, id, seen);
-    count(area, response.countsAs ?? response.status, seen.from, isCached);
+    count(area, response.countsAs ?? response.status, response.from ?? seen.from, isCached);
     return response;
   },
 };
@@ -84,7 +84,8 @@ async function throughCache(request, env, context, id, seen) {
     return known;
   }
   const response = await answer(request, env, context, id, seen);
-  if (response.status === 200) context.waitUntil(caches.default.put(path, response.clone()));
+  // A rendered picture is kept already, under its canonical address.
+  if (response.status === 200 && !response.from) context.waitUntil(caches.default.put(path, response.clone()));
   return response;
 }
 

@@ -121,6 +121,7 @@ fn find_route(head: &RequestHead, env: &Env) -> std::result::Result<RoutedReques
 fn send(outgoing: Outgoing, head: &RequestHead) -> Result<web_sys::Response> {
     match outgoing {
         Outgoing::Buffered(response) => head.respond(response),
+        Outgoing::Made(response) => Ok(response),
         Outgoing::Streamed(response) => {
             for (name, value) in COMMON_HEADERS {
                 response.headers().set(name, value)?;

@@ -4,7 +4,7 @@
 use edgezoom_content::{AddressPolicy, ContentId, Timestamp};
 use http::Method;
 
-use crate::admission::client::Client;
+use crate::admission::client::{CREATIONS, Client};
 use crate::admission::policy::Shares;
 use crate::admission::scheduler::Scheduler;
 use crate::config::Config;
@@ -38,7 +38,7 @@ pub fn request(bytes: &[u8]) {
         let _ = route(request, &AddressPolicy::default());
     }
     let _ = (signature(query), url_parameter(query), upload::part(path));
-    if IiifRequest::parse(path).is_some_and(|request| matches!(request, IiifRequest::Image(_))) {
+    if IiifRequest::parse(path).is_some_and(|request| matches!(request, IiifRequest::Image(Ok(_)))) {
         assert_eq!(path.matches('/').count(), 3, "region, size, rotation, quality and format");
     }
 }
@@ -59,7 +59,7 @@ pub fn request_headers(bytes: &[u8]) {
     }
     let _ = none_match_names(&text, "\"a\"");
     if let Some(client) = Client::at(Some(&text), true) {
-        assert!(!client.party().is_empty() && !client.rate_limits().is_empty());
+        assert!(!client.party().is_empty() && !client.rate_limits(CREATIONS).is_empty());
         assert_eq!(Client::of_key(client.key()), client);
     }
     if let Some(signature) = signature(&text) {

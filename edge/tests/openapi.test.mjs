@@ -13,7 +13,7 @@ let closed;
 let open;
 
 before(async () => {
-  [system, closed, open] = await Promise.all([start(), start({ MAINTENANCE: "on" }), start({ UPLOAD_BYTES: "100" })]);
+  [system, closed, open] = await Promise.all([start({ REGIONS: "on" }), start({ MAINTENANCE: "on" }), start({ UPLOAD_BYTES: "100" })]);
   for (const state of ["queued", "rendering", "ready", "failed"]) {
     ids[state] = await system.content(`http://example.com/${state}.jpg`, state);
   }
@@ -78,6 +78,7 @@ test("every response of the other endpoints is described", async () => {
   for (const id of [ids.ready, ids.queued, ids.failed, "00000000000"]) {
     for (const name of ["info.json", "manifest.json"]) await holds(`/iiif/{id}/${name}`, `/iiif/${id}/${name}`);
     for (const part of ["full/1,1", "full/max", "full/2", "0,0,9,9/99,99"]) await holds(image, `/iiif/${id}/${part}/0/default.jpg`);
+    await holds("/{id}/at/{place}.jpg", `/${id}/at/500,400,6,90.jpg`);
   }
   await holds("/health", "/health");
   await holds("/version", "/version");

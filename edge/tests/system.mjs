@@ -101,6 +101,8 @@ export async function start(bindings = {}, entry = COUNTING, ...others) {
       { type: "ESModule", path: "entry.mjs", contents: entry },
       { type: "ESModule", path: "index.js", contents: await built("index.js") },
       { type: "CompiledWasm", path: "index_bg.wasm", contents: await built("index_bg.wasm") },
+      { type: "ESModule", path: "regions.js", contents: await built("regions.js") },
+      { type: "CompiledWasm", path: "regions_bg.wasm", contents: await built("regions_bg.wasm") },
     ],
     bindings: { TILER_TOKEN: TOKEN, ADMIN_TOKENS: `anna:${ADMIN_TOKEN}`, BASE_URL: ORIGIN, DEVELOPMENT: "on", ...bindings },
     r2Buckets: ["PYRAMIDS"],
@@ -117,6 +119,9 @@ export async function start(bindings = {}, entry = COUNTING, ...others) {
       CREATIONS: { namespace_id: "1001", simple: { limit: 20, period: 60 } },
       CREATIONS_56: { namespace_id: "1002", simple: { limit: 30, period: 60 } },
       CREATIONS_48: { namespace_id: "1003", simple: { limit: 40, period: 60 } },
+      RENDERINGS: { namespace_id: "1004", simple: { limit: 20, period: 60 } },
+      RENDERINGS_56: { namespace_id: "1005", simple: { limit: 30, period: 60 } },
+      RENDERINGS_48: { namespace_id: "1006", simple: { limit: 40, period: 60 } },
     },
   };
   // The emulator of `cargo xtask dev` provides the dataset.

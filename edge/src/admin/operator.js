@@ -1,4 +1,5 @@
-// The operator's Durable Object, a singleton: the log of actions, the removed contents and the blocked hosts. Each
+// The operator's Durable Object, a singleton: the log of actions, the removed contents, the blocked hosts, and the day's
+// renderings. Each
 // message is one transaction, so the log and the lists always agree. An action has an id, so a repeated message is logged
 // once.
 
@@ -21,6 +22,7 @@ export class OperatorObject extends DurableObject {
     this.sql.exec("CREATE TABLE IF NOT EXISTS taken_down (id TEXT PRIMARY KEY, at INTEGER) WITHOUT ROWID");
     this.sql.exec("CREATE TABLE IF NOT EXISTS deleted (id TEXT PRIMARY KEY, at INTEGER) WITHOUT ROWID");
     this.sql.exec("CREATE INDEX IF NOT EXISTS latest_deleted ON deleted (at)");
+    this.sql.exec("CREATE TABLE IF NOT EXISTS renderings (day INTEGER PRIMARY KEY, taken INTEGER)");
     this.sql.exec("CREATE TABLE IF NOT EXISTS hosts (host TEXT PRIMARY KEY, at INTEGER, by TEXT, reason TEXT) WITHOUT ROWID");
   }
 
@@ -38,6 +40,8 @@ export class OperatorObject extends DurableObject {
         return Response.json(this.ctx.storage.transactionSync(() => this.#host(body)));
       case "/hosts":
         return Response.json(this.#rows("SELECT * FROM hosts ORDER BY host"));
+      case "/renderings":
+        return new Response(this.ctx.storage.transactionSync(() => this.#take(body)));
       case "/log":
         return Response.json(this.#log(body));
       default:
@@ -92,6 +96,17 @@ export class OperatorObject extends DurableObject {
     else this.sql.exec("DELETE FROM hosts WHERE host = ?", host);
     this.#add({ action, by, what: blocked ? "block-host" : "unblock-host", target: host, reason, result: "done" });
     return { changed: true };
+  }
+
+  /** Returns how many renderings of a day an isolate may have, of `most` for all: the `wanted` ones, or what is left. */
+  #take({ day, wanted, most }) {
+    const [{ taken }] = this.#rows("SELECT coalesce(max(taken), 0) AS taken FROM renderings WHERE day = ?", day);
+    const granted = Math.max(0, Math.min(wanted, most - taken));
+    if (granted > 0) {
+      this.sql.exec("DELETE FROM renderings WHERE day < ?", day - 1);
+      this.sql.exec("INSERT OR REPLACE INTO renderings VALUES (?, ?)", day, taken + granted);
+    }
+    return granted;
   }
 
   /** Lists the log, latest first, from before the number `before`. */

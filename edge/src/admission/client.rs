@@ -14,6 +14,11 @@ pub struct RateLimit {
     pub key: String,
 }
 
+/// The limiters of created contents: for an IPv4 address or an IPv6 /64, a /56, a /48.
+pub const CREATIONS: [&str; 3] = ["CREATIONS", "CREATIONS_56", "CREATIONS_48"];
+/// The limiters of rendered regions.
+pub const RENDERINGS: [&str; 3] = ["RENDERINGS", "RENDERINGS_56", "RENDERINGS_48"];
+
 /// First character of the keys of clients that sign their requests.
 const SIGNED: char = '@';
 
@@ -53,20 +58,20 @@ impl Client {
         &self.0
     }
 
-    /// Returns the limits on contents created per minute, which grow with the width of the network. A client that signs
-    /// its requests serves clients of its own and has the widest limit.
-    pub fn rate_limits(&self) -> Vec<RateLimit> {
+    /// Returns limits per minute, which grow with the width of the network. A client that signs its requests serves clients
+    /// of its own and has the widest limit.
+    pub fn rate_limits(&self, [of_64, of_56, of_48]: [&'static str; 3]) -> Vec<RateLimit> {
         let limit = |binding, key: &str| RateLimit { binding, key: key.to_owned() };
         if self.0.starts_with(SIGNED) {
-            return vec![limit("CREATIONS_48", &self.0)];
+            return vec![limit(of_48, &self.0)];
         }
         match self.segments() {
             Some([a, b, c, d]) => vec![
-                limit("CREATIONS", &self.0),
-                limit("CREATIONS_56", &format!("{a:x}:{b:x}:{c:x}:{:x}/56", d & 0xff00)),
-                limit("CREATIONS_48", &format!("{a:x}:{b:x}:{c:x}/48")),
+                limit(of_64, &self.0),
+                limit(of_56, &format!("{a:x}:{b:x}:{c:x}:{:x}/56", d & 0xff00)),
+                limit(of_48, &format!("{a:x}:{b:x}:{c:x}/48")),
             ],
-            None => vec![limit("CREATIONS", &self.0)],
+            None => vec![limit(of_64, &self.0)],
         }
     }
 
@@ -139,7 +144,7 @@ mod tests {
     #[test]
     fn an_ipv6_client_is_counted_with_its_neighbours() {
         let limits = |client: Client| -> Vec<(&str, String)> {
-            client.rate_limits().into_iter().map(|limit| (limit.binding, limit.key)).collect()
+            client.rate_limits(CREATIONS).into_iter().map(|limit| (limit.binding, limit.key)).collect()
         };
         assert_eq!(
             limits(at("2001:db8:1:2304::1")),

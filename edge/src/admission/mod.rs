@@ -13,7 +13,9 @@ use worker::{Env, Result, console_error};
 use crate::config::Config;
 use crate::durable::backlog;
 use crate::platform::isolate::now;
-use client::{Client, RateLimit};
+use crate::platform::pictures;
+use crate::response::ApiError;
+use client::{CREATIONS, Client, RENDERINGS, RateLimit};
 use policy::{AdmissionError, Allowance};
 use scheduler::{Asked, Turn};
 
@@ -55,12 +57,31 @@ pub(crate) async fn admit_rate(
     client: Option<&Client>,
     env: &Env,
 ) -> std::result::Result<(), AdmissionError> {
-    for limit in client.map(Client::rate_limits).unwrap_or_default() {
+    for limit in client.map(|client| client.rate_limits(CREATIONS)).unwrap_or_default() {
         if or_few(is_over(limit, env).await, false)? {
             return Err(AdmissionError::TooManyNew);
         }
     }
     Ok(())
+}
+
+/// Admits and counts a rendering of a client: by its rate, and by the operator's allowance for the day. If a part of the
+/// check fails, the rendering is refused: it would cost money, and stored tiles do without.
+pub(crate) async fn admit_rendering(
+    client: Option<&Client>,
+    a_day: u64,
+    env: &Env,
+) -> std::result::Result<(), ApiError> {
+    let failed = |error| {
+        console_error!("cannot count a rendering: {error}");
+        ApiError::Unavailable
+    };
+    for limit in client.map(|client| client.rate_limits(RENDERINGS)).unwrap_or_default() {
+        if is_over(limit, env).await.map_err(failed)? {
+            return Err(ApiError::TooManyRegions);
+        }
+    }
+    if pictures::take(a_day, env).await.map_err(failed)? { Ok(()) } else { Err(ApiError::NoRegionsLeft) }
 }
 
 /// Admits a job of a client that is already admitted, and returns its turn.

@@ -3,8 +3,10 @@
 
 use std::borrow::Cow;
 
-use edgezoom_content::{Archive, Attempt, Coarse, ContentId, PreviewKind};
+use edgezoom_content::{Archive, Attempt, Coarse, ContentId, PreviewKind, Size};
 use url::{Url, form_urlencoded};
+
+use crate::request::place::Place;
 
 /// The service's public addresses, without a trailing slash, and without characters that JSON, XML or HTML would
 /// escape.
@@ -61,6 +63,12 @@ impl Addresses {
 
     pub fn preview(&self, id: ContentId, kind: PreviewKind) -> String {
         format!("{}/{id}/{}.jpg", self.share, kind.name())
+    }
+
+    /// Returns the address of the card of a place in a picture of this size.
+    pub fn card(&self, id: ContentId, place: Place, picture: Size) -> String {
+        let place = place.within(picture).card(picture).place;
+        format!("{}/{id}/at/{place}.jpg", self.share)
     }
 
     /// Returns the base URI of a content in IIIF's Image API.

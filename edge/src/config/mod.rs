@@ -68,8 +68,22 @@ pub struct Config {
     pub development: bool,
     /// Limits on uploaded files; `None` if there are no uploads.
     pub uploads: Option<Uploads>,
+    /// Limits on rendered regions; `None` if the service renders none.
+    pub regions: Option<Regions>,
     /// Token of the tilers. Without one, their calls are refused.
     pub tilers: Option<TilerToken>,
+}
+
+/// The operator's limits on rendered regions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Regions {
+    /// Maximum number of renderings per day (UTC), for all clients together. Images in a cache do not count.
+    pub a_day: u64,
+}
+
+impl Regions {
+    /// About half a dollar a day at Cloudflare's prices.
+    const DEFAULT: Self = Self { a_day: 100_000 };
 }
 
 impl Config {
@@ -124,6 +138,8 @@ impl Config {
             maintenance: switch("MAINTENANCE")?,
             development: switch("DEVELOPMENT")?,
             uploads: Uploads::read(filled("UPLOAD_BYTES"), filled("UPLOAD_ORIGINS"))?,
+            regions: switch("REGIONS")?
+                .then_some(Regions { a_day: number("REGIONS_A_DAY", Regions::DEFAULT.a_day)? }),
             tilers: filled("TILER_TOKEN").map(token).transpose()?,
         })
     }
@@ -284,7 +300,9 @@ mod tests {
                 format!("SHARE_BASE: `{address}` is not a plain http or https URL")
             );
         }
-        for name in ["BACKLOG_LIMIT", "CLIENT_SLOTS_PERCENT", "CLIENT_TILES_A_DAY", "JOBS_PER_HOST"] {
+        for name in
+            ["BACKLOG_LIMIT", "CLIENT_SLOTS_PERCENT", "CLIENT_TILES_A_DAY", "JOBS_PER_HOST", "REGIONS_A_DAY"]
+        {
             assert_eq!(message(&[(name, "-1")]), format!("{name}: `-1` is not a whole number"));
         }
         for (name, wrong) in
@@ -301,6 +319,17 @@ mod tests {
             "TILER_TOKEN has fewer than 16 characters"
         );
         assert_eq!(read(&[("LEASE_SECONDS", "2")]).unwrap().rules.lease, Duration::from_secs(2));
+    }
+
+    #[test]
+    fn regions_are_rendered_only_if_the_operator_says_so() {
+        let regions = |switch, a_day| read(&[("REGIONS", switch), ("REGIONS_A_DAY", a_day)]).unwrap().regions;
+        assert_eq!(regions("", ""), None);
+        assert_eq!(regions("off", "9"), None);
+        assert_eq!(regions("on", ""), Some(Regions { a_day: 100_000 }));
+        assert_eq!(regions("on", "9"), Some(Regions { a_day: 9 }));
+        let wrong = ConfigError::Switch("REGIONS", "yes".into());
+        assert_eq!(read(&[("REGIONS", "yes")]).unwrap_err(), wrong);
     }
 
     #[test]

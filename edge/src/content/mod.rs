@@ -5,6 +5,7 @@ pub mod events;
 pub mod iiif;
 pub mod representation;
 pub mod response;
+pub mod tile_runs;
 pub mod unknown_ids;
 
 pub(crate) mod kv_cache;

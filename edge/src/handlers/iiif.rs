@@ -1,12 +1,14 @@
-//! `/iiif/<id>/…`: a content's description, manifest and tiles for IIIF clients.
+//! `/iiif/<id>/…`: a content's description, manifest and images for IIIF clients.
 
-use edgezoom_content::{Content, ContentId, Finished, PreviewKind, Status};
+use edgezoom_content::{Attempt, Content, ContentId, Finished, PreviewKind, Status};
 use http::StatusCode;
 use worker::{Env, Request, Result};
 
 use super::content::by_id;
+use super::region::{self, Picture};
 use super::{Outgoing, object};
-use crate::config::Addresses;
+use crate::admission::client::Client;
+use crate::config::{Addresses, Regions};
 use crate::content::iiif::{self, StoredImage};
 use crate::content::repository::Repository;
 use crate::pages;
@@ -17,14 +19,24 @@ use crate::response::{ApiError, Response, plain};
 /// Seconds for which caches keep an image.
 const DAY: u32 = 86_400;
 
+/// What the service adds to a stored pyramid.
+pub struct Service<'a> {
+    pub addresses: &'a Addresses,
+    /// Limits on rendered images; `None` if only stored ones are served.
+    pub regions: Option<&'a Regions>,
+    pub client: &'a dyn Fn() -> Option<Client>,
+}
+
 /// Returns the response.
 pub async fn serve(
     id: ContentId,
     asked: &IiifRequest,
-    addresses: &Addresses,
+    service: &Service<'_>,
     repository: &Repository<'_>,
     (request, env): (&Request, &Env),
 ) -> Result<Outgoing> {
+    let Service { addresses, regions, .. } = service;
+    let renders = regions.is_some();
     if *asked == IiifRequest::Base {
         let to = format!("{}/info.json", addresses.iiif(id));
         return Ok(Outgoing::Buffered(Response::empty(StatusCode::SEE_OTHER).with("Location", to)));
@@ -33,27 +45,33 @@ pub async fn serve(
         Ok(content) => content,
         Err(error) => return Ok(Outgoing::Buffered(error.response())),
     };
-    let finished = match tiles_without_overlap(&content) {
-        Ok(finished) => finished,
+    let (attempt, finished) = match ready(&content, renders) {
+        Ok(ready) => ready,
         Err(response) => return Ok(Outgoing::Buffered(response)),
     };
     let response = match asked {
-        IiifRequest::Base | IiifRequest::Info => iiif::description(id, finished, addresses),
-        IiifRequest::Manifest => {
-            iiif::manifest(&content, &pages::name(&content), addresses).unwrap_or_else(plain::not_found)
-        }
+        IiifRequest::Base | IiifRequest::Info => iiif::description(id, finished, addresses, renders),
+        IiifRequest::Manifest => iiif::manifest(&content, &pages::name(&content), addresses, renders)
+            .unwrap_or_else(plain::not_found),
         IiifRequest::Image(Ok(image)) => {
-            return serve_image(&content, image, finished, addresses, repository, (request, env)).await;
+            return serve_image((id, attempt, finished), image, service, repository, (request, env)).await;
+        }
+        // Without rendering, there is more to say.
+        IiifRequest::Image(Err(ImageRequestError::Unsupported)) if !renders => {
+            refused(ImageRequestError::NotStored)
         }
         IiifRequest::Image(Err(error)) => refused(*error),
     };
     Ok(Outgoing::Buffered(response))
 }
 
-/// Returns a ready content's result if its tiles do not overlap, or else the response that says why not.
-fn tiles_without_overlap(content: &Content) -> std::result::Result<&Finished, Response> {
+/// Returns a ready content's attempt and result, or else the response that says why there is none. Tiles that overlap are
+/// none of IIIF's, but images can be rendered from them.
+fn ready(content: &Content, renders: bool) -> std::result::Result<(Attempt, &Finished), Response> {
     match &content.status {
-        Status::Ready { finished, .. } if finished.dzi.tile_overlap == 0 => Ok(finished),
+        Status::Ready { attempt, finished } if renders || finished.dzi.tile_overlap == 0 => {
+            Ok((*attempt, finished))
+        }
         Status::Ready { .. } => {
             let why =
                 "This picture's tiles overlap, which IIIF does not allow. Use its Deep Zoom descriptor.";
@@ -64,45 +82,62 @@ fn tiles_without_overlap(content: &Content) -> std::result::Result<&Finished, Re
     }
 }
 
-/// Returns the response with the stored image that is exactly the requested one.
+/// Returns the response with the requested image: a stored one, or a rendered one.
 async fn serve_image(
-    content: &Content,
-    image: &ImageRequest,
-    finished: &Finished,
-    addresses: &Addresses,
+    (id, attempt, finished): (ContentId, Attempt, &Finished),
+    asked: &ImageRequest,
+    service: &Service<'_>,
     repository: &Repository<'_>,
     (request, env): (&Request, &Env),
 ) -> Result<Outgoing> {
-    let stored = match iiif::stored_image(image, finished) {
-        Ok(stored) => stored,
+    let Service { addresses, regions, client } = service;
+    let renders = regions.is_some();
+    let image = match iiif::select(asked, finished, renders) {
+        Ok(image) => image,
         Err(error) => return Ok(Outgoing::Buffered(refused(error))),
     };
-    let response = match (stored, &content.status) {
-        (StoredImage::Preview, _) => {
-            object::preview(content.id, PreviewKind::Large, request, repository, env).await?
+    let path = iiif::canonical_path(&image.rendering, finished, renders);
+    let address = format!("{}/{path}", addresses.iiif(id));
+    let profile = iiif::profile(renders);
+    let link =
+        format!("<http://iiif.io/api/image/3/{profile}.json>;rel=\"profile\", <{address}>;rel=\"canonical\"");
+    let response = match (image.stored, regions) {
+        (Some(StoredImage::Preview), _) => {
+            object::preview(id, PreviewKind::Large, request, repository, env).await?
         }
-        (StoredImage::Tile(object), Status::Ready { attempt, .. }) => {
-            let key = ObjectKey { id: content.id, attempt: *attempt, object };
+        (Some(StoredImage::Tile(object)), _) => {
+            let key = ObjectKey { id, attempt, object };
             let response = object::serve(&key, request, repository, env).await?;
             response.map_or_else(|| Outgoing::Buffered(plain::not_found()), Outgoing::Streamed)
         }
-        (StoredImage::Tile(_), _) => Outgoing::Buffered(plain::not_found()),
+        (None, Some(regions)) => {
+            let picture = Picture {
+                id,
+                attempt,
+                finished,
+                rendering: image.rendering,
+                purpose: "iiif",
+                address,
+                link: Some(link),
+                seconds: DAY,
+            };
+            return region::serve(&picture, regions, client().as_ref(), repository, (request, env)).await;
+        }
+        (None, None) => Outgoing::Buffered(refused(ImageRequestError::NotStored)),
     };
     let Outgoing::Streamed(response) = response else { return Ok(response) };
-    let path = stored.canonical_path(&finished.dzi);
-    let canonical = format!("{}/{path}", addresses.iiif(content.id));
-    let profile = "<http://iiif.io/api/image/3/level0.json>;rel=\"profile\"";
-    response.headers().set("Link", &format!("{profile}, <{canonical}>;rel=\"canonical\""))?;
+    response.headers().set("Link", &link)?;
     object::keep_for(DAY, &response)?;
     Ok(Outgoing::Streamed(response))
 }
 
 fn refused(error: ImageRequestError) -> Response {
     let status = match error {
-        ImageRequestError::Malformed(_) | ImageRequestError::Outside | ImageRequestError::Enlarged => {
-            StatusCode::BAD_REQUEST
-        }
-        ImageRequestError::NotImplemented => StatusCode::NOT_IMPLEMENTED,
+        ImageRequestError::Malformed(_)
+        | ImageRequestError::Outside
+        | ImageRequestError::Enlarged
+        | ImageRequestError::TooLarge => StatusCode::BAD_REQUEST,
+        ImageRequestError::Unsupported | ImageRequestError::NotStored => StatusCode::NOT_IMPLEMENTED,
     };
     Response::text(status, error.to_string())
 }

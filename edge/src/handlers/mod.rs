@@ -3,6 +3,7 @@
 pub mod content;
 mod iiif;
 mod object;
+mod region;
 mod upload;
 
 use std::rc::Rc;
@@ -28,6 +29,8 @@ pub enum Outgoing {
     Buffered(Response),
     /// A response whose body the runtime streams.
     Streamed(worker::Response),
+    /// A response of JavaScript's, complete.
+    Made(web_sys::Response),
 }
 
 /// A request whose route is known.
@@ -83,20 +86,36 @@ pub async fn handle(
             Err(error) => error.response(),
         },
         Route::Preview(id, kind) => return object::preview(*id, *kind, &request(), repository, env).await,
+        Route::Card(id, place) => {
+            let (client, request) = (client(), request());
+            let regions = config.regions.as_ref();
+            return region::card(
+                (*id, *place),
+                regions,
+                addresses,
+                client.as_ref(),
+                repository,
+                (&request, env),
+            )
+            .await;
+        }
         Route::Download(id) => return object::download(*id, &request(), repository, env).await,
         Route::Iiif(id, asked) => {
-            return iiif::serve(*id, asked, addresses, repository, (&request(), env)).await;
+            let service = iiif::Service { addresses, regions: config.regions.as_ref(), client: &client };
+            return iiif::serve(*id, asked, &service, repository, (&request(), env)).await;
         }
         Route::Oembed(oembed) => match oembed.content(addresses) {
             Ok(id) => match content::by_id(id, repository).await {
-                Ok(content) => oembed.response(&content, addresses),
+                Ok(content) => oembed.response(&content, config.regions.is_some(), addresses),
                 Err(error) => error.response(),
             },
             Err(response) => response,
         },
         Route::Home(form) => content::home(form.as_ref(), config, addresses, repository).await,
         Route::Share(id, place) => {
-            let share = |content: &_, addresses: &_, now| pages::share(content, *place, addresses, now);
+            let renders = config.regions.is_some();
+            let share =
+                |content: &_, addresses: &_, now| pages::share(content, *place, renders, addresses, now);
             content::picture(*id, share, addresses, repository).await
         }
         Route::Frame(id) => content::picture(*id, pages::frame, addresses, repository).await,

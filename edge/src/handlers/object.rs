@@ -28,7 +28,7 @@ const MAX_INDEX_BYTES: u32 = 8 << 20;
 /// Maximum time to wait for another request that reads the index. It may have been cancelled.
 const MAX_WAIT: Duration = Duration::from_millis(300);
 /// Seconds for which caches keep previews and downloads.
-const HOUR: u32 = 3600;
+pub(super) const HOUR: u32 = 3600;
 /// Media type of an SZI, which is a ZIP and has no type of its own.
 const ARCHIVE_TYPE: &str = "application/zip";
 
@@ -145,7 +145,11 @@ fn find(key: &ObjectKey, dzi: &Dzi, index: &TileIndex) -> Option<TileRange> {
 }
 
 /// Returns how the pyramid of a key is stored.
-async fn stored(key: &ObjectKey, repository: &Repository<'_>, env: &Env) -> Result<Rc<StoredPyramid>> {
+pub(super) async fn stored(
+    key: &ObjectKey,
+    repository: &Repository<'_>,
+    env: &Env,
+) -> Result<Rc<StoredPyramid>> {
     let pyramid = (key.id, key.attempt);
     let name = || format!("{}/{}", key.id, key.attempt);
     if !is_taken_down(key.id) {

@@ -7,17 +7,23 @@ use http::StatusCode;
 use url::form_urlencoded;
 
 use super::picture::{host, name, origin, preview, without_script};
-use super::preview::preview_size;
+use super::preview::{preview_size, stored_preview};
 use super::{Frames, Page, home_address, icon, meta, script};
 use crate::config::Addresses;
 use crate::content::representation::content_json;
-use crate::request::place::Place;
+use crate::request::place::{Card, Place};
 use crate::response::element::Element::{self, Object, Text};
 use crate::response::escape;
 use crate::response::{CachePolicy, Response};
 
-/// Returns the share page of a content, which opens at a place if one is given.
-pub fn share(content: &Content, place: Option<Place>, addresses: &Addresses, now: Timestamp) -> Response {
+/// Returns the share page of a content, which opens at a place if one is given. With `renders`, its card shows the place.
+pub fn share(
+    content: &Content,
+    place: Option<Place>,
+    renders: bool,
+    addresses: &Addresses,
+    now: Timestamp,
+) -> Response {
     let cache = CachePolicy::of(&content.status, now);
     let robots = match content.status {
         Status::Ready { .. } => "",
@@ -26,7 +32,7 @@ pub fn share(content: &Content, place: Option<Place>, addresses: &Addresses, now
     let head = format!(
         "{robots}{}{}{}",
         canonical(content, addresses),
-        tags(content, place, addresses),
+        tags(content, place, renders, addresses),
         script("share.js", addresses)
     );
     let body = format!(
@@ -79,7 +85,7 @@ fn warning(content: &Content) -> String {
 
 /// Returns the metadata in the head: for link cards (OpenGraph, Twitter), for sites that embed the page (oEmbed) and
 /// for search engines (JSON-LD). A failed content has none.
-fn tags(content: &Content, place: Option<Place>, addresses: &Addresses) -> String {
+fn tags(content: &Content, place: Option<Place>, renders: bool, addresses: &Addresses) -> String {
     if matches!(content.status, Status::Failed { .. }) {
         return String::new();
     }
@@ -95,25 +101,38 @@ fn tags(content: &Content, place: Option<Place>, addresses: &Addresses) -> Strin
         None => format!("From {}, to zoom into.", host(content)),
     };
     let share = addresses.share(content.id);
+    let here = at_place(&share, place, finished);
     let mut tags = vec![
         meta("name", "description", &description),
         meta("property", "og:type", "website"),
         meta("property", "og:site_name", "Edgezoom"),
         meta("property", "og:title", &title),
         meta("property", "og:description", &description),
-        meta("property", "og:url", &at_place(&share, place, finished)),
+        meta("property", "og:url", &here),
     ];
     if let Some(finished) = finished {
         let dzi = &finished.dzi;
-        let size = preview_size(finished, PreviewKind::Large);
+        let card = place.filter(|place| renders && !place.is_opening());
+        let (picture, media_type, size) = match card {
+            Some(place) => (addresses.card(content.id, place, dzi.size), "image/jpeg", Card::SIZE),
+            None => {
+                let media_type =
+                    stored_preview(content, PreviewKind::Large).map_or("", |(_, media_type)| media_type);
+                let picture = addresses.preview(content.id, PreviewKind::Large);
+                (picture, media_type, preview_size(finished, PreviewKind::Large))
+            }
+        };
         tags.extend([
-            meta("property", "og:image", &addresses.preview(content.id, PreviewKind::Large)),
-            meta("property", "og:image:type", dzi.tile_format.media_type()),
+            meta("property", "og:image", &picture),
+            meta("property", "og:image:type", media_type),
             meta("property", "og:image:width", &size.width.to_string()),
             meta("property", "og:image:height", &size.height.to_string()),
             meta("property", "og:image:alt", &title),
             meta("name", "twitter:card", "summary_large_image"),
         ]);
+        if card.is_some() {
+            tags.push(meta("name", "twitter:image", &picture));
+        }
         let mut picture = vec![
             ("@context", Text("https://schema.org".to_owned())),
             ("@type", Text("ImageObject".to_owned())),
@@ -133,7 +152,7 @@ fn tags(content: &Content, place: Option<Place>, addresses: &Addresses) -> Strin
         tags.push(meta("name", "twitter:card", "summary"));
     }
     for format in ["json", "xml"] {
-        tags.push(discovery(format, &share, &title, addresses));
+        tags.push(discovery(format, if renders { &here } else { &share }, &title, addresses));
     }
     tags.concat()
 }
@@ -150,10 +169,10 @@ fn linked_data(value: Element) -> String {
 }
 
 /// Returns the link to the oEmbed response (oEmbed 1.0, section 4), with the media types that consumers look for.
-fn discovery(format: &str, share: &str, title: &str, addresses: &Addresses) -> String {
+fn discovery(format: &str, link: &str, title: &str, addresses: &Addresses) -> String {
     let kind = if format == "xml" { "text/xml" } else { "application/json" };
     let query = form_urlencoded::Serializer::new(String::new())
-        .append_pair("url", share)
+        .append_pair("url", link)
         .append_pair("format", format)
         .finish();
     let address = format!("{}/oembed?{query}", addresses.share);

@@ -43,7 +43,7 @@ fn ready_with(change: impl FnOnce(&mut Finished)) -> Content {
 
 #[test]
 fn the_share_page_contains_the_content_object() {
-    insta::assert_snapshot!(share(&ready(), None, &addresses(), NOW).body, @r##"
+    insta::assert_snapshot!(share(&ready(), None, false, &addresses(), NOW).body, @r##"
     <!doctype html>
     <html lang="en">
     <head>
@@ -100,7 +100,7 @@ fn the_share_page_contains_the_content_object() {
 
 #[test]
 fn the_card_of_a_place_links_to_the_place_and_search_engines_see_the_whole() {
-    let page = |content: &Content, at| share(content, Place::parse(at), &addresses(), NOW).body;
+    let page = |content: &Content, at| share(content, Place::parse(at), false, &addresses(), NOW).body;
     let whole = page(&ready(), "");
     let placed = page(&ready(), "9000.04,400,6.5,90");
     let (link, url) = ("https://zoom.example/6qy4OXfXSid", r#"<meta property="og:url" content=""#);
@@ -113,9 +113,29 @@ fn the_card_of_a_place_links_to_the_place_and_search_engines_see_the_whole() {
 }
 
 #[test]
+fn where_the_service_renders_the_card_of_a_place_shows_it() {
+    let page = |at| share(&ready(), Place::parse(at), true, &addresses(), NOW).body;
+    let placed = page("4000,3000,4,180");
+    let picture = "https://zoom.example/6qy4OXfXSid/at/4000,3019,4,180.jpg";
+    for tag in [
+        format!(r#"<meta property="og:image" content="{picture}">"#),
+        r#"<meta property="og:image:width" content="1200">"#.to_owned(),
+        r#"<meta property="og:image:height" content="630">"#.to_owned(),
+        format!(r#"<meta name="twitter:image" content="{picture}">"#),
+        "oembed?url=https%3A%2F%2Fzoom.example%2F6qy4OXfXSid%3Fat%3D4000%2C3000%2C4%2C180&amp;format=json"
+            .to_owned(),
+    ] {
+        assert!(placed.contains(&tag), "{tag}: {placed}");
+    }
+    let whole = share(&ready(), None, false, &addresses(), NOW).body;
+    assert_eq!(page(""), whole);
+    assert!(page("4000,3000,0").contains("/preview.jpg"));
+}
+
+#[test]
 fn the_name_of_a_web_page_is_its_title() {
     let ready = ready_with(|finished| finished.title = Title::of_page("Maps & <towns>"));
-    let response = share(&ready, None, &addresses(), NOW);
+    let response = share(&ready, None, false, &addresses(), NOW);
     assert!(
         response.body.contains("<title>Maps &amp; &lt;towns&gt; – Edgezoom</title>"),
         "{}",
@@ -127,7 +147,7 @@ fn the_name_of_a_web_page_is_its_title() {
 #[test]
 fn the_warning_is_a_line_of_the_page() {
     let warning = Warning::of_text("</p><script>alert('1')</script>");
-    let response = share(&ready_with(|finished| finished.warning = warning), None, &addresses(), NOW);
+    let response = share(&ready_with(|finished| finished.warning = warning), None, false, &addresses(), NOW);
     let line =
         r#"<p id="warning" role="status">&lt;/p&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;</p>"#;
     assert!(response.body.contains(line), "{}", response.body);
@@ -139,7 +159,7 @@ fn the_warning_is_a_line_of_the_page() {
 fn without_javascript_the_share_page_says_why_there_is_no_picture() {
     let shown = |url: &str, status| {
         let content = Content { url: SourceUrl::parse(url).unwrap(), ..content(status) };
-        let body = share(&content, None, &addresses(), NOW).body;
+        let body = share(&content, None, false, &addresses(), NOW).body;
         let (_, rest) = body.split_once("<noscript>").unwrap();
         rest.split_once("<p class=\"script\">").unwrap().0.to_owned()
     };
@@ -177,7 +197,7 @@ fn only_finished_contents_are_cached_and_only_ready_ones_are_indexed() {
         ),
         (content(Status::processing(Stage::Queued)), "no-store", true),
     ] {
-        let response = share(&content, None, &addresses(), NOW);
+        let response = share(&content, None, false, &addresses(), NOW);
         assert_eq!(response.header("Cache-Control"), Some(cached));
         assert_eq!(response.body.contains("noindex"), hidden);
         let scripts = if hidden { 2 } else { 3 }; // of ours: code, content, and linked data when ready
@@ -227,14 +247,14 @@ fn notices_have_the_status_of_their_error() {
 fn only_the_page_for_frames_may_be_framed() {
     let policy = |response: Response| response.header("Content-Security-Policy").unwrap().to_owned();
     assert!(policy(frame(&ready(), &addresses(), NOW)).ends_with("frame-ancestors *"));
-    assert!(policy(share(&ready(), None, &addresses(), NOW)).ends_with("frame-ancestors 'none'"));
+    assert!(policy(share(&ready(), None, false, &addresses(), NOW)).ends_with("frame-ancestors 'none'"));
     assert!(frame(&ready(), &addresses(), NOW).body.contains("noindex"));
 }
 
 #[test]
 fn link_cards_have_the_size_of_the_preview() {
     let ready = ready_with(|finished| finished.previews = Some(Previews::Objects));
-    let page = share(&ready, None, &addresses(), NOW).body;
+    let page = share(&ready, None, false, &addresses(), NOW).body;
     for line in [
         r#"<meta property="og:image" content="https://zoom.example/6qy4OXfXSid/preview.jpg">"#,
         r#"<meta property="og:image:width" content="1200">"#,
@@ -258,7 +278,7 @@ fn an_uploaded_file_has_its_name_and_no_link() {
     let digest = "f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk";
     let sent = |name| {
         let url = SourceUrl::of_file(digest, name).unwrap();
-        share(&Content { url, ..ready() }, None, &addresses(), NOW).body
+        share(&Content { url, ..ready() }, None, false, &addresses(), NOW).body
     };
     let page = sent("<b> town.jpg");
     for line in [

@@ -3,5 +3,6 @@
 pub(crate) mod bridge;
 pub(crate) mod index_cache;
 pub(crate) mod isolate;
+pub(crate) mod pictures;
 pub(crate) mod r2;
 pub(crate) mod upload;

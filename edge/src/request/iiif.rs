@@ -1,12 +1,12 @@
 //! Requests of the IIIF Image API 3.0 (<https://iiif.io/api/image/3.0/>), below `/iiif/<id>`:
-//! `/{region}/{size}/{rotation}/{quality}.{format}` is an image, `/info.json` its description. Requests beyond level 0
-//! of the API get another error than malformed ones.
+//! `/{region}/{size}/{rotation}/{quality}.{format}` is an image, `/info.json` its description. What no configuration of the
+//! service supports gets another error than a malformed request.
 
-use edgezoom_content::TileFormat;
+use edgezoom_regions::{Colours, Format, Region, Turn};
 use percent_encoding::percent_decode_str;
 
 /// A request below `/iiif/<id>`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum IiifRequest {
     Base,
     /// `/info.json`: the description of the image.
@@ -16,36 +16,48 @@ pub enum IiifRequest {
     Image(Result<ImageRequest, ImageRequestError>),
 }
 
-/// A request for part of an image, neither rotated nor in other colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A request for part of an image.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImageRequest {
-    /// The part; `None`: the full image.
-    pub region: Option<Region>,
-    /// Size to scale to.
-    pub size: ImageSize,
-    pub format: TileFormat,
+    pub region: RequestedRegion,
+    pub size: RequestedSize,
+    /// True if the image is mirrored, left to right, before it is turned.
+    pub mirrored: bool,
+    pub turn: Turn,
+    pub colours: Colours,
+    pub format: Format,
 }
 
-/// A rectangle in pixels of the full image. Neither side is zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Region {
-    /// Distance from the left edge.
-    pub x: u32,
-    /// Distance from the top edge.
-    pub y: u32,
-    /// Width; the region may end beyond the image.
-    pub width: u32,
-    /// Height; the region may end beyond the image.
-    pub height: u32,
+/// The part of the image (section 4.1).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RequestedRegion {
+    Full,
+    /// The largest square, at the centre.
+    Square,
+    /// A rectangle that may end beyond the image. Neither side is zero.
+    Pixels(Region),
+    /// Distances from the left and the top edge, width and height, in percent of the image. Neither side is zero.
+    Percent([f64; 4]),
 }
 
-/// The size that a region is scaled to. A missing side follows from the other one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ImageSize {
-    /// The region's own size.
+/// The size to scale to (section 4.2).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RequestedSize {
+    /// True if the size may be larger than the region: `^`.
+    pub upscaled: bool,
+    pub form: SizeForm,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SizeForm {
+    /// The largest available size.
     Max,
-    /// `w,h`, `w,` or `,h`.
+    /// Percent of the region's size.
+    Percent(f64),
+    /// `w,h`, `w,` or `,h`. A missing side follows from the other one.
     Sides { width: Option<u32>, height: Option<u32> },
+    /// `!w,h`: the largest size with the region's aspect ratio within these sides.
+    Confined { width: u32, height: u32 },
 }
 
 /// Why an image request is refused.
@@ -58,16 +70,22 @@ pub enum ImageRequestError {
     #[error("The region is outside the image.")]
     Outside,
     /// The size is larger than the region, without the `^` that asks for upscaling: 400.
-    #[error("The size is larger than the region.")]
+    #[error("The size is larger than the region. For a larger image, begin the size with ^.")]
     Enlarged,
-    /// The request is beyond level 0: 501.
+    /// The size is larger than the service makes: 400.
+    #[error("The size is larger than maxWidth, maxHeight or maxArea in info.json.")]
+    TooLarge,
+    /// The service has no such rotation or format: 501.
+    #[error("Rotations are multiples of 90 degrees, and formats are jpg, png and webp.")]
+    Unsupported,
+    /// The service renders no images, and stores no such one: 501.
     #[error(
         "Only level 0 is supported: the sizes and tiles that info.json lists, unrotated, in their own quality and format."
     )]
-    NotImplemented,
+    NotStored,
 }
 
-use ImageRequestError::{Malformed, NotImplemented};
+use ImageRequestError::{Malformed, Unsupported};
 
 impl IiifRequest {
     /// Parses the path after `/iiif/<id>/`. `None`: the API has no such address.
@@ -80,104 +98,101 @@ impl IiifRequest {
         }
         let parts: Vec<_> =
             path.split('/').map(|part| percent_decode_str(part).decode_utf8_lossy()).collect();
-        let [region, size, rotation, name] = parts.as_slice() else { return None };
-        Some(Self::Image(ImageRequest::parse(region, size, rotation, name)))
+        match parts.as_slice() {
+            [region, size, rotation, name] => {
+                Some(Self::Image(ImageRequest::parse(region, size, rotation, name)))
+            }
+            // A URL's backslash is a slash, so a malformed part may have become two.
+            [_, _, _, _, _, ..] => Some(Self::Image(Err(Malformed("address")))),
+            _ => None,
+        }
     }
 }
 
 impl ImageRequest {
     fn parse(region: &str, size: &str, rotation: &str, name: &str) -> Result<Self, ImageRequestError> {
-        // All parts are parsed before one is refused as beyond level 0: a malformed request is always 400.
-        let region = parse_region(region);
-        let size = parse_size(size);
+        let region = parse_region(region).ok_or(Malformed("region"))?;
+        let size = parse_size(size).ok_or(Malformed("size"))?;
         let rotation = parse_rotation(rotation);
         let (quality, format) = name.rsplit_once('.').ok_or(Malformed("format"))?;
-        let (quality, format) = (parse_quality(quality), parse_format(format));
-        let results = [region.err(), size.err(), rotation.err(), quality.err(), format.err()];
-        if let Some(malformed) = results.into_iter().flatten().find(|error| *error != NotImplemented) {
+        let colours = parse_quality(quality).ok_or(Malformed("quality"))?;
+        let format = parse_format(format);
+        // A malformed part is 400, even beside one that is not supported.
+        let results = [rotation.err(), format.err()];
+        if let Some(malformed) = results.into_iter().flatten().find(|error| *error != Unsupported) {
             return Err(malformed);
         }
-        rotation?;
-        quality?;
-        Ok(Self { region: region?, size: size?, format: format? })
+        let (mirrored, turn) = rotation?;
+        Ok(Self { region, size, mirrored, turn, colours, format: format? })
     }
 }
 
 /// Parses the region (section 4.1).
-fn parse_region(text: &str) -> Result<Option<Region>, ImageRequestError> {
-    let malformed = Malformed("region");
-    if text == "full" {
-        return Ok(None);
-    }
-    if text == "square" {
-        return Err(NotImplemented);
+fn parse_region(text: &str) -> Option<RequestedRegion> {
+    match text {
+        "full" => return Some(RequestedRegion::Full),
+        "square" => return Some(RequestedRegion::Square),
+        _ => {}
     }
     if let Some(parts) = text.strip_prefix("pct:") {
-        let parts: Option<Vec<f64>> = parts.split(',').map(decimal).collect();
-        return match parts.as_deref() {
-            Some([_, _, width, height]) if *width > 0.0 && *height > 0.0 => Err(NotImplemented),
-            _ => Err(malformed),
-        };
+        let parts: Vec<f64> = parts.split(',').map(decimal).collect::<Option<_>>()?;
+        let [left, top, width, height] = parts.try_into().ok()?;
+        return (width > 0.0 && height > 0.0).then_some(RequestedRegion::Percent([left, top, width, height]));
     }
-    let parts: Option<Vec<u32>> = text.split(',').map(integer).collect();
-    match parts.as_deref() {
-        Some(&[x, y, width, height]) if width > 0 && height > 0 => Ok(Some(Region { x, y, width, height })),
-        _ => Err(malformed),
-    }
+    let parts: Vec<u32> = text.split(',').map(integer).collect::<Option<_>>()?;
+    let [left, top, width, height] = parts.try_into().ok()?;
+    (width > 0 && height > 0).then_some(RequestedRegion::Pixels(Region { left, top, width, height }))
 }
 
 /// Parses the size (section 4.2).
-fn parse_size(text: &str) -> Result<ImageSize, ImageRequestError> {
-    let malformed = Malformed("size");
-    let (enlarged, size) = text.strip_prefix('^').map_or((false, text), |size| (true, size));
-    if let Some(percent) = size.strip_prefix("pct:") {
-        let percent = decimal(percent).filter(|n| *n > 0.0 && (enlarged || *n <= 100.0));
-        return Err(percent.map_or(malformed, |_| NotImplemented));
-    }
-    let (confined, sides) = size.strip_prefix('!').map_or((false, size), |size| (true, size));
-    let parsed = if sides == "max" && !confined {
-        ImageSize::Max
+fn parse_size(text: &str) -> Option<RequestedSize> {
+    let (upscaled, size) = text.strip_prefix('^').map_or((false, text), |size| (true, size));
+    let form = if size == "max" {
+        SizeForm::Max
+    } else if let Some(percent) = size.strip_prefix("pct:") {
+        SizeForm::Percent(decimal(percent).filter(|n| *n > 0.0 && (upscaled || *n <= 100.0))?)
     } else {
-        let (width, height) = sides.split_once(',').ok_or(malformed)?;
+        let (confined, sides) = size.strip_prefix('!').map_or((false, size), |sides| (true, sides));
+        let (width, height) = sides.split_once(',')?;
         let side = |text: &str| match text {
-            "" => Ok(None),
-            text => integer(text).filter(|side| *side > 0).map(Some).ok_or(malformed),
+            "" => Some(None),
+            text => integer(text).filter(|side| *side > 0).map(Some),
         };
-        let (width, height) = (side(width)?, side(height)?);
-        let is_given =
-            if confined { width.is_some() && height.is_some() } else { width.or(height).is_some() };
-        if !is_given {
-            return Err(malformed);
+        match (side(width)?, side(height)?) {
+            (Some(width), Some(height)) if confined => SizeForm::Confined { width, height },
+            (width, height) if !confined && width.or(height).is_some() => SizeForm::Sides { width, height },
+            _ => return None,
         }
-        ImageSize::Sides { width, height }
     };
-    if enlarged || confined { Err(NotImplemented) } else { Ok(parsed) }
+    Some(RequestedSize { upscaled, form })
 }
 
 /// Parses the rotation (section 4.3).
-fn parse_rotation(text: &str) -> Result<(), ImageRequestError> {
-    let degrees = decimal(text.strip_prefix('!').unwrap_or(text)).filter(|degrees| *degrees <= 360.0);
-    match degrees.ok_or(Malformed("rotation"))? {
-        0.0 if !text.starts_with('!') => Ok(()),
-        _ => Err(NotImplemented),
-    }
+fn parse_rotation(text: &str) -> Result<(bool, Turn), ImageRequestError> {
+    let (mirrored, degrees) = text.strip_prefix('!').map_or((false, text), |degrees| (true, degrees));
+    let degrees = decimal(degrees).filter(|degrees| *degrees <= 360.0).ok_or(Malformed("rotation"))?;
+    let turn =
+        Turn::ALL.into_iter().zip([0.0, 90.0, 180.0, 270.0]).find(|(_, turned)| degrees % 360.0 == *turned);
+    turn.map(|(turn, _)| (mirrored, turn)).ok_or(Unsupported)
 }
 
 /// Parses the quality (section 4.4).
-fn parse_quality(text: &str) -> Result<(), ImageRequestError> {
+fn parse_quality(text: &str) -> Option<Colours> {
     match text {
-        "default" => Ok(()),
-        "color" | "gray" | "bitonal" => Err(NotImplemented),
-        _ => Err(Malformed("quality")),
+        "default" | "color" => Some(Colours::Colour),
+        "gray" => Some(Colours::Grey),
+        "bitonal" => Some(Colours::Bitonal),
+        _ => None,
     }
 }
 
 /// Parses the format (section 4.5).
-fn parse_format(text: &str) -> Result<TileFormat, ImageRequestError> {
+fn parse_format(text: &str) -> Result<Format, ImageRequestError> {
     match text {
-        "jpg" => Ok(TileFormat::Jpg),
-        "png" => Ok(TileFormat::Png),
-        "tif" | "gif" | "jp2" | "pdf" | "webp" => Err(NotImplemented),
+        "jpg" => Ok(Format::Jpg),
+        "png" => Ok(Format::Png),
+        "webp" => Ok(Format::WebP),
+        "tif" | "gif" | "jp2" | "pdf" => Err(Unsupported),
         _ => Err(Malformed("format")),
     }
 }
@@ -204,70 +219,101 @@ mod tests {
     }
 
     #[test]
-    fn regions_sizes_and_formats_are_parsed() {
-        let jpg = |region, size| Ok(ImageRequest { region, size, format: TileFormat::Jpg });
-        let sides = |width, height| ImageSize::Sides { width, height };
-        let region = Some(Region { x: 1024, y: 0, width: 512, height: 300 });
-        assert_eq!(image("full/max/0/default.jpg"), jpg(None, ImageSize::Max));
-        assert_eq!(image("1024,0,512,300/256,150/0/default.jpg"), jpg(region, sides(Some(256), Some(150))));
-        assert_eq!(image("1024%2C0%2C512%2C300/256,/0.0/default.jpg"), jpg(region, sides(Some(256), None)));
-        assert_eq!(image("full/,150/0/default.jpg"), jpg(None, sides(None, Some(150))));
-        assert_eq!(image("full/max/0/default.png").map(|image| image.format), Ok(TileFormat::Png));
+    fn regions_are_parsed() {
+        let region = |text: &str| image(&format!("{text}/max/0/default.jpg")).map(|image| image.region);
+        let pixels = RequestedRegion::Pixels(Region { left: 1024, top: 0, width: 512, height: 300 });
+        assert_eq!(region("full"), Ok(RequestedRegion::Full));
+        assert_eq!(region("square"), Ok(RequestedRegion::Square));
+        assert_eq!(region("1024,0,512,300"), Ok(pixels));
+        assert_eq!(region("1024%2C0%2C512%2C300"), Ok(pixels));
+        assert_eq!(region("pct:10,0,.5,100"), Ok(RequestedRegion::Percent([10.0, 0.0, 0.5, 100.0])));
+        for text in [
+            "",
+            "whole",
+            "0,0,10",
+            "0,0,0,10",
+            "0,0,+1,10",
+            "-1,0,1,1",
+            "0,0,1,99999999999",
+            "pct:0,0,0,10",
+            "pct:0,0,10",
+            "pct:0,0,1e1,10",
+            "pct:0,0,.,10",
+        ] {
+            assert_eq!(region(text), Err(Malformed("region")), "{text}");
+        }
     }
 
     #[test]
-    fn requests_beyond_level_0_are_not_malformed() {
-        for path in [
-            "square/max/0/default.jpg",
-            "pct:10,10.5,80,80/max/0/default.jpg",
-            "full/^max/0/default.jpg",
-            "full/pct:50/0/default.jpg",
-            "full/^pct:150/0/default.jpg",
-            "full/!400,300/0/default.jpg",
-            "full/^!400,300/0/default.jpg",
-            "full/%5E400,/0/default.jpg",
-            "full/max/90/default.jpg",
-            "full/max/22.5/default.jpg",
-            "full/max/!0/default.jpg",
-            "full/max/0/gray.jpg",
-            "full/max/0/default.webp",
-        ] {
-            assert_eq!(image(path), Err(NotImplemented), "{path}");
+    fn sizes_are_parsed() {
+        let size = |text: &str| {
+            let size = image(&format!("full/{text}/0/default.jpg"))?.size;
+            Ok((size.upscaled, size.form))
+        };
+        let sides = |width, height| SizeForm::Sides { width, height };
+        assert_eq!(size("max"), Ok((false, SizeForm::Max)));
+        assert_eq!(size("^max"), Ok((true, SizeForm::Max)));
+        assert_eq!(size("256,150"), Ok((false, sides(Some(256), Some(150)))));
+        assert_eq!(size("256,"), Ok((false, sides(Some(256), None))));
+        assert_eq!(size("%5E,150"), Ok((true, sides(None, Some(150)))));
+        assert_eq!(size("!400,300"), Ok((false, SizeForm::Confined { width: 400, height: 300 })));
+        assert_eq!(size("^!400,300"), Ok((true, SizeForm::Confined { width: 400, height: 300 })));
+        assert_eq!(size("pct:50"), Ok((false, SizeForm::Percent(50.0))));
+        assert_eq!(size("^pct:150"), Ok((true, SizeForm::Percent(150.0))));
+        for text in
+            ["full", ",", "0,5", "!5,", "!max", "pct:101", "pct:0", "^pct:0", "pct:", "!^5,5", "5", "5,5,5"]
+        {
+            assert_eq!(size(text), Err(Malformed("size")), "{text}");
         }
-        for path in [
-            "/max/0/default.jpg",
-            "0,0,10/max/0/default.jpg",
-            "0,0,0,10/max/0/default.jpg",
-            "0,0,+1,10/max/0/default.jpg",
-            "-1,0,1,1/max/0/default.jpg",
-            "0,0,1,99999999999/max/0/default.jpg",
-            "pct:0,0,0,10/max/0/default.jpg",
-            "whole/max/0/default.jpg",
-            "full/full/0/default.jpg",
-            "full/,/0/default.jpg",
-            "full/0,5/0/default.jpg",
-            "full/!5,/0/default.jpg",
-            "full/pct:101/0/default.jpg",
-            "full/pct:0/0/default.jpg",
-            "full/max/361/default.jpg",
-            "full/max/1e2/default.jpg",
-            "full/max//default.jpg",
-            "full/max/90/native.jpg",
-            "full/max/90/default.jpeg",
-            "full/max/0/default",
+    }
+
+    #[test]
+    fn rotations_qualities_and_formats_are_parsed() {
+        let rotation = |text: &str| {
+            image(&format!("full/max/{text}/gray.png")).map(|image| (image.mirrored, image.turn))
+        };
+        for (text, parsed) in [
+            ("0", (false, Turn::None)),
+            ("0.0", (false, Turn::None)),
+            ("90", (false, Turn::Right)),
+            ("!270", (true, Turn::Left)),
+            ("360", (false, Turn::None)),
         ] {
-            assert!(matches!(image(path), Err(Malformed(_))), "{path}");
+            assert_eq!(rotation(text), Ok(parsed), "{text}");
         }
+        assert_eq!([rotation("22.5"), rotation("!1")], [Err(Unsupported); 2]);
+        for text in ["361", "1e2", "", "!", "-90"] {
+            assert_eq!(rotation(text), Err(Malformed("rotation")), "{text}");
+        }
+        let name =
+            |text: &str| image(&format!("full/max/0/{text}")).map(|image| (image.colours, image.format));
+        assert_eq!(name("default.jpg"), Ok((Colours::Colour, Format::Jpg)));
+        assert_eq!(name("color.webp"), Ok((Colours::Colour, Format::WebP)));
+        assert_eq!(name("gray.png"), Ok((Colours::Grey, Format::Png)));
+        assert_eq!(name("bitonal.png"), Ok((Colours::Bitonal, Format::Png)));
+        assert_eq!(name("native.jpg"), Err(Malformed("quality")));
+        assert_eq!([name("default"), name("default.jpeg")], [Err(Malformed("format")); 2]);
+        for format in ["tif", "gif", "jp2", "pdf"] {
+            assert_eq!(name(&format!("default.{format}")), Err(Unsupported));
+        }
+    }
+
+    #[test]
+    fn a_malformed_request_is_malformed_although_it_is_not_supported_either() {
+        assert_eq!(image("full/max/22.5/native.jpg"), Err(Malformed("quality")));
+        assert_eq!(image("full/max/22.5/default.jpeg"), Err(Malformed("format")));
+        assert_eq!(image("full/max/361/default.tif"), Err(Malformed("rotation")));
     }
 
     #[test]
     fn the_api_has_no_other_addresses() {
         assert_eq!(IiifRequest::parse("info.json"), Some(IiifRequest::Info));
         assert_eq!(IiifRequest::parse("manifest.json"), Some(IiifRequest::Manifest));
-        for path in
-            ["info.xml", "full/max/default.jpg", "full/max/0/default.jpg/", "a/full/max/0/default.jpg"]
-        {
+        for path in ["info.xml", "full/max/default.jpg"] {
             assert_eq!(IiifRequest::parse(path), None, "{path}");
+        }
+        for path in ["full/max/0/default.jpg/", "a/full/max/0/default.jpg"] {
+            assert_eq!(image(path), Err(Malformed("address")), "{path}");
         }
     }
 }

@@ -40,6 +40,8 @@ pub enum Route {
     DescriptorScript(ContentId),
     /// `/<id>/preview.jpg`, `/<id>/thumbnail.jpg`: get a preview image.
     Preview(ContentId, PreviewKind),
+    /// `/<id>/at/<place>.jpg`: get the picture of a place for cards.
+    Card(ContentId, Place),
     /// `/<id>/download`: download the pyramid as one archive.
     Download(ContentId),
     /// `/iiif/<id>/…`: the pyramid by IIIF's APIs.
@@ -177,6 +179,7 @@ impl Route {
             Self::Events(id)
             | Self::DescriptorScript(id)
             | Self::Preview(id, _)
+            | Self::Card(id, _)
             | Self::Download(id)
             | Self::Iiif(id, _)
             | Self::Share(id, _)

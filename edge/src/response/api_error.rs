@@ -54,6 +54,15 @@ pub enum ApiError {
     /// The client has sent its bytes of the day.
     #[error("You have reached today's upload limit. Try again tomorrow.")]
     TooMuchSent,
+    #[error("You have requested too many new regions in a minute. Tiles and previews have no such limit.")]
+    TooManyRegions,
+    #[error(
+        "The service has rendered all regions of today. Tiles and previews are served, and regions again from midnight UTC."
+    )]
+    NoRegionsLeft,
+    /// The tiles of a region have more bytes than an isolate can hold.
+    #[error("This region has too many bytes. Request a smaller one.")]
+    TooManyTileBytes,
     #[error("The service is temporarily unavailable. Try again.")]
     Unavailable,
 }
@@ -136,11 +145,14 @@ impl ApiError {
             Self::DeletedTooOften => StatusCode::CONFLICT,
             Self::NoDeletionKey => StatusCode::UNAUTHORIZED,
             Self::WrongDeletionKey => StatusCode::FORBIDDEN,
+            Self::TooManyRegions => StatusCode::TOO_MANY_REQUESTS,
+            Self::TooManyTileBytes => StatusCode::NOT_IMPLEMENTED,
             Self::NotAdmitted(AdmissionError::NotSigned) => StatusCode::FORBIDDEN,
             Self::NotAdmitted(_)
             | Self::TooManyUnknown
             | Self::TooManyOpen
             | Self::TooMuchSent
+            | Self::NoRegionsLeft
             | Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -150,8 +162,8 @@ impl ApiError {
         let seconds = match self {
             Self::NotReady => 2,
             Self::Unavailable => 5,
-            Self::TooManyUnknown => 60,
-            Self::TooManyOpen | Self::TooMuchSent => 3600,
+            Self::TooManyUnknown | Self::TooManyRegions => 60,
+            Self::TooManyOpen | Self::TooMuchSent | Self::NoRegionsLeft => 3600,
             Self::NotAdmitted(error) => match error {
                 AdmissionError::Overloaded | AdmissionError::TooManyNew | AdmissionError::TooManyWaiting => {
                     60
@@ -171,6 +183,7 @@ impl ApiError {
             | Self::DeletedTooOften
             | Self::NoDeletionKey
             | Self::WrongDeletionKey
+            | Self::TooManyTileBytes
             | Self::NeverReady => return None,
         };
         Some(Duration::from_secs(seconds))

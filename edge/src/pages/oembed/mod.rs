@@ -6,7 +6,9 @@ use http::StatusCode;
 
 use super::picture::name;
 use crate::config::{Addresses, shared_content};
+use crate::request::place::{Card, Place};
 use crate::request::route::OembedRequest;
+use crate::request::url::parameter;
 use crate::response::element::Element::{self, Count, Object, Text};
 use crate::response::escape;
 use crate::response::{CachePolicy, Response};
@@ -31,12 +33,13 @@ impl OembedRequest {
         shared_content(url, &addresses.share).ok_or_else(not_found)
     }
 
-    pub fn response(&self, content: &Content, addresses: &Addresses) -> Response {
+    /// Returns the response. With `renders`, the thumbnail of a link to a place shows the place.
+    pub fn response(&self, content: &Content, renders: bool, addresses: &Addresses) -> Response {
         if matches!(content.status, Status::Failed { .. }) {
             return not_found();
         }
         let cache = if content.is_finished() { CachePolicy::OneHour } else { CachePolicy::NoStore };
-        let object = self.object(content, addresses);
+        let object = self.object(content, renders, addresses);
         let (media_type, body) = match self.format.as_deref() {
             Some("xml") => ("text/xml; charset=utf-8", object.xml("oembed")),
             _ => ("application/json; charset=utf-8", object.json()),
@@ -44,7 +47,7 @@ impl OembedRequest {
         Response::new(StatusCode::OK, media_type, cache, body).tagged()
     }
 
-    fn object(&self, content: &Content, addresses: &Addresses) -> Element {
+    fn object(&self, content: &Content, renders: bool, addresses: &Addresses) -> Element {
         let shape = match &content.status {
             Status::Ready { finished, .. } => finished.dzi.size,
             Status::Processing { .. } | Status::Failed { .. } => DEFAULT,
@@ -70,7 +73,7 @@ impl OembedRequest {
                 )),
             ),
         ];
-        if let Some((address, size)) = self.thumbnail(content, addresses) {
+        if let Some((address, size)) = self.thumbnail(content, renders, addresses) {
             fields.push(("thumbnail_url", Text(address)));
             fields.push(("thumbnail_width", Count(size.width.into())));
             fields.push(("thumbnail_height", Count(size.height.into())));
@@ -78,12 +81,17 @@ impl OembedRequest {
         Object(fields)
     }
 
-    /// Returns the largest preview image within the site's limits, or else a level of the pyramid.
-    fn thumbnail(&self, content: &Content, addresses: &Addresses) -> Option<(String, Size)> {
+    /// Returns the card of the place in the link, or else the largest preview image within the site's limits, or else a level
+    /// of the pyramid.
+    fn thumbnail(&self, content: &Content, renders: bool, addresses: &Addresses) -> Option<(String, Size)> {
         let Status::Ready { attempt, finished } = &content.status else { return None };
         let Finished { dzi, archive, previews, .. } = finished;
         let most = self.most(Size { width: u32::MAX, height: u32::MAX });
         let fits = |size: Size| size.width <= most.width && size.height <= most.height;
+        let place = self.place().filter(|place| renders && !place.is_opening());
+        if let Some(place) = place.filter(|_| fits(Card::SIZE)) {
+            return Some((addresses.card(content.id, place, dzi.size), Card::SIZE));
+        }
         let made = PreviewKind::ALL.map(|kind| (addresses.preview(content.id, kind), kind.size(dzi.size)));
         if let Some(made) = made.into_iter().find(|(_, size)| previews.is_some() && fits(*size)) {
             return Some(made);
@@ -91,6 +99,13 @@ impl OembedRequest {
         let level = dzi.preview_level(most);
         let key = format!("{}{}", attempt.tiles_prefix(content.id), dzi.tile_path(level, 0, 0));
         Some((format!("{}/{key}", addresses.pyramids(*archive)), dzi.level_size(level)))
+    }
+
+    /// Returns the place in the link.
+    fn place(&self) -> Option<Place> {
+        let (_, query) = self.url.as_deref()?.split_once('?')?;
+        let query = query.split('#').next().unwrap_or_default();
+        parameter(query, "at").and_then(|at| Place::parse(&at))
     }
 
     fn most(&self, otherwise: Size) -> Size {

@@ -202,7 +202,7 @@ fn source_in_path(request: RequestParts<'_>) -> Option<String> {
 }
 
 /// Finds the routes of a share link: `/<id>`, `/<id>.js`, `/<id>/embed`, `/<id>/preview.jpg`, `/<id>/thumbnail.jpg`,
-/// `/<id>/download`.
+/// `/<id>/at/<place>.jpg`, `/<id>/download`.
 fn shared(request: RequestParts<'_>) -> Option<Route> {
     let name = request.path.strip_prefix('/')?;
     if name.strip_suffix(".js").is_some_and(|id| !id.is_empty() && !id.contains('/')) {
@@ -214,6 +214,10 @@ fn shared(request: RequestParts<'_>) -> Option<Route> {
         Some((id, "embed")) => id.parse().ok().map(Route::Frame),
         Some((id, "preview.jpg")) => id.parse().ok().map(|id| Route::Preview(id, PreviewKind::Large)),
         Some((id, "thumbnail.jpg")) => id.parse().ok().map(|id| Route::Preview(id, PreviewKind::Thumbnail)),
+        Some((id, path)) if path.starts_with("at/") => {
+            let place = path.strip_prefix("at/")?.strip_suffix(".jpg")?;
+            Some(Route::Card(id.parse().ok()?, Place::parse(place)?))
+        }
         Some((id, "download")) => id.parse().ok().map(Route::Download),
         Some(_) => None,
         None => {

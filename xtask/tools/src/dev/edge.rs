@@ -66,6 +66,7 @@ pub fn command(
     command.env("ASK_AGAIN_SECONDS", seconds(options.ask_again_seconds));
     command.env("BACKLOG_LIMIT", options.backlog_limit.to_string());
     command.env("DEVELOPMENT", "on").env("MAINTENANCE", if options.maintenance { "on" } else { "off" });
+    command.env("REGIONS", "on").env("REGIONS_A_DAY", "1000000");
     command.env("UPLOAD_BYTES", options.upload_bytes.to_string()).env("UPLOAD_ORIGINS", "");
     for address in ["BASE_URL", "SHARE_BASE", "CACHE_URL"] {
         command.env(address, ""); // the requested origin, whatever this process's environment says

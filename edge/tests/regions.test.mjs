@@ -1,0 +1,399 @@
+// Rendered regions: IIIF's Image API 3.0 at level 2, cards of places, and what they may cost. The picture is a gradient, so every
+// pixel of a rendering says which part of the picture it shows.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+import { parse } from "smol-toml";
+import { decodePng, encodePng } from "../viewer/png.mjs";
+import { DZI as LARGE, archive } from "./archive.mjs";
+import { countingCalls, start } from "./system.mjs";
+
+const DZI = { ...LARGE, tileFormat: "png" };
+/** Limits of system.mjs for a client, and for a /48 of IPv6. */
+const [PER_MINUTE, PER_MINUTE_48] = [20, 40];
+const COUNTED = ["PYRAMIDS", "RENDERINGS", "OPERATOR"];
+
+/** Returns a tile of the gradient: red grows to the right, green downwards. `overlap` pixels are shared with each neighbour. */
+function tile(dzi, level, column, row, overlap = 0) {
+  const scaled = (side) => Math.ceil(side / 2 ** (Math.ceil(Math.log2(Math.max(dzi.width, dzi.height))) - level));
+  const [across, down] = [scaled(dzi.width), scaled(dzi.height)];
+  const span = (index, side) => {
+    const from = Math.max(0, index * dzi.tileSize - overlap);
+    return [from, Math.min(side, (index + 1) * dzi.tileSize + overlap) - from];
+  };
+  const [[left, width], [top, height]] = [span(column, across), span(row, down)];
+  const pixels = Buffer.alloc(width * height * 3, 128);
+  for (let y = 0; y < height; y += 1) {
+    for (let x = 0; x < width; x += 1) {
+      pixels[(y * width + x) * 3] = (255 * (left + x + 0.5)) / across;
+      pixels[(y * width + x) * 3 + 1] = (255 * (top + y + 0.5)) / down;
+    }
+  }
+  return encodePng({ width, height, channels: 3, pixels }, 1);
+}
+
+/** The archive has tiles up to level 12, and the corner of the largest level. */
+const { object, place } = archive((level, column, row) => (level <= 12 || (level === 14 && column < 3 && row < 3) ? tile(DZI, level, column, row) : "none"));
+let system;
+let id;
+let base;
+before(async () => {
+  system = await start({ REGIONS: "on", DEVELOPMENT: "off" }, countingCalls(COUNTED));
+  id = await content(system, "http://example.com/gradient.png");
+  base = `/iiif/${id}`;
+  await calls();
+});
+after(() => system.close());
+
+async function content(at, url, dzi = DZI, finished = { archive: place }) {
+  const { id } = await at.ask(url);
+  await at.claim(id);
+  if (finished.archive) await at.pyramids.put(`${id}/1.szi`, object);
+  assert.equal((await at.report(id, 1, { finished: { dzi, ...finished } })).status, 204);
+  return id;
+}
+
+let clients = 0;
+/** Returns a request from an address of its own, so that no test uses up the limit of another. */
+const someone = (headers) => ({ headers: { "CF-Connecting-IP": `198.51.100.${(clients += 1)}`, ...headers } });
+const calls = async (at = system) => (await at.fetch("/calls")).json();
+
+async function image(path, init = someone(), at = system) {
+  const response = await at.fetch(path, init);
+  const bytes = Buffer.from(await response.arrayBuffer());
+  return { status: response.status, headers: response.headers, type: response.headers.get("Content-Type"), bytes };
+}
+
+/** Returns the size of a JPEG: SOF0 (ITU-T T.81, B.2.2). */
+function jpegSize(bytes) {
+  for (let at = 2; at < bytes.length; at += 2 + bytes.readUInt16BE(at + 2)) {
+    if (bytes[at + 1] === 0xc0) return [bytes.readUInt16BE(at + 7), bytes.readUInt16BE(at + 5)];
+  }
+  throw new Error("no frame");
+}
+
+/** Requests a PNG and checks what its corners show, as parts of the picture: `[x, y]` from 0 to 1. */
+async function shows(path, size, corners, at = base) {
+  const { status, type, bytes } = await image(`${at}/${path}`);
+  assert.deepEqual([status, type], [200, "image/png"], path);
+  const { width, height, channels, pixels } = decodePng(bytes);
+  assert.deepEqual([width, height], size, path);
+  const places = [[0, 0], [width - 1, 0], [0, height - 1], [width - 1, height - 1]];
+  places.forEach(([x, y], number) => {
+    const [red, green] = pixels.subarray((y * width + x) * channels);
+    const [right, down] = corners[number];
+    const [wrongX, wrongY] = [Math.abs(red / 255 - right), Math.abs(green / 255 - down)];
+    assert.ok(wrongX < 0.012 && wrongY < 0.012, `${path}, corner ${number}: ${red / 255}, ${green / 255}, not ${right}, ${down}`);
+  });
+}
+
+test("info.json says what the service renders", async () => {
+  const info = JSON.parse((await system.send(`${base}/info.json`)).body);
+  assert.equal(info.profile, "level2");
+  assert.deepEqual([info.maxWidth, info.maxHeight, info.maxArea], [2048, 2048, 2_000_000]);
+  assert.deepEqual([info.extraFormats, info.extraQualities, info.preferredFormats], [["webp"], ["bitonal"], ["png"]]);
+  assert.deepEqual(info.extraFeatures, ["canonicalLinkHeader", "mirroring", "profileLinkHeader", "sizeUpscaling"]);
+  const manifest = JSON.parse((await system.send(`${base}/manifest.json`)).body);
+  assert.equal(manifest.items[0].items[0].items[0].body.service[0].profile, "level2");
+});
+
+test("regions, sizes and rotations show the right part of the picture", async () => {
+  const whole = [[0, 0], [1, 0], [0, 1], [1, 1]];
+  await shows("full/!300,300/0/default.png", [300, 225], whole);
+  await shows("full/max/0/default.png", [1632, 1224], whole);
+  await shows("full/^,1000/0/default.png", [1333, 1000], whole);
+  await shows("full/pct:2/0/color.png", [320, 240], whole);
+  await shows("pct:25,50,50,25/200,/0/default.png", [200, 75], [[0.25, 0.5], [0.75, 0.5], [0.25, 0.75], [0.75, 0.75]]);
+  await shows("square/100,100/0/default.png", [100, 100], [[0.125, 0], [0.875, 0], [0.125, 1], [0.875, 1]]);
+  await shows("full/300,100/0/default.png", [300, 100], whole);
+  // Across four tiles of the largest level.
+  await shows("400,400,800,600/max/0/default.png", [800, 600], [[0.025, 0.033], [0.075, 0.033], [0.025, 0.083], [0.075, 0.083]]);
+  await shows("400,400,300,300/^600,600/0/default.png", [600, 600], [[0.025, 0.033], [0.044, 0.033], [0.025, 0.058], [0.044, 0.058]]);
+  await shows("full/300,/90/default.png", [225, 300], [[0, 1], [0, 0], [1, 1], [1, 0]]);
+  await shows("full/300,/180/default.png", [300, 225], [[1, 1], [0, 1], [1, 0], [0, 0]]);
+  await shows("full/300,/270/default.png", [225, 300], [[1, 0], [1, 1], [0, 0], [0, 1]]);
+  await shows("full/300,/!0/default.png", [300, 225], [[1, 0], [0, 0], [1, 1], [0, 1]]);
+  await shows("full/300,/!90/default.png", [225, 300], [[1, 1], [1, 0], [0, 1], [0, 0]]);
+});
+
+test("qualities and formats", async () => {
+  const grey = decodePng((await image(`${base}/full/200,/0/gray.png`)).bytes);
+  for (let at = 0; at < grey.width * grey.height && grey.channels > 2; at += 1) assert.equal(grey.pixels[at * grey.channels], grey.pixels[at * grey.channels + 1]);
+  assert.equal((await image(`${base}/full/200,/0/bitonal.png`)).type, "image/png");
+  const jpeg = await image(`${base}/full/200,/0/default.jpg`);
+  assert.deepEqual([jpeg.type, jpegSize(jpeg.bytes)], ["image/jpeg", [200, 150]]);
+  assert.deepEqual(jpegSize((await image(`${base}/full/200,/90/bitonal.jpg`)).bytes), [150, 200]);
+  const webp = await image(`${base}/full/200,/0/default.webp`);
+  assert.deepEqual([webp.type, webp.bytes.toString("latin1", 0, 4), webp.bytes.toString("latin1", 8, 12)], ["image/webp", "RIFF", "WEBP"]);
+});
+
+// The 33 requests of IIIF's validator at level 2 of version 3.0 (https://github.com/IIIF/image-validator, PyPI `iiif-validator`
+// 1.0.5) and what it checks, with a picture like its own: 100 squares of 100 pixels. A running service passed all in November 2026
+// (`iiif-validate.py --version=3.0 --level 2`). It requests JPEG; these tests, which decode PNG alone, do so where colours matter.
+test("the requests of IIIF's validator at level 2 have the responses that it wants", async () => {
+  const dzi = { width: 1000, height: 1000, tileSize: 512, tileOverlap: 0, tileFormat: "png" };
+  const validated = await content(system, "http://example.com/validator.png", dzi, {});
+  const colour = (column, row) => [column * 25, 250 - row * 25, ((column * 7 + row * 3) % 10) * 25];
+  for (const level of [9, 10]) {
+    const side = 1000 / 2 ** (10 - level);
+    for (let column = 0; column * 512 < side; column += 1) {
+      for (let row = 0; row * 512 < side; row += 1) {
+        const [width, height] = [column, row].map((index) => Math.min(512, side - index * 512));
+        const pixels = Buffer.alloc(width * height * 3);
+        for (let at = 0; at < width * height; at += 1) {
+          const [x, y] = [column * 512 + (at % width), row * 512 + Math.floor(at / width)];
+          pixels.set(colour(Math.floor((10 * x) / side), Math.floor((10 * y) / side)), 3 * at);
+        }
+        await system.pyramids.put(`${validated}/1_files/${level}/${column}_${row}.png`, encodePng({ width, height, channels: 3, pixels }, 1));
+      }
+    }
+  }
+  const at = `/iiif/${validated}`;
+  /** Requests a PNG and returns its size and a function that says whether the centre of a square, a hundredth of it, has a colour. */
+  async function decoded(path) {
+    const { status, bytes } = await image(`${at}/${path}`);
+    assert.equal(status, 200, path);
+    const { width, height, channels, pixels } = decodePng(bytes);
+    const is = (x, y, wanted) => {
+      const place = (Math.floor(y * height) * width + Math.floor(x * width)) * channels;
+      return wanted.every((value, channel) => Math.abs(pixels[place + channel] - value) < 6);
+    };
+    return { width, height, is };
+  }
+  const statuses = async (expected, paths) => {
+    for (const path of paths) assert.equal((await image(`${at}/${path}`)).status, expected, path);
+  };
+  // baseurl_redirect, cors, jsonld, info_json
+  const redirect = await system.send(at);
+  assert.deepEqual([redirect.status, redirect.headers.get("Location")], [303, `${system.origin}${at}/info.json`]);
+  const info = await system.send(`${at}/info.json`);
+  assert.equal(info.headers.get("Access-Control-Allow-Origin"), "*");
+  assert.match(info.type, /^application\/ld\+json/);
+  // format_jpg, format_png, format_webp, id_basic, id_squares, quality_color, quality_grey, quality_bitonal
+  for (const [name, type] of [["default.jpg", "image/jpeg"], ["default.png", "image/png"], ["default.webp", "image/webp"], ["color.jpg", "image/jpeg"], ["gray.jpg", "image/jpeg"], ["bitonal.jpg", "image/jpeg"]]) {
+    const { status, type: sent, headers } = await image(`${at}/full/max/0/${name}`);
+    assert.deepEqual([status, sent], [200, type], name);
+    assert.match(headers.get("Link"), /level2\.json>;rel="profile".*rel="canonical"/);
+  }
+  const whole = await decoded("full/max/0/default.png");
+  assert.deepEqual([whole.width, whole.height], [1000, 1000]);
+  for (let square = 0; square < 100; square += 1) assert.ok(whole.is((square % 10) / 10 + 0.05, Math.floor(square / 10) / 10 + 0.05, colour(square % 10, Math.floor(square / 10))));
+  // format_error_random, id_error_random, id_error_unescaped, quality_error_random, region_error_random, rot_error_random, size_error_random
+  await statuses(400, ["full/max/0/default.xyz", "full/max/0/random.jpg", "random/max/0/default.jpg", "full/max/random/default.jpg", "full/random/0/default.jpg"]);
+  for (const id of ["random", "a/b", "%5Ba%20b"]) assert.equal((await system.send(`/iiif/${id}/full/max/0/default.jpg`)).status, 404, id);
+  // region_pixels, region_percent, region_square, size_region
+  for (const [path, size, seen] of [
+    ["313,713,74,74/max", [74, 74], [3, 7]],
+    ["pct:31,71,8,8/max", [80, 80], [3, 7]],
+    ["300,700,100,100/42,42", [42, 42], [3, 7]],
+  ]) {
+    const part = await decoded(`${path}/0/default.png`);
+    assert.deepEqual([part.width, part.height], size, path);
+    assert.ok(part.is(0.5, 0.5, colour(...seen)), path);
+  }
+  const square = await decoded("square/max/0/default.png");
+  assert.deepEqual([square.width, square.height], [1000, 1000]);
+  // rot_full_basic, rot_region_basic, rot_mirror, rot_mirror_180
+  for (const [turn, corner] of [["90", [0, 9]], ["180", [9, 9]], ["270", [9, 0]], ["!0", [9, 0]], ["!180", [0, 9]]]) {
+    assert.ok((await decoded(`full/500,/${turn}/default.png`)).is(0.05, 0.05, colour(...corner)), turn);
+    assert.ok((await decoded(`313,713,74,74/max/${turn}/default.png`)).is(0.5, 0.5, colour(3, 7)), turn);
+  }
+  // size_bwh, size_ch, size_wc, size_wh, size_percent
+  for (const [size, sides] of [["!600,800", [600, 600]], [",571", [571, 571]], ["536,", [536, 536]], ["399,481", [399, 481]], ["pct:60", [600, 600]], ["^1200,", [1200, 1200]]]) {
+    const scaled = await decoded(`full/${size}/0/default.png`);
+    assert.deepEqual([scaled.width, scaled.height], sides, size);
+    for (const [column, row] of [[0, 0], [3, 7], [9, 9]]) assert.ok(scaled.is(column / 10 + 0.05, row / 10 + 0.05, colour(column, row)), size);
+  }
+  // size_nofull, size_noup
+  await statuses(400, ["full/full/0/default.jpg", ...["1200,1200", ",1200", "1200,", "pct:200", "!2000,3000"].map((size) => `full/${size}/0/default.jpg`)]);
+});
+
+test("single tiles and tiles that overlap are rendered, too", async () => {
+  const small = { width: 700, height: 500, tileSize: 254, tileOverlap: 1, tileFormat: "png" };
+  const overlapping = await content(system, "http://example.com/overlapping.png", small, {});
+  for (const column of [0, 1, 2]) for (const row of [0, 1]) await system.pyramids.put(`${overlapping}/1_files/10/${column}_${row}.png`, tile(small, 10, column, row, 1));
+  const at = `/iiif/${overlapping}`;
+  await shows("full/max/0/default.png", [700, 500], [[0, 0], [1, 0], [0, 1], [1, 1]], at);
+  await shows("254,0,254,254/254,254/0/default.png", [254, 254], [[0.363, 0], [0.726, 0], [0.363, 0.508], [0.726, 0.508]], at);
+  assert.equal((await image(`${at}/full/100,/0/default.png`)).status, 404, "its tiles do not exist");
+});
+
+test("an image has one address, under which it is kept", async () => {
+  await calls();
+  const first = await image(`${base}/0,0,16000,12000/,90/360/color.jpg`);
+  assert.equal(first.status, 200);
+  const canonical = `${system.origin}${base}/full/120,90/0/default.jpg`;
+  assert.equal(first.headers.get("Link"), `<http://iiif.io/api/image/3/level2.json>;rel="profile", <${canonical}>;rel="canonical"`);
+  assert.equal(first.headers.get("Cache-Control"), "public, max-age=86400");
+  assert.equal(first.headers.get("Access-Control-Allow-Origin"), "*");
+  const read = await calls();
+  assert.equal(read.filter((call) => call === "PYRAMIDS.get").length, 1, `${read}`);
+  // Neither other words for it nor a query cost a rendering.
+  const client = someone();
+  for (const path of ["full/120,90/0/default.jpg", "full/!120,120/0.0/default.jpg", "pct:0,0,100,100/120,/0/default.jpg?1", "full/^120,/360/color.jpg"]) {
+    const { status, bytes, headers } = await image(`${base}/${path}`, client);
+    assert.deepEqual([status, bytes.equals(first.bytes), headers.get("Link")], [200, true, first.headers.get("Link")], path);
+  }
+  assert.deepEqual(await calls(), []);
+  const tag = first.headers.get("ETag");
+  for (const [init, status] of [[{ headers: { "If-None-Match": tag } }, 304], [{ method: "HEAD" }, 200]]) {
+    const { status: answered, bytes, headers } = await image(`${base}/full/120,90/0/default.jpg`, init);
+    assert.deepEqual([answered, bytes.length, headers.get("ETag")], [status, 0, tag]);
+  }
+  assert.deepEqual(await calls(), []);
+});
+
+test("tiles that lie beside each other are read at once, and whole tiles as before", async () => {
+  await calls();
+  await image(`${base}/300,300,900,700/max/0/default.jpg`);
+  assert.equal((await calls()).filter((call) => call === "PYRAMIDS.get").length, 1, "the rows of small stand-ins are near each other");
+  const { status, bytes } = await image(`${base}/512,0,512,512/512,512/0/default.png`);
+  assert.deepEqual([status, bytes.equals(tile(DZI, 14, 1, 0))], [200, true]);
+  assert.deepEqual(await calls(), ["PYRAMIDS.get"], "neither counted nor rendered");
+});
+
+test("other requests have the statuses of the standard", async () => {
+  for (const [path, status] of [
+    ["full/max/45/default.jpg", 501],
+    ["full/max/0/default.tif", 501],
+    ["full/2049,/0/default.jpg", 400],
+    ["full/pct:50/0/default.jpg", 400],
+    ["full/^pct:150/0/default.jpg", 400],
+    ["0,0,100,100/200,/0/default.jpg", 400],
+    ["16000,0,1,1/max/0/default.jpg", 400],
+    ["0,0,100/max/0/default.jpg", 400],
+    ["full/max/0/native.jpg", 400],
+    ["full/max/default.jpg", 404],
+  ]) {
+    const response = await system.send(`${base}/${path}`);
+    assert.deepEqual([response.status, response.type], [status, "text/plain; charset=utf-8"], path);
+  }
+  // A tile that cannot be decoded.
+  assert.equal((await image(`${base}/8000,8000,100,100/max/0/default.jpg`)).status, 503);
+  for (const of of ["00000000000", (await system.ask("http://example.com/waiting.png")).id]) {
+    for (const path of [`/iiif/${of}/full/100,/0/default.jpg`, `/${of}/at/1,1,1.jpg`]) assert.equal((await image(path)).status, 404, path);
+  }
+});
+
+test("a link to a place has a card that shows it", async () => {
+  const page = (await system.send(`/${id}?at=4000.5,3000,3,90`)).body;
+  const [, address] = /<meta property="og:image" content="([^"]+)">/.exec(page);
+  assert.match(address, new RegExp(`^${system.origin}/${id}/at/[\\d.]+,[\\d.]+,[\\d.]+,90\\.jpg$`));
+  assert.ok(page.includes(`<meta name="twitter:image" content="${address}">`));
+  assert.ok(page.includes('<meta property="og:image:width" content="1200">') && page.includes('<meta property="og:image:height" content="630">'));
+  const [, oembed] = /href="([^"]+format=json)"/.exec(page);
+  const embedded = JSON.parse((await system.send(oembed.slice(system.origin.length).replaceAll("&amp;", "&"))).body);
+  assert.deepEqual([embedded.thumbnail_url, embedded.thumbnail_width, embedded.thumbnail_height], [address, 1200, 630]);
+  await calls();
+  const card = await image(new URL(address).pathname);
+  assert.deepEqual([card.status, card.type, jpegSize(card.bytes), card.headers.get("Cache-Control")], [200, "image/jpeg", [1200, 630], "public, max-age=3600"]);
+  assert.ok((await calls()).includes("PYRAMIDS.get"));
+  const near = await image(`/${id}/at/4010.5,3005,3.05,90.jpg`);
+  assert.deepEqual([near.bytes.equals(card.bytes), await calls()], [true, []], "neighbours share a card");
+  for (const path of [`/${id}/at/4000,3000.jpg`, `/${id}/at/4000,3000,8.png`, `/${id}/at/x.jpg`]) assert.equal((await system.send(path)).status, 404, path);
+  const home = (await system.send(`/${id}?at=8000,6000,0`)).body;
+  assert.ok(home.includes(`content="${system.origin}/${id}/preview.jpg"`), "the opening view is the whole picture");
+});
+
+/** Requests all paths, some at a time. Returns the responses, and the most that a limit of one a minute admits meanwhile. */
+async function many(paths, headers) {
+  const [left, answers, begin] = [[...paths.entries()], [], Date.now()];
+  const ask = async () => {
+    for (let next; (next = left.shift()); ) answers.push(await image(next[1], { headers: headers(next[0]) }));
+  };
+  await Promise.all(Array.from({ length: 20 }, ask));
+  return { answers, minutes: Math.floor(Date.now() / 60_000) - Math.floor(begin / 60_000) + 1 };
+}
+
+test("a client that requests a thousand different regions is limited, and others are not", async () => {
+  const greedy = { "CF-Connecting-IP": "203.0.113.1" };
+  const paths = Array.from({ length: 1000 }, (_, number) => `${base}/full/${20 + (number % 40)},${20 + Math.floor(number / 40)}/0/gray.jpg`);
+  const { answers, minutes } = await many(paths, () => greedy);
+  const made = answers.filter(({ status }) => status === 200).length;
+  const refused = answers.filter(({ status }) => status === 429);
+  assert.equal(made + refused.length, 1000);
+  assert.ok(made >= PER_MINUTE && made <= minutes * PER_MINUTE, `${made} of 1,000`);
+  assert.ok(refused.every(({ headers }) => headers.get("Retry-After") === "60"));
+  const path = `${base}/full/99,98/0/gray.jpg`;
+  assert.equal((await image(path)).status, 200);
+  assert.equal((await image(path, { headers: greedy })).status, 200, "what a cache has is not counted");
+  const whole = await many(Array.from({ length: 30 }, () => `${base}/512,512,512,512/512,512/0/default.png`), () => greedy);
+  assert.ok(whole.answers.every(({ status }) => status === 200), "tiles are not counted");
+});
+
+test("the networks of IPv6 are limited, too", async () => {
+  const paths = Array.from({ length: 100 }, (_, number) => `${base}/full/${20 + number},19/0/bitonal.jpg`);
+  const address = (number) => ({ "CF-Connecting-IP": `2001:db8:7:${(number * 256).toString(16)}::1` });
+  const { answers, minutes } = await many(paths, address);
+  const made = answers.filter(({ status }) => status === 200).length;
+  assert.ok(made >= PER_MINUTE_48 && made <= minutes * PER_MINUTE_48, `${made}`);
+});
+
+test("the day's renderings are the operator's", async () => {
+  const a_day = 100;
+  const bounded = await start({ REGIONS: "on", REGIONS_A_DAY: `${a_day}` }, countingCalls(COUNTED));
+  try {
+    const of = await content(bounded, "http://example.com/gradient.png");
+    await calls(bounded);
+    const made = [];
+    for (let number = 0; number < a_day + 5; number += 1) made.push((await bounded.send(`/iiif/${of}/full/${20 + number},20/0/default.jpg`)));
+    assert.equal(made.filter(({ status }) => status === 200).length, a_day);
+    const last = made.at(-1);
+    assert.deepEqual([last.status, last.headers.get("Retry-After")], [503, "3600"]);
+    assert.match(last.body, /midnight UTC/);
+    const messages = (await calls(bounded)).filter((call) => call === "OPERATOR.getByName").length;
+    assert.ok(messages <= 6, `${messages} messages to the operator's object for ${a_day} renderings`);
+    assert.equal((await bounded.send(`/iiif/${of}/0,0,512,512/512,512/0/default.png`)).status, 200, "tiles are served");
+  } finally {
+    await bounded.close();
+  }
+});
+
+test("the worst client costs what is documented", async () => {
+  // The most tiles, each an object of its own: a region of twice the size, which fits into no smaller level.
+  const single = await content(system, "http://example.com/single.png", DZI, {});
+  for (let column = 0; column < 8; column += 1) for (let row = 0; row < 6; row += 1) await system.pyramids.put(`${single}/1_files/12/${column}_${row}.png`, tile(DZI, 12, column, row));
+  await calls();
+  assert.equal((await image(`/iiif/${single}/full/2040,980/0/default.jpg`)).status, 200);
+  const reads = (await calls()).filter((call) => call === "PYRAMIDS.get").length;
+  assert.equal(reads, 48);
+
+  const limits = await readFile(new URL("../../docs/limits.md", import.meta.url), "utf8");
+  const row = limits.split("\n").find((line) => line.startsWith("| rendered regions"));
+  const [, what, minute, hour, day] = row.split("|").map((cell) => cell.trim());
+  const [, documentedReads, milliseconds] = /(\d+) reads of the store and (\d+) ms/.exec(what).map(Number);
+  const [perMinute, perHour, perDay] = [minute, hour, day].map((cell) => Number(/[\d,]+/.exec(cell)[0].replaceAll(",", "")));
+  const wrangler = parse(await readFile(new URL("../../wrangler.toml", import.meta.url), "utf8"));
+  const { simple } = wrangler.ratelimits.find(({ name }) => name === "RENDERINGS");
+  assert.deepEqual([documentedReads, perMinute, perHour, perDay], [reads, simple.limit, 60 * simple.limit, 1440 * simple.limit]);
+  // Dollars per million: requests, reads, milliseconds.
+  const dollars = (count) => (count * (0.3 + reads * 0.36 + milliseconds * 0.02)) / 1e6;
+  const documented = [/\$([\d.]+)/.exec(day), /\$([\d.]+) a day for all/.exec(limits)].map(([, figure]) => Number(figure));
+  assert.deepEqual(documented, [dollars(perDay), dollars(Number(wrangler.vars.REGIONS_A_DAY))].map((cost) => Number(cost.toFixed(2))));
+});
+
+test("a takedown removes rendered pictures, kept or not", async () => {
+  const victim = await content(system, "http://example.com/victim.png");
+  const paths = [`/iiif/${victim}/full/90,/0/default.jpg`, `/iiif/${victim}/0,0,16000,12000/90,/0/default.jpg`, `/${victim}/at/8000,6000,2.jpg`];
+  for (const path of paths) assert.equal((await image(path)).status, 200, path);
+  await system.operate("takedown", { target: victim, reason: "why" });
+  for (const path of [...paths, `/iiif/${victim}/full/91,/0/default.jpg`]) {
+    const { status, bytes } = await image(path);
+    assert.deepEqual([status, bytes.toString()], [410, "This content was taken down: why"], path);
+  }
+});
+
+test("where the switch is off, there is level 0, and no card of a place", async () => {
+  const off = await start();
+  try {
+    const of = await content(off, "http://example.com/off.png");
+    const info = JSON.parse((await off.send(`/iiif/${of}/info.json`)).body);
+    assert.deepEqual([info.profile, info.maxArea], ["level0", undefined]);
+    assert.equal((await off.send(`/iiif/${of}/full/99,/0/default.png`)).status, 501);
+    assert.equal((await off.send(`/${of}/at/1,1,1.jpg`)).status, 404);
+    assert.ok((await off.send(`/${of}?at=1,1,2`)).body.includes(`/${of}/preview.jpg`));
+  } finally {
+    await off.close();
+  }
+});
