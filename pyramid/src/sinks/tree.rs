@@ -8,9 +8,10 @@
 //! iiif3     <name>/info.json, <name>/<left>,<top>,<width>,<height>/<width>,<height>/0/default.jpg
 //! ```
 //!
-//! Level 0 is the smallest level that the pyramid has.
+//! Level 0 is the smallest level that the pyramid has. IIIF's clients call the region of the whole picture `full`, and so does
+//! libvips 8.18; 8.14 calls it by its numbers and leaves the last scale factor out of `info.json`.
 //!
-//! Sources: output of libvips 8.14; IIIF Image API 2.1 and 3.0, sections 4 and 5, <https://iiif.io/api/image/3.0/>.
+//! Sources: output of libvips 8.14 and 8.18; IIIF Image API 2.1 and 3.0, sections 4 and 5, <https://iiif.io/api/image/3.0/>.
 
 use std::fmt::Write as _;
 use std::io;
@@ -130,6 +131,16 @@ impl Names {
         }
     }
 
+    /// Returns true if the only tile of a level has the name of the next larger level's, and is left out: in IIIF 2, names have no
+    /// height, and the smallest levels of a narrow picture may all be one pixel wide.
+    pub fn repeats(&self, level: u32) -> bool {
+        let width = |level| self.dzi.level_size(level).width;
+        self.tree.layout == TileLayout::Iiif
+            && level < self.dzi.max_level()
+            && self.dzi.grid(level + 1) == (1, 1)
+            && width(level) == width(level + 1)
+    }
+
     /// Returns the path of a tile in the folder of tiles.
     pub fn tile(&self, level: u32, column: u32, row: u32) -> io::Result<String> {
         let (number, extension) = (self.level(level)?, self.extension());
@@ -164,7 +175,12 @@ impl Names {
             _ => format!("{tile_width},{tile_height}"),
         };
         let extension = self.extension();
-        format!("{left},{top},{region_width},{region_height}/{size}/0/default.{extension}")
+        let region = if (region_width, region_height) == (width.into(), height.into()) {
+            "full".to_owned()
+        } else {
+            format!("{left},{top},{region_width},{region_height}")
+        };
+        format!("{region}/{size}/0/default.{extension}")
     }
 
     /// Returns Deep Zoom's descriptor, which is beside the folder of tiles; `None` in other layouts.
@@ -221,7 +237,7 @@ impl Names {
         Ok(blank)
     }
 
-    /// Returns `info.json`. libvips leaves the last factor out of it, although it writes that level's tile, too.
+    /// Returns `info.json`.
     fn info(&self, name: &str) -> String {
         let Dzi { size: Size { width, height }, tile_size, .. } = self.dzi;
         let factors: Vec<String> = (0..self.levels()).map(|level| (1_u64 << level).to_string()).collect();

@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use edgezoom_geometry::{Dzi, Size, TileFormat};
-use edgezoom_pyramid::Tile;
-use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, Sink, SinkError};
+use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, Sink, SinkError, Tree};
+use edgezoom_pyramid::{Options, Tile, TileLayout};
 
 const DZI: Dzi =
     Dzi { size: Size { width: 2, height: 1 }, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
@@ -121,5 +121,41 @@ fn a_folder_that_does_not_exist_is_an_error_that_names_it() {
     for sink in sinks(&missing, false) {
         let error = save(&*sink).unwrap_err();
         assert!(error.to_string().starts_with(&format!("cannot write {}", missing.display())), "{error}");
+    }
+}
+
+const LAYOUTS: [TileLayout; 4] =
+    [TileLayout::Zoomify, TileLayout::Google, TileLayout::Iiif, TileLayout::Iiif3];
+
+#[test]
+fn no_layout_leaves_anything_unless_it_is_published() {
+    let folder = tempfile::tempdir().unwrap();
+    for layout in LAYOUTS {
+        let tree = Tree::of(&Options { layout, ..Options::default() });
+        let path = folder.path().join("out");
+        let archive = ArchiveSink::new(&path, ArchiveFormat::Zip, SystemTime::UNIX_EPOCH).unwrap();
+        let sinks: [Box<dyn Sink>; 2] = [
+            Box::new(DirectorySink::new(&path).unwrap().with_tree(tree.clone())),
+            Box::new(archive.with_tree(tree)),
+        ];
+        for (sink, other) in sinks.into_iter().zip(["out", "out.zip"]) {
+            let mut writer = sink.begin(&DZI).unwrap();
+            writer.put(tile(0)).unwrap();
+            drop(writer);
+            assert!(fs::read_dir(folder.path()).unwrap().next().is_none(), "{layout:?}");
+
+            let mut writer = sink.begin(&DZI).unwrap();
+            let put = writer.put(tile(7));
+            let error = put.and_then(|()| writer.publish()).unwrap_err();
+            assert!(matches!(error, SinkError::Io { .. }), "{error}");
+            assert!(fs::read_dir(folder.path()).unwrap().next().is_none(), "{layout:?}");
+
+            let mut writer = sink.begin(&DZI).unwrap();
+            writer.put(tile(0)).unwrap();
+            fs::write(folder.path().join(other), "of another program").unwrap();
+            assert!(matches!(writer.publish(), Err(SinkError::Exists(_))));
+            assert_eq!(entries(folder.path()), [other]);
+            fs::remove_file(folder.path().join(other)).unwrap();
+        }
     }
 }

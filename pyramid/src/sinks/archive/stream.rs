@@ -52,6 +52,9 @@ impl<W: Write> ArchiveStream<W> {
         let Tile { level, column, row, bytes } = tile;
         let number = tile_number(&self.dzi, *level, *column, *row)
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the tile is outside the pyramid"))?;
+        if self.names.repeats(*level) {
+            return Ok(());
+        }
         let path = self.names.tile(*level, *column, *row)?;
         let offset = self.zip.add(&format!("{}{path}", self.folder()), bytes)?;
         // An entry is smaller than 4 GiB.

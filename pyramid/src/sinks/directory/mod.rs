@@ -128,6 +128,9 @@ impl Sink for DirectorySink {
 
 impl PyramidWriter for DirectoryWriter {
     fn put(&mut self, tile: Tile) -> Result<(), SinkError> {
+        if self.names.repeats(tile.level) {
+            return Ok(());
+        }
         self.tiles += 1;
         self.next_thread = (self.next_thread + 1) % self.threads.len();
         self.threads[self.next_thread].put(tile)
