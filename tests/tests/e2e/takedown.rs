@@ -137,8 +137,10 @@ fn addresses_of(content: &Value) -> Vec<String> {
     addresses.extend(["", "/embed"].map(|page| format!("/{id}{page}")));
     let Some(descriptor) = content["dzi"]["url"].as_str() else { return addresses };
     addresses.extend(["events", "dzi.js"].map(|name| format!("/v1/content/{id}/{name}")));
-    addresses.extend(["preview.jpg", "thumbnail.jpg", "download"].map(|name| format!("/{id}/{name}")));
-    let iiif = ["info.json", "manifest.json", "0,0,512,512/512,512/0/default.jpg"];
+    addresses.extend(
+        ["preview.jpg", "thumbnail.jpg", "at/9,9,3.jpg", "download"].map(|name| format!("/{id}/{name}")),
+    );
+    let iiif = ["info.json", "manifest.json", "0,0,512,512/512,512/0/default.jpg", "full/9,/90/gray.png"];
     addresses.extend(iiif.map(|name| format!("/iiif/{id}/{name}")));
     let pyramid = descriptor.trim_end_matches(".dzi");
     addresses

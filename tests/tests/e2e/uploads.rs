@@ -81,8 +81,9 @@ async fn a_deleted_upload_is_gone_from_every_address_within_20_seconds() -> Resu
 /// Returns the addresses of a ready content: every endpoint.
 fn addresses_of(id: &str, descriptor: &str, share: &str) -> Vec<String> {
     let content = ["", "?format=json", "/dzi.js", "/events"].map(|name| format!("/v1/content/{id}{name}"));
-    let pages = ["", "?at=9,9,3", "/embed", "/preview.jpg", "/thumbnail.jpg", "/download"];
-    let iiif = ["info.json", "manifest.json", "full/max/0/default.jpg", "0,0,512,512/512,512/0/default.jpg"];
+    let pages = ["", "?at=9,9,3", "/embed", "/preview.jpg", "/thumbnail.jpg", "/at/9,9,3.jpg", "/download"];
+    let image = ["full/max/0/default.jpg", "0,0,512,512/512,512/0/default.jpg", "full/9,/90/gray.png"];
+    let iiif = ["info.json", "manifest.json"].into_iter().chain(image);
     let pyramid = descriptor.trim_end_matches(".dzi");
     let mut addresses = vec![format!("/v1/dzi/{id}"), format!("/oembed?url={share}")];
     addresses.extend(content);
