@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::ErrorKind;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
@@ -19,6 +19,9 @@ pub struct Options {
     /// Port of the service; 0 chooses a free one
     #[arg(long, default_value_t = 8787)]
     pub port: u16,
+    /// Address to listen on. Others who can reach it use the service without limits
+    #[arg(long, default_value = "127.0.0.1")]
+    pub ip: IpAddr,
     /// Folder that keeps the service's state between runs [default: .local]
     #[arg(long)]
     pub state: Option<PathBuf>,

@@ -13,7 +13,7 @@ use crate::command;
 /// Prefixes of the variables with which Cargo describes a package to the program that it runs.
 const PACKAGE_VARIABLES: [&str; 2] = ["CARGO_PKG_", "CARGO_MANIFEST_"];
 
-/// The workspace that this program was built from.
+/// The workspace that this program was built from, or a released service (`release/service.rs`), which has the parts of it that run.
 pub struct Project {
     /// Its top-level directory.
     pub root: PathBuf,
@@ -49,8 +49,12 @@ impl Profile {
 }
 
 impl Project {
-    /// Asks Cargo for the workspace and its target directory.
+    /// Asks Cargo for the workspace and its target directory. A released service is where its program is.
     pub fn locate() -> Result<Self> {
+        let program = std::env::current_exe().context("cannot locate this program")?;
+        if let Some(folder) = program.parent().filter(|folder| folder.join("wrangler.toml").exists()) {
+            return Ok(Self { root: folder.to_owned(), target: folder.join("target") });
+        }
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
         let mut cargo = Command::new(cargo());
         cargo.args(["metadata", "--no-deps", "--format-version=1", "--manifest-path"]).arg(manifest);

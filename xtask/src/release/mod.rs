@@ -1,11 +1,14 @@
 //! `cargo xtask release`: an archive with the tiler, PDFium, all licences, the systemd unit and the monitoring. It runs on any Linux whose
 //! glibc is at least as new as this machine's: PDFium is a glibc library loaded at run time, so static linking is impossible.
+//! `cargo xtask release deb` makes a Debian package of the same files; `worker` and `local` have the built Worker.
 //!
 //! The same commit makes the same bytes in any directory, with the same Rust, C compiler and cargo: nothing in an archive has a time or
 //! a path of the machine. `--check` builds twice and compares.
 
+mod deb;
 mod packages;
 mod sbom;
+mod service;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,15 +16,32 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
 
 use crate::project::{Profile, Project};
 use crate::setup::{self, Purpose, pinned};
 use crate::{build, command};
 use packages::Package;
 
+/// What is released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// The tiler with PDFium, for any Linux
+    Tiler,
+    /// The same as a Debian package
+    Deb,
+    /// The built Worker with the commands that deploy it, for machines without Rust
+    Worker,
+    /// The tiler and the built Worker with wrangler, which run the service on one machine
+    Local,
+}
+
 /// The options of `cargo xtask release`.
 #[derive(clap::Args)]
 pub struct Options {
+    /// What to release
+    #[arg(value_enum, default_value = "tiler")]
+    part: Part,
     /// Put the files into this folder instead of an archive
     #[arg(long)]
     folder: Option<PathBuf>,
@@ -57,14 +77,48 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
     setup::prepare(project, Purpose::Release)?;
     setup::target(project, target, &host)?;
     let tiler = build::for_target(project, target, options.profile)?;
-    if let Some(folder) = &options.folder {
-        return fill(project, target, &tiler, folder);
-    }
-    let name = name(target);
+    let (version, machine) = (env!("CARGO_PKG_VERSION"), target.split('-').next().unwrap_or(target));
+    let name = match options.part {
+        Part::Tiler => format!("edgezoom-tiler-{version}-{machine}-linux"),
+        Part::Deb => format!("edgezoom-tiler_{version}_{}", deb::architecture(machine)),
+        Part::Worker => format!("edgezoom-worker-{version}"),
+        Part::Local => format!("edgezoom-local-{version}-{machine}-linux"),
+    };
     let parent = project.target.join("release-archives");
-    let folder = parent.join(&name);
-    let _ = fs::remove_dir_all(&folder); // it may not exist
-    fill(project, target, &tiler, &folder)?;
+    let folder = options.folder.clone().unwrap_or_else(|| parent.join(&name));
+    if options.folder.is_none() {
+        let _ = fs::remove_dir_all(&folder); // it may not exist
+    }
+    fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
+    match options.part {
+        Part::Tiler => fill(project, target, &tiler, &folder)?,
+        Part::Deb => {
+            fill(project, target, &tiler, &folder.join("opt/edgezoom"))?;
+            deb::fill(project, &folder, machine)?;
+        }
+        Part::Worker => service::worker(project, &tiler, &folder)?,
+        Part::Local => {
+            ensure!(
+                *target == host,
+                "the local service has Node.js for this machine; build on the other one"
+            );
+            fill(project, target, &tiler, &folder)?;
+            service::local(project, &tiler, &folder.join("service"))?;
+        }
+    }
+    if options.folder.is_some() {
+        return Ok(());
+    }
+    let file = if options.part == Part::Deb { deb::pack(&folder)? } else { pack(&parent, &name)? };
+    let file_name = file.file_name().unwrap_or_default();
+    let sum = command::output(Command::new("sha256sum").current_dir(&parent).arg(file_name))?;
+    fs::write(file.with_added_extension("sha256"), &sum)?;
+    print!("{}\n{sum}", file.display());
+    if options.check { check(project, target, options.part, &file) } else { Ok(()) }
+}
+
+/// Packs the directory `name` and returns the archive.
+fn pack(parent: &Path, name: &str) -> Result<PathBuf> {
     let archive = parent.join(format!("{name}.tar.gz"));
     let mut tar = Command::new("tar");
     tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0", "--mode=go-w,a+rX"]);
@@ -73,22 +127,11 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
         parent.as_os_str(),
         name.as_ref(),
     ]))?;
-    let sum = command::output(
-        Command::new("sha256sum").current_dir(&parent).arg(archive.file_name().unwrap_or_default()),
-    )?;
-    fs::write(parent.join(format!("{name}.tar.gz.sha256")), &sum)?;
-    print!("{}\n{sum}", archive.display());
-    if options.check { check(project, target, &archive) } else { Ok(()) }
-}
-
-/// Returns the name of the archive without its extension.
-fn name(target: &str) -> String {
-    let machine = target.split('-').next().unwrap_or(target);
-    format!("edgezoom-tiler-{}-{machine}-linux", env!("CARGO_PKG_VERSION"))
+    Ok(archive)
 }
 
 /// Builds the archive again from nothing, in a clone of the commit with directories of its own, and compares.
-fn check(project: &Project, target: &str, archive: &Path) -> Result<()> {
+fn check(project: &Project, target: &str, part: Part, archive: &Path) -> Result<()> {
     let changes = command::output(project.command("git").args(["status", "--porcelain"]))?;
     ensure!(changes.is_empty(), "commit these changes first, so that the clone has them:\n{changes}");
     let parent = project.target.join("release-check");
@@ -99,7 +142,8 @@ fn check(project: &Project, target: &str, archive: &Path) -> Result<()> {
     std::os::unix::fs::symlink(build::cargo_home()?.join("registry"), cargo_home.join("registry"))?;
     command::run(project.command("git").args(["clone", "--quiet", "--shared", "."]).arg(&clone))?;
     let mut again = project.cargo();
-    again.current_dir(&clone).args(["xtask", "release", "--target", target]);
+    let part = part.to_possible_value().context("a part without a name")?;
+    again.current_dir(&clone).args(["xtask", "release", part.get_name(), "--target", target]);
     again.env("CARGO_HOME", &cargo_home).env_remove("CARGO_TARGET_DIR");
     command::run(&mut again)?;
     let other = clone.join("target/release-archives").join(archive.file_name().unwrap_or_default());

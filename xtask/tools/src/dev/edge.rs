@@ -50,9 +50,10 @@ pub fn command(
     }
     let mut command = Command::from(project.node_tool("wrangler")?);
     // The first configuration is the main Worker's, which gets the port: the emulator passes on requests that are not for it.
-    command.args(["dev", "--ip=127.0.0.1", "--config=edge/local/wrangler.toml", "--config"]);
+    command.args(["dev", "--config=edge/local/wrangler.toml", "--config"]);
     command.arg(configuration(project, state, options.faults_at.is_some())?);
-    command.arg(format!("--port={}", address.port)).arg("--inspector-port=0");
+    command.arg(format!("--ip={}", options.ip)).arg(format!("--port={}", address.port));
+    command.arg("--inspector-port=0");
     // The level `log` shows the Worker's lines, and some of wrangler's that `part` filters out.
     command.arg(if options.log == "json" { "--log-level=log" } else { "--log-level=warn" });
     command.arg("--persist-to").arg(state.bindings());
