@@ -10,6 +10,7 @@ import { test } from "./smoke.mjs";
 
 const HELP = `Usage: cargo xtask deploy [ENVIRONMENT] [OPTIONS]
        cargo xtask undeploy [ENVIRONMENT] [OPTIONS]
+In a release of the Worker, \`npm run deploy --\` and \`npm run undeploy --\` do the same.
 
 ENVIRONMENT is a section of edgezoom.toml [default: production].
 Set CLOUDFLARE_API_TOKEN; docs/operations/guide.md lists its permissions.

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -26,13 +26,15 @@ const variables = (text) => text.match(/EDGEZOOM_[A-Z0-9_]+/g) ?? [];
 
 test("the Dockerfile passes a linter, and neither build nor tiler run as root", () => {
   assert.deepEqual(validate(dockerfile), []);
-  const last = dockerfile.slice(dockerfile.lastIndexOf("\nFROM "));
+  const last = dockerfile.slice(dockerfile.indexOf(" AS tiler\n"));
   assert.match(last, /^USER \d{2,}$/m, "a number, which orchestrators compare with 0");
   assert.ok(last.indexOf("\nUSER ") > last.lastIndexOf("\nRUN "), "packages are installed as root");
   const [, base] = /^ARG BASE=(\S+)$/m.exec(dockerfile);
   assert.match(base, /:(?!latest)/, "images have versions");
-  for (const image of dockerfile.matchAll(/^FROM (\S+)/gm)) assert.equal(image[1], "${BASE}", "an operator can name a digest once for all");
-  const build = dockerfile.slice(0, dockerfile.lastIndexOf("\nFROM "));
+  const stages = new Set([...dockerfile.matchAll(/ AS (\S+)$/gm)].map(([, name]) => name));
+  for (const [, image] of dockerfile.matchAll(/^FROM (\S+)/gm))
+    assert.ok(image === "${BASE}" || image === "scratch" || stages.has(image), "an operator can name a digest once for all");
+  const build = dockerfile.slice(0, dockerfile.indexOf(" AS tiler\n"));
   assert.ok(build.indexOf("cargo xtask release") > build.indexOf("\nUSER build"), "the build is not root");
 });
 
@@ -43,7 +45,7 @@ test("an image whose base has no digest is built with a warning, and names its b
   assert.match(warning(unpinned).stderr, /has no digest/);
   const pinned = warning(`${unpinned}@sha256:${"0".repeat(64)}`);
   assert.deepEqual([pinned.status, pinned.stderr], [0, ""]);
-  assert.match(dockerfile.slice(dockerfile.lastIndexOf("\nFROM ")), /^ARG BASE\nLABEL org\.opencontainers\.image\.base\.name="\$\{BASE\}"$/m);
+  assert.match(dockerfile.slice(dockerfile.indexOf(" AS tiler\n")), /^ARG BASE\nLABEL org\.opencontainers\.image\.base\.name="\$\{BASE\}"$/m);
 });
 
 test("the tiler's container is read-only and unprivileged, and all containers share one bucket", async () => {
@@ -101,6 +103,26 @@ test("Compose accepts its file", { skip: composer ? false : "Compose is not inst
   }
 });
 
+test("workflows pin actions by commit and name files, parts and stages that exist", async () => {
+  const folder = ".github/workflows";
+  const targets = new Set([...dockerfile.matchAll(/ AS (\S+)$/gm)].map(([, name]) => name));
+  const enumerated = /enum Part \{([^]*?)\n\}/.exec(await read("xtask/src/release/mod.rs"))[1];
+  const parts = new Set([...enumerated.matchAll(/^ {4}(\w+),$/gm)].map(([, name]) => name.toLowerCase()));
+  for (const file of await readdir(join(REPOSITORY, folder))) {
+    const text = await read(join(folder, file));
+    for (const job of Object.values(parse(text).jobs)) {
+      for (const { uses = "" } of [job, ...(job.steps ?? [])]) assert.match(uses, /^$|@[0-9a-f]{40}$|^\.\//, file);
+      for (const { parts: named } of job.strategy?.matrix.include ?? []) for (const part of named?.split(" ") ?? []) assert.ok(parts.has(part), part);
+    }
+    for (const [path] of text.matchAll(/(?:\.\/\.github|\.ci|deploy|tiler\/tests)\/[\w./-]+/g)) assert.ok(existsSync(join(REPOSITORY, path)), path);
+  }
+  const { edgezoom } = parse(await read("compose.yaml")).services;
+  assert.ok(targets.has(edgezoom.build.target) && targets.has(compose.services.tiler.build.target));
+  assert.deepEqual(edgezoom.ports, ["127.0.0.1:8787:8787"], "the local service has no limits");
+  const container = JSON.parse(await read(".devcontainer/devcontainer.json"));
+  assert.deepEqual([container.forwardPorts, container.onCreateCommand], [[8787], "cargo xtask setup"]);
+});
+
 /** An image builder that can replace the build stage, which takes half an hour, by a directory. */
 const builder = runs("docker", ["buildx", "version"]) && runs("docker", ["info"]) ? "docker" : runs("podman", ["info"]) && "podman";
 const program = join(REPOSITORY, "target/debug/tiler");
@@ -121,10 +143,10 @@ test("the tiler in the built image runs read-only and finds its dependencies", {
     return stdout;
   };
   try {
-    await cp(program, join(folder, "src/image/tiler"));
-    await cp(join(REPOSITORY, "target/pdfium"), join(folder, "src/image/pdfium"), { recursive: true });
+    await cp(program, join(folder, "tiler"));
+    await cp(join(REPOSITORY, "target/pdfium"), join(folder, "pdfium"), { recursive: true });
     const image = "edgezoom-tiler-test";
-    run("build", "--file", join(REPOSITORY, "deploy/docker/Dockerfile"), "--build-context", `build=${folder}`, "--tag", image, REPOSITORY);
+    run("build", "--file", join(REPOSITORY, "deploy/docker/Dockerfile"), "--target", "tiler", "--build-context", `release=${folder}`, "--tag", image, REPOSITORY);
     const [, words] = /^docker run --detach --env-file \S+ ([^]*?)edgezoom-tiler$/m.exec(await read("docs/operations/guide.md"));
     const documented = words.split(/[\s\\]+/).filter(Boolean);
     assert.ok(documented.includes("--read-only") && documented.includes("--tmpfs"));
