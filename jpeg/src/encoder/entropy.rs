@@ -1,97 +1,158 @@
 //! Writes tokens as Huffman codes.
 //!
-//! The codes of two tokens are joined before they are written, and each write stores eight bytes, which overwrite the
+//! The codes of four tokens are joined before they are written, and each write stores eight bytes, which overwrite the
 //! incomplete byte at the end. Both avoid branches, which the processor could not predict. The zero that must follow each byte
 //! 0xff is inserted afterwards.
 //!
 //! Source: ITU-T T.81, sections F.1.2 and B.1.1.5.
 
+use std::ops::Range;
+
 use memchr::memchr_iter;
 
 use super::huffman::Table;
-use super::tokens::{FIRST, REST, SYMBOLS, VALUE_BITS};
+use super::tokens::{BITS, FIRST, IS_FIRST, LONG, MOST_BITS, TOKENS};
 
 /// Upper bound of a token's bytes, and the size of a write.
 const TOKEN_BYTES: usize = 3;
 const WRITE_BYTES: usize = 8;
+/// Tokens that are written between checks of the room, and an upper bound of their bytes.
+const CHUNK: usize = 80;
+const CHUNK_BYTES: usize = CHUNK * TOKEN_BYTES + 2 * WRITE_BYTES;
+/// Maximum number of bits of a write, with which pending ones still fit.
+const MOST_WRITTEN: u32 = 56;
 
-/// Frequencies of the symbols in a file.
-pub struct Frequencies([u32; SYMBOLS]);
+/// Frequencies of the tokens in a file.
+#[derive(Clone)]
+pub struct Frequencies([u32; TOKENS]);
+
+impl Default for Frequencies {
+    fn default() -> Self {
+        Self([0; TOKENS])
+    }
+}
 
 impl Frequencies {
-    /// Counts the symbols of tokens.
-    pub fn count<'a>(parts: impl Iterator<Item = &'a [u16]>) -> Self {
-        // Two counters each: the processor need not wait for the last count of a symbol that comes twice.
-        let mut counts = [[0_u32; SYMBOLS]; 2];
-        for tokens in parts {
-            let (pairs, rest) = tokens.as_chunks();
-            for &[one, other] in pairs {
-                counts[0][usize::from(one >> VALUE_BITS) % SYMBOLS] += 1;
-                counts[1][usize::from(other >> VALUE_BITS) % SYMBOLS] += 1;
-            }
-            rest.iter().for_each(|&token| counts[0][usize::from(token >> VALUE_BITS) % SYMBOLS] += 1);
-        }
-        let [counts, others] = &mut counts;
-        counts.iter_mut().zip(others).for_each(|(count, other)| *count += *other);
-        Self(*counts)
+    /// Sets all to zero.
+    pub fn clear(&mut self) {
+        self.0.fill(0);
     }
 
-    /// Counts every symbol that a file may have once more.
-    pub fn with_all(mut self) -> Self {
-        for (symbol, count) in (0..256).cycle().zip(&mut self.0) {
-            let (zeros, size) = (symbol >> 4, symbol & 15);
-            let is_used = match size {
-                0 => zeros == 0 || zeros == 15,
-                1..=10 => true,
-                _ => size == FIRST && zeros <= 11,
+    /// Counts a token.
+    #[inline(always)]
+    pub fn count(&mut self, token: u16) {
+        if let Some(count) = self.0.get_mut(usize::from(token)) {
+            *count += 1;
+        }
+    }
+
+    /// Returns the tables of first and other coefficients, of luma and chroma. If `with_all` is true, symbols that do not occur
+    /// have codes, too.
+    pub fn tables(&self, with_all: bool) -> [[Table; 2]; 2] {
+        [0, 1].map(|kind| {
+            let table = |symbols: &mut dyn Iterator<Item = Symbol>| {
+                Table::optimal(symbols.map(|symbol| {
+                    let count: u32 =
+                        symbol.tokens(kind).map(|tokens| self.0[tokens].iter().sum::<u32>()).iter().sum();
+                    (symbol.number(), count + u32::from(with_all))
+                }))
             };
-            *count += u32::from(is_used);
-        }
-        self
-    }
-
-    /// Returns the tables of first and other coefficients, of luma and chroma.
-    pub fn tables(&self) -> [[Table; 2]; 2] {
-        let (luma, chroma) = self.0.split_at(SYMBOLS / 2);
-        [luma, chroma].map(|counts| {
-            let symbols = || (0_u16..).zip(counts.iter().copied());
-            let first = symbols().filter(|(symbol, _)| symbol & 15 == FIRST);
-            let others = symbols().filter(|(symbol, _)| symbol & 15 < FIRST);
-            [
-                Table::optimal(first.map(|(symbol, count)| ((symbol >> 4) as u8, count))),
-                Table::optimal(others.map(|(symbol, count)| (symbol as u8, count))),
-            ]
+            [table(&mut Symbol::first()), table(&mut Symbol::others())]
         })
     }
 }
 
-/// The code of each token: its length with the value in the lower byte, and its bits followed by as many zeros as the value has
-/// bits.
-pub struct Codes([u32; SYMBOLS]);
+/// A symbol: what a Huffman code stands for.
+#[derive(Clone, Copy)]
+struct Symbol {
+    /// Number of preceding zeros, or [`IS_FIRST`].
+    zeros: usize,
+    /// Number of bits of its value.
+    size: u32,
+}
 
-impl Codes {
-    /// Makes the lookup table of Huffman tables.
-    pub fn new(tables: &[[Table; 2]; 2]) -> Self {
-        let mut codes = [0; SYMBOLS];
-        for ([first, others], codes) in tables.iter().zip(codes.chunks_exact_mut(SYMBOLS / 2)) {
-            let firsts =
-                first.codes().map(|(size, code, length)| (size << 4 | FIRST as u8, size, code, length));
-            let others = others.codes().map(|(symbol, code, length)| (symbol, symbol & 15, code, length));
-            for (symbol, size, code, length) in firsts.chain(others) {
-                let size = u32::from(size);
-                let size = if size > VALUE_BITS { size - VALUE_BITS } else { size };
-                codes[usize::from(symbol)] = code << (size + 8) | (length + size);
+impl Symbol {
+    /// Returns all symbols of first coefficients.
+    fn first() -> impl Iterator<Item = Self> {
+        (0..=11).map(|size| Self { zeros: IS_FIRST, size })
+    }
+
+    /// Returns all symbols of other coefficients.
+    fn others() -> impl Iterator<Item = Self> {
+        let all = (0..16).flat_map(|zeros| (0..=10).map(move |size| Self { zeros, size }));
+        all.filter(|symbol| symbol.size > 0 || symbol.zeros % 15 == 0)
+    }
+
+    /// Returns the symbol of a number in a Huffman table.
+    fn of_number(number: u8, is_first: bool) -> Self {
+        let zeros = if is_first { IS_FIRST } else { usize::from(number >> 4) };
+        Self { zeros, size: u32::from(number & 15) }
+    }
+
+    fn number(self) -> u8 {
+        ((self.zeros % IS_FIRST) << 4) as u8 | self.size as u8
+    }
+
+    /// Returns the tokens of a kind that have its code, in the order of the bits that follow it.
+    fn tokens(self, kind: usize) -> [Range<usize>; 2] {
+        let Self { zeros, size } = self;
+        let start = match (zeros, size) {
+            (_, 8..) => LONG | kind << 7 | zeros << 2 | (size as usize - 8),
+            (IS_FIRST, _) => FIRST | kind << 8,
+            _ => kind << 12 | zeros << 8,
+        };
+        match size {
+            0 | 8.. => [start..start + 1, 0..0],
+            // Lower bytes of negative values, and positive values.
+            _ => [257 - (1 << size)..257 - (1 << size >> 1), 1 << size >> 1..1 << size]
+                .map(|values| start + values.start..start + values.end),
+        }
+    }
+}
+
+/// The bits of each token: their number in the lower byte, and the bits.
+pub struct Codes(Box<[u32; CODES]>);
+
+/// Number of tokens rounded up to a power of two.
+const CODES: usize = TOKENS.next_power_of_two();
+
+impl Default for Codes {
+    fn default() -> Self {
+        let mut codes = Box::new([0; CODES]);
+        for length in 1..=MOST_BITS {
+            for bits in 0..1 << length {
+                codes[BITS | 1 << length | bits] = (bits as u32) << 8 | length;
             }
-            codes[usize::from(REST)] = VALUE_BITS;
         }
         Self(codes)
+    }
+}
+
+impl Codes {
+    /// Sets the codes of Huffman tables. Tokens without one keep theirs.
+    pub fn set(&mut self, tables: &[[Table; 2]; 2]) {
+        for (kind, tables) in tables.iter().enumerate() {
+            for (table, is_first) in tables.iter().zip([true, false]) {
+                for (number, code, length) in table.codes() {
+                    let symbol = Symbol::of_number(number, is_first);
+                    let size = if symbol.size <= MOST_BITS { symbol.size } else { 0 };
+                    let mut code = code << (size + 8) | (length + size);
+                    for tokens in symbol.tokens(kind) {
+                        for to in &mut self.0[tokens] {
+                            *to = code;
+                            code += 1 << 8;
+                        }
+                    }
+                }
+            }
+        }
     }
 
     /// Returns a token's bits and their number.
     #[inline(always)]
     fn of(&self, token: u16) -> (u64, u32) {
-        let code = self.0[usize::from(token >> VALUE_BITS) % SYMBOLS];
-        (u64::from((code >> 8) + u32::from(token & 0x7f)), code & 0xff)
+        let code = self.0[usize::from(token) % CODES];
+        (u64::from(code >> 8), code & 0xff)
     }
 }
 
@@ -114,21 +175,33 @@ impl Scan {
     /// Writes tokens.
     #[inline(always)]
     pub fn write(&mut self, tokens: &[u16], codes: &Codes, pending: &mut PendingBits) {
-        let wanted = self.written + tokens.len() * TOKEN_BYTES + WRITE_BYTES;
+        let wanted = self.written + tokens.len() * TOKEN_BYTES + CHUNK_BYTES;
         if self.bytes.len() < wanted {
             self.bytes.resize(wanted, 0);
         }
-        let mut out = Writer { bytes: &mut self.bytes, written: self.written, pending: *pending };
-        let (pairs, rest) = tokens.as_chunks();
-        for &[one, other] in pairs {
-            let ((one, length), (other, more)) = (codes.of(one), codes.of(other));
-            out.put(one << more | other, length + more);
+        for tokens in tokens.chunks(CHUNK) {
+            let room = self.bytes.get_mut(self.written..).and_then(|bytes| bytes.first_chunk_mut());
+            let Some(bytes) = room else { return };
+            let mut out = Writer { bytes, written: 0, pending: *pending };
+            let (groups, rest) = tokens.as_chunks();
+            for &[one, two, three, four] in groups {
+                let first = then(codes.of(one), codes.of(two));
+                let second = then(codes.of(three), codes.of(four));
+                let (bits, length) = then(first, second);
+                if length <= MOST_WRITTEN {
+                    out.put(bits, length);
+                } else {
+                    out.put(first.0, first.1);
+                    out.put(second.0, second.1);
+                }
+            }
+            for &token in rest {
+                let (bits, length) = codes.of(token);
+                out.put(bits, length);
+            }
+            *pending = out.pending;
+            self.written += out.written;
         }
-        for &token in rest {
-            let (bits, length) = codes.of(token);
-            out.put(bits, length);
-        }
-        (self.written, *pending) = (out.written, out.pending);
     }
 
     /// Writes the pending bits as a byte, filled up with ones.
@@ -155,14 +228,20 @@ impl Scan {
     }
 }
 
+/// Joins codes and their lengths.
+#[inline(always)]
+fn then((one, length): (u64, u32), (other, more): (u64, u32)) -> (u64, u32) {
+    (one.wrapping_shl(more) | other, length + more)
+}
+
 struct Writer<'a> {
-    bytes: &'a mut [u8],
+    bytes: &'a mut [u8; CHUNK_BYTES],
     written: usize,
     pending: PendingBits,
 }
 
 impl Writer<'_> {
-    /// Writes at most 56 bits.
+    /// Writes at most [`MOST_WRITTEN`] bits.
     #[inline(always)]
     fn put(&mut self, bits: u64, length: u32) {
         let Self { bytes, written, pending: PendingBits { bits: all, count } } = self;

@@ -7,8 +7,8 @@
 //!
 //! # How it works
 //! libjpeg transforms one block after the other. This encoder transforms a row of MCUs at once, 32 blocks side by side, with the
-//! widest vectors that the processor has. Blocks become tokens, which wait in memory; at the file's end they are counted, and two
-//! at a time are written as Huffman codes.
+//! widest vectors that the processor has. Blocks become tokens, which are counted and wait in memory; at the file's end they are
+//! written as Huffman codes, several at a time.
 //!
 //! ```text
 //! rows of pixels ─▶ mcu_row (colours) ─▶ transform ─▶ tokens ─▶ huffman, entropy ─▶ the file
@@ -25,6 +25,7 @@ mod tokens;
 mod transform;
 
 use std::cell::{Ref, RefCell};
+use std::mem;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -42,6 +43,10 @@ use transform::{BLOCKS, Coefficients, Quantiser, transform};
 /// Memory for the tokens of unfinished files, unless [`Encoder::with_token_bytes`] sets it.
 const DEFAULT_TOKEN_BYTES: usize = 16 << 20;
 const TOKEN_BLOCK_BYTES: usize = size_of::<u16>() * StoredTokens::BLOCK;
+
+/// If the first quarter of a file has this number of tokens, and half as many tokens as pixels, the file is coded with tables for
+/// these rows. Dense pictures, such as noise, take most of the time, and their first rows are like the others.
+const ENOUGH_TOKENS: usize = 8 << 10;
 
 /// Layout of the rows that an encoder takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,11 +100,16 @@ pub struct Encoder {
     /// First coefficients of the last block of luma, Cb and Cr.
     previous_dc: [i16; 3],
     tokens: StoredTokens,
+    /// Number of pixels so far.
+    pixels: usize,
+    /// Symbols of all tokens.
+    frequencies: Box<Frequencies>,
     /// The file so far, if its tokens are not stored.
     coded: Option<Coded>,
 }
 
 /// A file that is coded as its rows arrive.
+#[derive(Default)]
 struct Coded {
     codes: Codes,
     pending: PendingBits,
@@ -120,6 +130,9 @@ struct Working {
     coefficients: [Coefficients; 3],
     row: RowTokens,
     spare: Spare,
+    codes: Codes,
+    /// What files that were coded as their rows arrived have left.
+    coded: Vec<Coded>,
     scan: Scan,
     /// The last finished file.
     file: Vec<u8>,
@@ -137,6 +150,8 @@ impl Encoder {
             coefficients: Default::default(),
             row: RowTokens::default(),
             spare: Spare { blocks: vec![], left: DEFAULT_TOKEN_BYTES / TOKEN_BLOCK_BYTES },
+            codes: Codes::default(),
+            coded: vec![],
             scan: Scan::default(),
             file: vec![],
         };
@@ -172,6 +187,8 @@ impl Encoder {
             mcu_row,
             previous_dc: [0; 3],
             tokens: StoredTokens::default(),
+            pixels: 0,
+            frequencies: Box::default(),
             coded: None,
         }
     }
@@ -181,8 +198,11 @@ impl Encoder {
         self.size = (width, height);
         self.mcu_row.begin(width);
         self.previous_dc = [0; 3];
-        self.tokens.clear(&mut self.working.borrow_mut().spare);
-        self.coded = None;
+        self.pixels = 0;
+        self.frequencies.clear();
+        let working = &mut *self.working.borrow_mut();
+        self.tokens.clear(&mut working.spare);
+        working.coded.extend(self.coded.take());
     }
 
     /// Adds the next row of pixels.
@@ -213,14 +233,16 @@ impl Encoder {
             self.encode();
         }
         {
-            let Working { scan, file, spare, .. } = &mut *self.working.borrow_mut();
+            let Working { codes, coded, scan, file, spare, .. } = &mut *self.working.borrow_mut();
             file.clear();
             let pending = match self.coded.take() {
-                Some(coded) => {
-                    file.extend_from_slice(&coded.file);
-                    coded.pending
+                Some(mut own) => {
+                    mem::swap(file, &mut own.file);
+                    let pending = own.pending;
+                    coded.push(own);
+                    pending
                 }
-                None => self.code(Frequencies::count(self.tokens.parts()), scan, file).1,
+                None => self.code(false, codes, scan, file),
             };
             self.tokens.clear(spare);
             scan.finish(pending);
@@ -239,20 +261,31 @@ impl Encoder {
     /// Encodes the row of MCUs.
     fn encode(&mut self) {
         let working = Rc::clone(&self.working);
-        let Working { coefficients, row, spare, scan, .. } = &mut *working.borrow_mut();
+        let Working { coefficients, row, spare, coded, scan, .. } = &mut *working.borrow_mut();
         row.clear();
         for group in 0..self.mcu_row.groups() {
             self.transform(group, coefficients);
-            self.tokenise(group, coefficients, row);
+            match self.coded {
+                None => self.tokenise::<true>(group, coefficients, row),
+                Some(_) => self.tokenise::<false>(group, coefficients, row),
+            }
         }
+        self.pixels += self.mcu_row.width() * self.mcu_row.rows();
         self.mcu_row.clear();
-        if self.coded.is_none() && !self.tokens.add(row.tokens(), spare) {
+        if self.coded.is_none() {
+            let is_stored = self.tokens.add(row.tokens(), spare);
+            if is_stored && !self.is_dense() {
+                return;
+            }
+            let mut own = coded.pop().unwrap_or_default();
+            own.file.clear();
             // Later rows may have symbols that these have not.
-            let frequencies = Frequencies::count(self.tokens.parts().chain([row.tokens()])).with_all();
-            let mut file = vec![];
-            let (codes, pending) = self.code(frequencies, scan, &mut file);
-            self.coded = Some(Coded { codes, pending, file });
+            own.pending = self.code(true, &mut own.codes, scan, &mut own.file);
             self.tokens.clear(spare);
+            self.coded = Some(own);
+            if is_stored {
+                return;
+            }
         }
         if let Some(Coded { codes, pending, file }) = &mut self.coded {
             with_vectors!(_simd => scan.write(row.tokens(), codes, pending));
@@ -260,16 +293,24 @@ impl Encoder {
         }
     }
 
-    /// Writes the header and the stored tokens with the tables for these frequencies.
-    fn code(&self, frequencies: Frequencies, scan: &mut Scan, file: &mut Vec<u8>) -> (Codes, PendingBits) {
-        let tables = frequencies.tables();
+    /// Returns true if the stored tokens are dense, and enough to code the rest of the file.
+    fn is_dense(&self) -> bool {
+        let tokens = self.tokens.count();
+        let all_pixels = self.size.0 as usize * self.size.1 as usize;
+        tokens >= ENOUGH_TOKENS && 2 * tokens >= self.pixels && 4 * self.pixels <= all_pixels
+    }
+
+    /// Writes the header and the stored tokens, with codes for all symbols or only for those of the tokens so far.
+    fn code(&self, with_all: bool, codes: &mut Codes, scan: &mut Scan, file: &mut Vec<u8>) -> PendingBits {
+        let tables = self.frequencies.tables(with_all);
         self.tables.header.write(self.size, &tables, file);
-        let (codes, mut pending) = (Codes::new(&tables), PendingBits::default());
+        codes.set(&tables);
+        let mut pending = PendingBits::default();
         for tokens in self.tokens.parts() {
-            with_vectors!(_simd => scan.write(tokens, &codes, &mut pending));
+            with_vectors!(_simd => scan.write(tokens, codes, &mut pending));
         }
         scan.move_to(file);
-        (codes, pending)
+        pending
     }
 
     /// Transforms a group of blocks of each plane.
@@ -294,22 +335,27 @@ impl Encoder {
         }
     }
 
-    /// Makes tokens of the MCUs of a group.
-    fn tokenise(&mut self, group: usize, [first, second, third]: &[Coefficients; 3], row: &mut RowTokens) {
-        let Self { tables, mcu_row, previous_dc: [luma, cb, cr], .. } = self;
+    /// Makes tokens of the MCUs of a group, and counts them if `COUNTS` is true.
+    fn tokenise<const COUNTS: bool>(
+        &mut self,
+        group: usize,
+        [first, second, third]: &[Coefficients; 3],
+        row: &mut RowTokens,
+    ) {
+        let Self { tables, mcu_row, previous_dc: [luma, cb, cr], frequencies, .. } = self;
         let blocks = (mcu_row.blocks_across() - group * BLOCKS).min(BLOCKS);
         row.reserve(blocks.next_multiple_of(2) * 3);
         match tables.sampling {
             Sampling::Grey => with_vectors!(_simd => {
                 for block in 0..blocks {
-                    row.block(Luma, first, block, luma);
+                    row.block::<COUNTS>(Luma, first, block, luma, frequencies);
                 }
             }),
             Sampling::Full => with_vectors!(_simd => {
                 for block in 0..blocks {
-                    row.block(Luma, first, block, luma);
-                    row.block(Chroma, second, block, cb);
-                    row.block(Chroma, third, block, cr);
+                    row.block::<COUNTS>(Luma, first, block, luma, frequencies);
+                    row.block::<COUNTS>(Chroma, second, block, cb, frequencies);
+                    row.block::<COUNTS>(Chroma, third, block, cr, frequencies);
                 }
             }),
             Sampling::Halved => {
@@ -318,13 +364,13 @@ impl Encoder {
                     for (coefficients, exists) in [(first, true), (second, has_lower)] {
                         for block in [2 * mcu, 2 * mcu + 1] {
                             match exists && block < blocks {
-                                true => row.block(Luma, coefficients, block, luma),
-                                false => row.empty_block(Luma),
+                                true => row.block::<COUNTS>(Luma, coefficients, block, luma, frequencies),
+                                false => row.empty_block::<COUNTS>(Luma, frequencies),
                             }
                         }
                     }
-                    row.block(Chroma, third, mcu, cb);
-                    row.block(Chroma, third, BLOCKS / 2 + mcu, cr);
+                    row.block::<COUNTS>(Chroma, third, mcu, cb, frequencies);
+                    row.block::<COUNTS>(Chroma, third, BLOCKS / 2 + mcu, cr, frequencies);
                 });
             }
         }

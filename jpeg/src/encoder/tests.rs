@@ -114,7 +114,9 @@ proptest! {
             // Without the zeros after 0xff: how many there are is chance.
             let bytes = |file: &[u8]| file.len() - file.windows(2).filter(|pair| *pair == [0xff, 0]).count();
             let (ours, theirs) = (bytes(&file), bytes(&expected));
-            prop_assert!(ours <= theirs + 1 + theirs / 500, "{ours} and {theirs}");
+            // Dense files, which are not small, have tables for their first rows.
+            let part = if theirs < 2000 { 500 } else { 20 };
+            prop_assert!(ours <= theirs + 1 + theirs / part, "{ours} and {theirs}");
         }
         // Again with memory that has been used, and with an encoder that shares it.
         let mut another = encoder.another();
@@ -126,6 +128,19 @@ proptest! {
 /// Makes an encoder of the default quality.
 fn encoder() -> Encoder {
     Encoder::new(Input::Rgb, &Quantisation::of_quality(82, true), true)
+}
+
+#[test]
+fn a_dense_file_needs_hardly_more_bytes_than_with_tables_of_its_own() {
+    let size = (512, 512);
+    for (kind, most) in [(0, 1.01), (2, 1.002)] {
+        let pixels = picture(kind, 7, size.0, size.1, 3);
+        let expected = by_libjpeg(Input::Rgb, 82, true, size, &pixels);
+        let mut encoder = Encoder::new(Input::Rgb, &quantisation_of(&expected), true);
+        let file = encode(&mut encoder, size, &pixels, 3);
+        assert!(file.len() as f64 <= expected.len() as f64 * most, "{} and {}", file.len(), expected.len());
+        assert!(decode(&file) == decode(&expected));
+    }
 }
 
 #[test]
@@ -219,8 +234,8 @@ fn all_vector_widths_give_the_same_result() {
             colours::halve(simd, &cb[0], &cb[1], &mut halved);
             transform(simd, luma.each_ref(), &quantiser, &mut coefficients);
         });
-        let Coefficients { bits, sizes, nonzero, dc } = coefficients;
-        (planes, halved, bits.0, sizes.0, nonzero, dc)
+        let Coefficients { values, nonzero, magnitudes } = coefficients;
+        (planes, halved, values.0, nonzero, magnitudes)
     });
     let results: Vec<_> = results.collect();
     assert!(results.windows(2).all(|pair| pair[0] == pair[1]));

@@ -1,29 +1,37 @@
 //! Blocks as tokens: what Huffman codes will stand for, once the file's own tables are known.
 //!
-//! A token has 16 bits, so that the tokens of all unfinished files fit into memory:
+//! A token has 16 bits, so that the tokens of all unfinished files fit into memory, and few of their values occur, so that a table
+//! with the bits of each is small:
 //!
 //! ```text
-//! kind (1)    symbol (8)    value (7)      kind: 0 for luma, 1 for chroma
+//! 000   kind (1)   zeros (4)   value (8)        a coefficient, and the number of zeros before it
+//! 001 0000 0       kind (1)    difference (8)   a first coefficient
+//! 001 0001 0       kind (1)    zeros (5)   size - 8 (2)     either of more than 8 bits, without its value; 16 zeros: a first one
+//! 001 0001 1       1 and up to 7 bits           a part of its value
 //! ```
-//! The symbol of a coefficient has the number of preceding zeros in its upper half and its size in bits in its lower half. Symbols
-//! that baseline JPEG does not use stand for sizes of first coefficients, and for the rest of a value of more than 7 bits.
+//! A value of 0 after 0 zeros ends a block, and after 15 it stands for 16 zeros.
 //!
 //! Source: ITU-T T.81, section F.1.2.
 
+use super::entropy::Frequencies;
 use super::transform::{BLOCKS, Coefficients};
 
-/// Number of bits of a value in a token.
-pub const VALUE_BITS: u32 = 7;
-/// Number of different kinds and symbols.
-pub const SYMBOLS: usize = 512;
-/// Lower half of the symbols of first coefficients, whose upper half is the size.
-pub const FIRST: u16 = 0x0b;
-/// Symbol of the last 7 bits of a value. It has no code.
-pub const REST: u16 = 0x0c;
-const SIXTEEN_ZEROS: u16 = 0xf0;
-const END_OF_BLOCK: u16 = 0x00;
+/// Number of different tokens.
+pub const TOKENS: usize = 0x2400;
+/// Tokens of luma's first coefficients, and of its values of 8 bits and more. Those of chroma follow.
+pub const FIRST: usize = 0x2000;
+pub const LONG: usize = 0x2200;
+/// Tokens of bits without a code, and the maximum number of bits.
+pub const BITS: usize = 0x2300;
+pub const MOST_BITS: u32 = 7;
+/// Number of zeros in a long token of a first coefficient.
+pub const IS_FIRST: usize = 16;
+/// Token of 16 zeros.
+const SIXTEEN_ZEROS: u16 = 15 << 8;
+/// Largest value of a short token.
+const LARGEST: u16 = 127;
 
-/// Room for a block: two tokens for each coefficient, rounded up to a power of two.
+/// Room for a block: three tokens for each coefficient, rounded up to a power of two.
 const BLOCK_TOKENS: usize = 256;
 
 /// Luma or chroma.
@@ -49,50 +57,45 @@ impl RowTokens {
         }
     }
 
-    /// Adds a block, for which room must be reserved. `previous_dc` is the first coefficient of the previous block.
+    /// Adds a block, for which room must be reserved, and counts its tokens if `COUNTS` is true. `previous_dc` is the first coefficient of the
+    /// previous block.
     #[inline(always)]
-    pub fn block(&mut self, kind: Kind, coefficients: &Coefficients, index: usize, previous_dc: &mut i16) {
+    pub fn block<const COUNTS: bool>(
+        &mut self,
+        kind: Kind,
+        coefficients: &Coefficients,
+        index: usize,
+        previous_dc: &mut i16,
+        frequencies: &mut Frequencies,
+    ) {
         let index = index % BLOCKS;
-        let Some(mut out) = self.writer(kind) else { return };
-        let dc = coefficients.dc[index];
-        let difference = i32::from(dc) - i32::from(*previous_dc);
+        let Some(out) = self.writer::<COUNTS>(kind, frequencies) else { return };
+        let dc = coefficients.values.0[0][index];
+        let out = out.first(dc.wrapping_sub(*previous_dc));
         *previous_dc = dc;
-        let size = u32::BITS - difference.unsigned_abs().leading_zeros();
-        let bits = if difference < 0 { difference + (1 << size) - 1 } else { difference };
-        out.put((size as u16) << 4 | FIRST, size as u16, bits as u16);
-        let [first, second, third, last] = coefficients.nonzero.map(|blocks| u64::from(blocks[index]));
-        let mut nonzero = first | second << 16 | third << 32 | last << 48;
-        let mut next = 1;
-        while nonzero != 0 {
-            let number = nonzero.trailing_zeros() % 64;
-            nonzero &= nonzero - 1;
-            let mut zeros = number.wrapping_sub(next);
-            next = number + 1;
-            while zeros > 15 {
-                out.put(SIXTEEN_ZEROS, 0, 0);
-                zeros -= 16;
-            }
-            let size = u16::from(coefficients.sizes.0[number as usize][index]);
-            out.put((zeros as u16) << 4 | size, size, coefficients.bits.0[number as usize][index]);
-        }
-        if last >> 15 == 0 {
-            out.put(END_OF_BLOCK, 0, 0);
-        }
-        self.written += out.written;
+        self.written += if coefficients.magnitudes[index] <= LARGEST {
+            out.others(coefficients, index)
+        } else {
+            out.long_others(coefficients, index)
+        };
     }
 
     /// Adds a block that pads an MCU: its first coefficient equals that of the previous block, and the others are zero.
-    pub fn empty_block(&mut self, kind: Kind) {
-        let Some(mut out) = self.writer(kind) else { return };
-        out.put(FIRST, 0, 0);
-        out.put(END_OF_BLOCK, 0, 0);
+    pub fn empty_block<const COUNTS: bool>(&mut self, kind: Kind, frequencies: &mut Frequencies) {
+        let Some(out) = self.writer::<COUNTS>(kind, frequencies) else { return };
+        let mut out = out.first(0);
+        out.end();
         self.written += out.written;
     }
 
     #[inline(always)]
-    fn writer(&mut self, kind: Kind) -> Option<Writer<'_>> {
+    fn writer<'a, const COUNTS: bool>(
+        &'a mut self,
+        kind: Kind,
+        frequencies: &'a mut Frequencies,
+    ) -> Option<Writer<'a, COUNTS>> {
         let tokens = self.tokens.get_mut(self.written..)?.first_chunk_mut()?;
-        Some(Writer { tokens, written: 0, kind: (kind as u16) << 15 })
+        Some(Writer { tokens, written: 0, kind: kind as u16, frequencies })
     }
 
     /// Returns the tokens.
@@ -107,30 +110,121 @@ impl RowTokens {
 }
 
 /// Adds the tokens of one block.
-struct Writer<'a> {
+struct Writer<'a, const COUNTS: bool> {
     tokens: &'a mut [u16; BLOCK_TOKENS],
     written: usize,
     kind: u16,
+    frequencies: &'a mut Frequencies,
 }
 
-impl Writer<'_> {
-    /// Adds a symbol and the bits that follow its code.
+impl<const COUNTS: bool> Writer<'_, COUNTS> {
+    /// Adds a first coefficient's difference from the previous one.
     #[inline(always)]
-    fn put(&mut self, symbol: u16, size: u16, bits: u16) {
-        let token = self.kind | symbol << VALUE_BITS;
-        if u32::from(size) <= VALUE_BITS {
-            self.push(token | bits);
+    fn first(mut self, difference: i16) -> Self {
+        if difference.unsigned_abs() <= LARGEST {
+            self.push(FIRST as u16 | self.kind << 8 | difference as u16 & 0xff);
+            self
         } else {
-            self.push(token | bits >> VALUE_BITS);
-            self.push(self.kind | REST << VALUE_BITS | bits & 0x7f);
+            self.long(IS_FIRST as u16, difference)
         }
+    }
+
+    /// Adds the other coefficients, if none is long.
+    #[inline(always)]
+    fn others(mut self, coefficients: &Coefficients, index: usize) -> usize {
+        let mut nonzero = nonzero(coefficients, index);
+        let ends_early = nonzero >> 63 == 0;
+        // A chroma token has 16 zeros more.
+        let more = 16 * u32::from(self.kind);
+        let mut next = 1_u32.wrapping_sub(more);
+        while nonzero != 0 {
+            let number = nonzero.trailing_zeros() % 64;
+            nonzero &= nonzero - 1;
+            let mut zeros = number.wrapping_sub(next);
+            next = (number + 1).wrapping_sub(more);
+            while zeros > more + 15 {
+                self.push(self.kind << 12 | SIXTEEN_ZEROS);
+                zeros -= 16;
+            }
+            let value = coefficients.values.0[number as usize][index] as u8;
+            // The remainder changes nothing, but the compiler need not check the place to count at.
+            self.push(((zeros % 32) << 8) as u16 | u16::from(value));
+        }
+        if ends_early {
+            self.end();
+        }
+        self.written
+    }
+
+    /// Adds the other coefficients, if some are long.
+    #[cold]
+    #[inline(never)]
+    fn long_others(mut self, coefficients: &Coefficients, index: usize) -> usize {
+        let mut zeros = 0;
+        for values in &coefficients.values.0[1..] {
+            let value = values[index];
+            if value == 0 {
+                zeros += 1;
+                continue;
+            }
+            while zeros > 15 {
+                self.push(self.kind << 12 | SIXTEEN_ZEROS);
+                zeros -= 16;
+            }
+            if value.unsigned_abs() <= LARGEST {
+                self.push(self.kind << 12 | zeros << 8 | value as u16 & 0xff);
+            } else {
+                self = self.long(zeros, value);
+            }
+            zeros = 0;
+        }
+        if zeros > 0 {
+            self.end();
+        }
+        self.written
+    }
+
+    /// Adds a value of 8 bits or more.
+    #[cold]
+    #[inline(never)]
+    fn long(mut self, zeros: u16, value: i16) -> Self {
+        let size = i16::BITS - value.unsigned_abs().leading_zeros();
+        self.push(LONG as u16 | self.kind << 7 | zeros << 2 | (size - 8) as u16 & 3);
+        let (value, rest) = (bits(value), size - MOST_BITS);
+        self.push(BITS as u16 | 1 << rest | value >> MOST_BITS);
+        self.push(BITS as u16 | 1 << MOST_BITS | value & 0x7f);
+        self
+    }
+
+    #[inline(always)]
+    fn end(&mut self) {
+        self.push(self.kind << 12);
     }
 
     #[inline(always)]
     fn push(&mut self, token: u16) {
         self.tokens[self.written % BLOCK_TOKENS] = token;
         self.written += 1;
+        if COUNTS {
+            self.frequencies.count(token);
+        }
     }
+}
+
+/// Returns the mask of a block's nonzero coefficients.
+#[inline(always)]
+fn nonzero(coefficients: &Coefficients, index: usize) -> u64 {
+    let [first, second, third, last] = &coefficients.nonzero;
+    u64::from(first[index])
+        | u64::from(second[index]) << 16
+        | u64::from(third[index]) << 32
+        | u64::from(last[index]) << 48
+}
+
+/// Returns the bits that follow a value's code: the value, or the value minus one if it is negative, cut to its size.
+fn bits(value: i16) -> u16 {
+    let size = i16::BITS - value.unsigned_abs().leading_zeros();
+    if value < 0 { (value as u16).wrapping_sub(1) & ((1 << size) - 1) } else { value as u16 }
 }
 
 /// Stored tokens of a file, in blocks that files reuse.
@@ -169,6 +263,12 @@ impl StoredTokens {
             }
         }
         true
+    }
+
+    /// Returns the number of tokens.
+    pub fn count(&self) -> usize {
+        let last = self.blocks.last().map_or(0, Vec::len);
+        self.blocks.len().saturating_sub(1) * Self::BLOCK + last
     }
 
     /// Iterates over the tokens.

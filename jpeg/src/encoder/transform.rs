@@ -26,14 +26,11 @@ pub type Rows<'a> = [&'a [u8; SAMPLES]; 8];
 #[derive(Default)]
 #[repr(align(64))]
 pub struct Coefficients {
-    /// Bits that follow a coefficient's code: its value, or its value minus one if it is negative, cut to its size.
-    pub bits: Each<u16>,
-    /// Size of each coefficient in bits, except the first: 0 for zero.
-    pub sizes: Each<u8>,
+    pub values: Each<i16>,
     /// Mask of the nonzero coefficients, except the first, 16 to a word.
     pub nonzero: [[u16; BLOCKS]; 4],
-    /// First coefficient of each block.
-    pub dc: [i16; BLOCKS],
+    /// Disjunction of the magnitudes, except the first.
+    pub magnitudes: [u16; BLOCKS],
 }
 
 /// A value for each coefficient of each block. Aligned, because vectors across two cache lines take twice the time.
@@ -182,44 +179,41 @@ fn scaled<S: Simd>(simd: S, sums: Wide<S>, bits: u32) -> i16x32<S> {
 #[inline(always)]
 #[allow(clippy::needless_range_loop)]
 fn quantise(coefficients: &Each<i16>, quantiser: &Quantiser, out: &mut Coefficients) {
-    out.nonzero = [[0; BLOCKS]; 4];
     let busy = quantiser.busy.as_ref().map(|busy| (busy, busy_blocks(coefficients, busy)));
-    for (number, &place) in ZIGZAG.iter().enumerate() {
-        let step = quantiser.steps[place];
-        let values = &coefficients.0[place];
-        let mut magnitudes = [0_u16; BLOCKS];
-        match &busy {
-            Some((rounding, is_busy)) if number > 0 => {
-                for block in 0..BLOCKS {
-                    let more = rounding[place].1 & is_busy[block];
-                    magnitudes[block] = step.quotient(values[block].unsigned_abs() + more);
+    out.magnitudes = [0; BLOCKS];
+    for (word, places) in ZIGZAG.as_chunks::<16>().0.iter().enumerate() {
+        let mut nonzero = [0_u16; BLOCKS];
+        for (bit, &place) in places.iter().enumerate() {
+            let step = quantiser.steps[place];
+            let values = &coefficients.0[place];
+            let mut magnitudes = [0_u16; BLOCKS];
+            let is_first = word == 0 && bit == 0;
+            match &busy {
+                Some((rounding, is_busy)) if !is_first => {
+                    for block in 0..BLOCKS {
+                        let more = rounding[place].1 & is_busy[block];
+                        magnitudes[block] = step.quotient(values[block].unsigned_abs() + more);
+                    }
+                }
+                _ => {
+                    for block in 0..BLOCKS {
+                        magnitudes[block] = step.quotient(values[block].unsigned_abs());
+                    }
                 }
             }
-            _ => {
-                for block in 0..BLOCKS {
-                    magnitudes[block] = step.quotient(values[block].unsigned_abs());
-                }
-            }
-        }
-        if number == 0 {
+            let to = &mut out.values.0[16 * word + bit];
             for block in 0..BLOCKS {
                 let sign = values[block] >> 15;
-                out.dc[block] = (magnitudes[block] as i16 ^ sign).wrapping_sub(sign);
+                to[block] = (magnitudes[block] as i16 ^ sign).wrapping_sub(sign);
             }
-            continue;
+            if !is_first {
+                for block in 0..BLOCKS {
+                    nonzero[block] |= if magnitudes[block] != 0 { 1 << bit } else { 0 };
+                    out.magnitudes[block] |= magnitudes[block];
+                }
+            }
         }
-        let mut sizes = [0_u16; BLOCKS];
-        for block in 0..BLOCKS {
-            sizes[block] = (u32::BITS - u32::from(magnitudes[block]).leading_zeros()) as u16;
-        }
-        let (to_bits, to_sizes) = (&mut out.bits.0[number], &mut out.sizes.0[number]);
-        let nonzero = &mut out.nonzero[number / 16];
-        for block in 0..BLOCKS {
-            let sign = (values[block] >> 15) as u16;
-            to_bits[block] = magnitudes[block] ^ (sign & !u16::MAX.wrapping_shl(sizes[block].into()));
-            to_sizes[block] = sizes[block] as u8;
-            nonzero[block] |= if magnitudes[block] != 0 { 1 << (number % 16) } else { 0 };
-        }
+        out.nonzero[word] = nonzero;
     }
 }
 
