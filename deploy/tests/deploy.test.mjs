@@ -230,7 +230,7 @@ test("edgezoom.example.toml is valid, with its commented settings too", async ()
   const example = await readFile(new URL("../edgezoom.example.toml", import.meta.url), "utf8");
   assert.deepEqual(environments(example), ["production", "staging"]);
   const every = example.replace(/^# (?=[a-zA-Z_]+ = )/gm, ""); // uncomments the optional settings
-  assert.equal(settings(every, "production", { NOTICE_URL: "" }).cacheDomain, "cache.example.com");
+  assert.equal(settings(every, "production", { NOTICE_URL: "", REGIONS: "" }).cacheDomain, "cache.example.com");
   assert.equal(settings(example, "staging", {}).prefix, "edgezoom-staging");
 });
 
