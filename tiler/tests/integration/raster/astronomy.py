@@ -42,10 +42,10 @@ kinds = {
     "rice 16": lambda: [fits.PrimaryHDU(), tiles(counts.astype("i2"), "RICE_1", tile_size=(64, 50))],
     "rice 32": lambda: [fits.PrimaryHDU(), tiles((counts * 1000).astype("i4"), "RICE_1")],
     "rice -32": lambda: [fits.PrimaryHDU(), tiles(holed(counts.astype("f4")), "RICE_1")],
-    "rice dithered": lambda: [fits.PrimaryHDU(), tiles(counts.astype("f4"), "RICE_1", quantize_method=1)],
+    "rice dithered": lambda: [fits.PrimaryHDU(), tiles(counts.astype("f4"), "RICE_1", quantize_method=1, dither_seed=7)],
     "rice dithered but zeros": lambda: [
         fits.PrimaryHDU(),
-        tiles(counts, "RICE_1", quantize_method=2, quantize_level=1),
+        tiles(counts, "RICE_1", quantize_method=2, quantize_level=1, dither_seed=7),
     ],
     "rice rgb": lambda: [fits.PrimaryHDU(), tiles(planes.astype("i2"), "RICE_1")],
     "gzip 16": lambda: [fits.PrimaryHDU(), tiles(counts.astype("i2"), "GZIP_1")],
