@@ -11,7 +11,7 @@ use std::ops::Range;
 use memchr::memchr_iter;
 
 use super::huffman::Table;
-use super::tokens::{BITS, FIRST, IS_FIRST, LONG, MOST_BITS, TOKENS};
+use super::tokens::{BITS, FIRST, Frequencies, IS_FIRST, LONG, MOST_BITS, TOKENS};
 
 /// Upper bound of a token's bytes, and the size of a write.
 const TOKEN_BYTES: usize = 3;
@@ -22,30 +22,7 @@ const CHUNK_BYTES: usize = CHUNK * TOKEN_BYTES + 2 * WRITE_BYTES;
 /// Maximum number of bits of a write, with which pending ones still fit.
 const MOST_WRITTEN: u32 = 56;
 
-/// Frequencies of the tokens in a file.
-#[derive(Clone)]
-pub struct Frequencies([u32; TOKENS]);
-
-impl Default for Frequencies {
-    fn default() -> Self {
-        Self([0; TOKENS])
-    }
-}
-
 impl Frequencies {
-    /// Sets all to zero.
-    pub fn clear(&mut self) {
-        self.0.fill(0);
-    }
-
-    /// Counts a token.
-    #[inline(always)]
-    pub fn count(&mut self, token: u16) {
-        if let Some(count) = self.0.get_mut(usize::from(token)) {
-            *count += 1;
-        }
-    }
-
     /// Returns the tables of first and other coefficients, of luma and chroma. If `with_all` is true, symbols that do not occur
     /// have codes, too.
     pub fn tables(&self, with_all: bool) -> [[Table; 2]; 2] {

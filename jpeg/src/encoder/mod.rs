@@ -33,11 +33,11 @@ use crate::quantisation::Quantisation;
 use crate::vectors::with_vectors;
 use crate::ycbcr420::Pair;
 
-use entropy::{Codes, Frequencies, PendingBits, Scan};
+use entropy::{Codes, PendingBits, Scan};
 use header::{END_OF_IMAGE, Header};
 use mcu_row::McuRow;
 use tokens::Kind::{Chroma, Luma};
-use tokens::{RowTokens, Spare, StoredTokens};
+use tokens::{Frequencies, RowTokens, Spare, StoredTokens};
 use transform::{BLOCKS, Coefficients, Quantiser, transform};
 
 /// Memory for the tokens of unfinished files, unless [`Encoder::with_token_bytes`] sets it.

@@ -13,7 +13,6 @@
 //!
 //! Source: ITU-T T.81, section F.1.2.
 
-use super::entropy::Frequencies;
 use super::transform::{BLOCKS, Coefficients};
 
 /// Number of different tokens.
@@ -39,6 +38,31 @@ const BLOCK_TOKENS: usize = 256;
 pub enum Kind {
     Luma = 0,
     Chroma = 1,
+}
+
+/// Frequencies of the tokens in a file.
+#[derive(Clone)]
+pub struct Frequencies(pub [u32; TOKENS]);
+
+impl Default for Frequencies {
+    fn default() -> Self {
+        Self([0; TOKENS])
+    }
+}
+
+impl Frequencies {
+    /// Sets all to zero.
+    pub fn clear(&mut self) {
+        self.0.fill(0);
+    }
+
+    /// Counts a token.
+    #[inline(always)]
+    pub fn count(&mut self, token: u16) {
+        if let Some(count) = self.0.get_mut(usize::from(token)) {
+            *count += 1;
+        }
+    }
 }
 
 /// Tokens of a row of MCUs.

@@ -120,6 +120,8 @@ impl Watched {
                     self.client.get(&tile).await?; // one in sixteen is counted
                 }
             }
+            let region = format!("/iiif/{}/square/{},/0/default.jpg", ready.id()?, 20 + number);
+            assert_eq!(self.client.get(&region).await?.status, 200);
             let mut still = vec![];
             for (title, query) in missing {
                 if self.prometheus.query(&query).await?.is_empty() {
