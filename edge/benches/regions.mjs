@@ -72,7 +72,7 @@ async function inV8({ words, tiles }) {
   // Node imports no wasm modules. The script tells its memory to nobody.
   const own = script
     .replace(/import (\w+) from\s*"\.\/regions_bg\.wasm";/, "const $1=globalThis.compiled;")
-    .replace(/new WebAssembly\.Instance\(/, "globalThis.instance=$&");
+    .replace(/new WebAssembly\.Instance\(/g, "globalThis.instance=$&");
   const { render } = await import(`data:text/javascript,${encodeURIComponent(own)}`);
   const all = new Uint8Array(tiles.reduce((sum, { length }) => sum + length, 0));
   tiles.reduce((end, tile) => (all.set(tile, end), end + tile.length), 0);
