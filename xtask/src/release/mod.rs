@@ -136,7 +136,7 @@ fn check(project: &Project, target: &str, part: Part, archive: &Path) -> Result<
     ensure!(changes.is_empty(), "commit these changes first, so that the clone has them:\n{changes}");
     let parent = project.target.join("release-check");
     let _ = fs::remove_dir_all(&parent); // it may not exist
-    let (clone, cargo_home) = (parent.join("a directory of another name"), parent.join("cargo"));
+    let (clone, cargo_home) = (parent.join("another-directory-with-a-longer-name"), parent.join("cargo"));
     fs::create_dir_all(&cargo_home)?;
     // Other paths for the same downloads.
     std::os::unix::fs::symlink(build::cargo_home()?.join("registry"), cargo_home.join("registry"))?;
