@@ -1,7 +1,7 @@
 #!/bin/sh
 # Boots Debian's ARM64 kernel in QEMU and converts pictures, a PDF and a web page there, from nothing but Debian's packages and an archive:
 # seccomp, Landlock and the browser's namespaces are the kernel's own, which no emulator of single processes has. Each source's tiles must be
-# the bytes that this machine's tiler makes, except the web page's. Needs root and debootstrap, cpio and qemu-system-arm; takes ten minutes:
+# the bytes that this machine's tiler makes, except the web page's. Needs root and debootstrap, cpio and qemu-system-arm; takes four minutes:
 #
 #   cargo xtask release --target aarch64-unknown-linux-gnu
 #   deploy/tests/arm64-machine.sh target/release-archives/edgezoom-tiler-*-aarch64-linux.tar.gz target/release/tiler [folder]
@@ -18,7 +18,7 @@ packages=${kept:-$work}/packages
 if [ ! -e "$packages" ]; then
   rm -rf --one-file-system "$packages.part" # left by an interrupted run
   debootstrap --download-only --arch=arm64 --variant=minbase \
-    --include=linux-image-cloud-arm64,chromium-headless-shell,fonts-liberation2,fonts-noto-core bookworm "$packages.part" http://deb.debian.org/debian
+    --include=linux-image-cloud-arm64,ca-certificates,iproute2,chromium-headless-shell,fonts-liberation2,fonts-noto-core bookworm "$packages.part" http://deb.debian.org/debian
   mv "$packages.part" "$packages"
 fi
 root=$work/root
@@ -26,6 +26,7 @@ mkdir -p "$root/opt/edgezoom" "$root/sources" "$root/proc" "$root/sys" "$root/de
 for package in "$packages"/var/cache/apt/archives/*.deb; do
   dpkg-deb --extract "$package" "$root"
 done
+cat "$root"/usr/share/ca-certificates/mozilla/*.crt >"$root/etc/ssl/certs/ca-certificates.crt"
 rm -rf "$root"/usr/share/doc "$root"/usr/share/locale "$root"/usr/share/man "$root"/lib/modules
 mv "$root"/boot/vmlinuz-* "$work/kernel"
 tar --extract --gzip --file "$archive" --directory "$root/opt/edgezoom" --strip-components 1
@@ -35,9 +36,10 @@ cp "$here"/tiler/tests/corpus/* "$here/docs/viewer.jpg" "$root/sources/"
 cat >"$root/convert-all" <<'END'
 #!/bin/sh
 tiler=$1 out=$2
-for source in "$3"/*; do
-  name=${source##*/}
-  if "$tiler" convert "$source" -o "$out/$name" >"$out/log" 2>&1; then
+cd "$3"
+for name in *; do
+  # An emulated processor needs more time than a renderer has by default.
+  if "$tiler" convert "$name" -o "$out/$name" --cpu-seconds 600 >"$out/log" 2>&1; then
     echo "digest $name $(cd "$out" && find "$name.dzi" "${name}_files" -type f | LC_ALL=C sort | xargs sha256sum | sha256sum | cut -c -64)"
   else
     echo "digest $name exit $? $(tail -n 1 "$out/log")"
@@ -79,7 +81,11 @@ perl /page.pl &
 if as_user /opt/edgezoom/tiler doctor --require user,landlock,pages,pdf,fonts; then echo 'doctor passed'; else echo 'doctor failed'; fi
 mkdir -m 777 /tmp/out
 as_user sh /convert-all /opt/edgezoom/tiler /tmp/out /sources
-if as_user /opt/edgezoom/tiler convert http://127.0.0.1:8000/ --allow-networks 127.0.0.0/8 -o /tmp/out/page; then echo 'page converted'; fi
+if as_user /opt/edgezoom/tiler convert http://127.0.0.1:8000/ --cpu-seconds 600 --allow-networks 127.0.0.0/8 -o /tmp/out/page 2>/tmp/out/log; then
+  echo 'page converted'
+else
+  tail -n 1 /tmp/out/log
+fi
 cat /tmp/out/page.dzi
 echo o >/proc/sysrq-trigger
 sleep 60
