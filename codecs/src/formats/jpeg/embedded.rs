@@ -231,7 +231,7 @@ mod tests {
     use mozjpeg::Compress;
     use proptest::test_runner::{Config, TestRunner};
 
-    use super::super::generated::{changed, jpeg};
+    use super::super::generated::{LIBJPEG_SATURATES, changed, jpeg};
     use super::*;
 
     fn decoder(memory: u64) -> Decoder {
@@ -289,6 +289,10 @@ mod tests {
     }
 
     fn check(decoder: &mut Decoder, file: &[u8]) {
+        check_with(decoder, file, true);
+    }
+
+    fn check_with(decoder: &mut Decoder, file: &[u8], compares_samples: bool) {
         let (Some(mut ours), Some(mut theirs)) = (Buffers::of(file), Buffers::of(file)) else { return };
         let (width, samples) = (ours.width, ours.samples);
         let said = |result: Result<usize, SourceError>| result.map_err(|error| error.to_string());
@@ -296,20 +300,23 @@ mod tests {
         let results = [decoder.decode_rgb(file, width, ours.rows()), libjpeg_rgb(file, width, theirs.rows())];
         let [result, expected] = results.map(|result| said(result.map(|()| 0)));
         assert_eq!(result, expected);
-        assert!(result.is_err() || ours.rgb == theirs.rgb, "pixels differ");
+        assert!(!compares_samples || result.is_err() || ours.rgb == theirs.rgb, "pixels differ");
 
         let result = said(decoder.decode_samples(file, width, samples, &mut ours.stored));
         let expected = said(libjpeg_samples(file, width, samples, &mut theirs.stored));
         assert_eq!(result, expected);
         let bytes = result.unwrap_or(0);
-        assert!(ours.stored[..bytes] == theirs.stored[..bytes], "samples differ");
+        assert!(!compares_samples || ours.stored[..bytes] == theirs.stored[..bytes], "samples differ");
 
         if is_ycbcr420(file) {
             let results =
                 [decoder.decode_pairs(file, width, ours.pairs()), libjpeg_pairs(file, width, theirs.pairs())];
             let [result, expected] = results.map(|result| said(result.map(|()| 0)));
             assert_eq!(result, expected);
-            assert!(result.is_err() || ours.visible() == theirs.visible(), "planes differ");
+            assert!(
+                !compares_samples || result.is_err() || ours.visible() == theirs.visible(),
+                "planes differ"
+            );
         }
     }
 
@@ -378,7 +385,7 @@ mod tests {
         let decoder = RefCell::new(decoder(u64::MAX));
         runner
             .run(&changed(), |file| {
-                check(&mut decoder.borrow_mut(), &file);
+                check_with(&mut decoder.borrow_mut(), &file, LIBJPEG_SATURATES);
                 Ok(())
             })
             .unwrap();
