@@ -43,6 +43,7 @@ pub fn share(
         origin = origin(content),
         address = escape::html(&addresses.content(content.id)),
         warning = warning(content),
+        cards = if renders { " data-cards" } else { "" },
         preview = without_script(content, addresses),
         content = escape::script(&content_json(content, addresses, now)),
     );

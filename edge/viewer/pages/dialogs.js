@@ -37,27 +37,31 @@ function openDialog(button, title, contents) {
 export function offerSharing() {
   const button = document.getElementById("open-share");
   let content = null;
-  openDialog(button, "Share", () => sharing(content));
+  const hasCards = button.hasAttribute("data-cards");
+  openDialog(button, "Share", () => sharing(content, hasCards));
   return (shown) => {
     content = shown;
     button.hidden = !shown;
   };
 }
 
-function sharing({ ready, shareUrl, embedHtml }) {
+/** With `hasCards`, the service has cards of places. */
+function sharing({ ready, shareUrl, embedHtml }, hasCards) {
   const title = attribute(document.querySelector("h1").textContent);
   const frame = `<iframe src="${shareUrl}/embed" width="100%" height="400" title="${title}" allow="fullscreen"></iframe>`;
   const lines = [["Link", shareUrl], ["Embed", embedHtml], ["Embed as a frame", frame]];
-  const view = withPlace(shareUrl, placeText(location));
+  const place = placeText(location);
+  const view = withPlace(shareUrl, place);
   // Without a place the view is the opening view, which the first line opens too.
   if (view !== shareUrl) lines.splice(1, 0, ["Link to this view", view]);
-  return [ready && linkCard(shareUrl), deviceSharing(view), ...lines.map(copyLine)];
+  const picture = hasCards && view !== shareUrl ? `${shareUrl}/at/${place}.jpg` : `${shareUrl}/preview.jpg`;
+  return [ready && linkCard(shareUrl, picture), deviceSharing(view), ...lines.map(copyLine)];
 }
 
-/** Creates the card that other sites show for the link: the preview image, the name and the site. */
-function linkCard(shareUrl) {
+/** Creates the card that other sites show for the link to the view: a picture, the name and the site. */
+function linkCard(shareUrl, src) {
   const name = document.querySelector("h1").textContent;
-  const picture = element("img", { src: `${shareUrl}/preview.jpg`, alt: "" });
+  const picture = element("img", { src, alt: "" });
   const words = element("figcaption", {}, element("b", {}, name), element("span", {}, new URL(shareUrl).host));
   return element("figure", { class: "link-card", "aria-label": "How other sites show the link" }, picture, words);
 }

@@ -509,7 +509,9 @@ test("links and embeds can be copied, and the dialog restores the focus", async 
   assert.equal(await page.getByLabel("Link", { exact: true }).inputValue(), `${service.origin}/${ready}`);
   assert.equal(await page.getByLabel("Link to this view", { exact: true }).inputValue(), page.url());
   const card = page.getByRole("figure", { name: "How other sites show the link" });
-  assert.equal(await card.locator("img").getAttribute("src"), `${service.origin}/${ready}/preview.jpg`);
+  const place = new URL(page.url()).searchParams.get("at");
+  assert.equal(await card.locator("img").getAttribute("src"), `${service.origin}/${ready}/at/${place}.jpg`);
+  assert.ok(await card.locator("img").evaluate((picture) => picture.decode().then(() => picture.naturalWidth)));
   assert.ok((await card.textContent()).startsWith(await page.locator("h1").textContent()));
   const lines = await page.getByLabel("Embed", { exact: true }).inputValue();
   assert.match(lines, /^<script src=".+\.js\?width=auto&height=400px"><\/script>$/);
