@@ -38,7 +38,7 @@ end() {
 trap end EXIT
 trap 'exit 1' INT TERM
 
-# What debian:bookworm-slim is: the required packages, without documentation.
+# A copy of debian:bookworm-slim: the required packages, without documentation.
 if ! podman image exists "$base"; then
   debootstrap --variant=minbase --include=ca-certificates bookworm "$work/base" http://deb.debian.org/debian >"$work/debootstrap.log"
   printf 'path-exclude=%s\n' '/usr/share/man/*' '/usr/share/locale/*' '/usr/share/info/*' '/usr/share/doc/*' >"$work/base/etc/dpkg/dpkg.cfg.d/slim"
@@ -89,6 +89,7 @@ for way; do
       apt-get update -qq
       apt-get install --yes --no-install-recommends /work/edgezoom-tiler.deb 2>&1 | tail -25
       test "$(stat --format %a /etc/edgezoom/tiler.env)" = 600 && test -e /usr/lib/systemd/system/edgezoom-tiler.service
+      test -e /usr/share/bash-completion/completions/tiler && test -e /opt/edgezoom/man/tiler-convert.1 # slim images leave man pages out
       setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/tmp tiler doctor --require user,pdf
       setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/tmp tiler convert /work/sources/page.pdf -o /work/out/deb
       apt-get purge --yes edgezoom-tiler >/dev/null

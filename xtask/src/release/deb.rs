@@ -1,4 +1,4 @@
-//! The Debian package: the files of the archive in the same place, with the unit, a configuration file and `tiler` in `PATH`. `dpkg-deb`
+//! The Debian package: the files of the archive in the same place, with the unit, a configuration file, and links to `tiler`, its man pages and completions. `dpkg-deb`
 //! packs it, which every Debian has; cargo-deb would compile for minutes and could not know the generated files.
 
 use std::fmt::Write as _;
@@ -22,6 +22,14 @@ const FILES: [(&str, &str, &str); 6] = [
     ("deploy/debian/postrm", "DEBIAN/postrm", "755"),
 ];
 
+/// Files of the archive, and the places where Debian's programs look for them.
+const LINKS: [(&str, &str); 4] = [
+    ("tiler", "usr/bin/tiler"),
+    ("completions/tiler.bash", "usr/share/bash-completion/completions/tiler"),
+    ("completions/tiler.fish", "usr/share/fish/vendor_completions.d/tiler.fish"),
+    ("completions/_tiler", "usr/share/zsh/vendor-completions/_tiler"),
+];
+
 /// Returns Debian's name of a machine.
 pub fn architecture(machine: &str) -> &str {
     match machine {
@@ -39,8 +47,15 @@ pub fn fill(project: &Project, folder: &Path, machine: &str) -> Result<()> {
         let mut install = project.command("install");
         command::run(install.args(["-D", "--mode", mode, from]).arg(folder.join(to)))?;
     }
-    fs::create_dir_all(folder.join("usr/bin"))?;
-    symlink("/opt/edgezoom/tiler", folder.join("usr/bin/tiler"))?;
+    for (from, to) in LINKS {
+        link(folder, from, to)?;
+    }
+    if let Ok(pages) = fs::read_dir(folder.join("opt/edgezoom/man")) {
+        for page in pages {
+            let name = page?.file_name().to_string_lossy().into_owned();
+            link(folder, &format!("man/{name}"), &format!("usr/share/man/man1/{name}"))?;
+        }
+    }
     fs::write(folder.join("DEBIAN/conffiles"), "/etc/edgezoom/tiler.env\n")?;
     let size = command::output(Command::new("du").args(["-sk", "--apparent-size"]).arg(folder))?;
     let size = size.split_whitespace().next().context("`du` printed nothing")?;
@@ -48,6 +63,16 @@ pub fn fill(project: &Project, folder: &Path, machine: &str) -> Result<()> {
     writeln!(control, "Version: {}\nArchitecture: {}", env!("CARGO_PKG_VERSION"), architecture(machine))?;
     writeln!(control, "Installed-Size: {size}")?;
     fs::write(folder.join("DEBIAN/control"), control).context("cannot write the package's fields")
+}
+
+/// Makes a link to one of the archive's files, if it exists.
+fn link(folder: &Path, from: &str, to: &str) -> Result<()> {
+    let (at, path) = (Path::new("opt/edgezoom").join(from), folder.join(to));
+    if !folder.join(&at).exists() {
+        return Ok(());
+    }
+    fs::create_dir_all(path.parent().unwrap_or(folder))?;
+    symlink(Path::new("/").join(at), &path).with_context(|| format!("cannot link {to}"))
 }
 
 /// Packs the directory and returns the package.

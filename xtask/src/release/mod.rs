@@ -1,4 +1,4 @@
-//! `cargo xtask release`: an archive with the tiler, PDFium, all licences, the systemd unit and the monitoring. It runs on any Linux whose
+//! `cargo xtask release`: an archive with the tiler, PDFium, all licences, man pages, completions, the systemd unit and the monitoring. It runs on any Linux whose
 //! glibc is at least as new as this machine's: PDFium is a glibc library loaded at run time, so static linking is impossible.
 //! `cargo xtask release deb` makes a Debian package of the same files; `worker` and `local` have the built Worker.
 //!
@@ -23,7 +23,7 @@ use crate::setup::{self, Purpose, pinned};
 use crate::{build, command};
 use packages::Package;
 
-/// What is released.
+/// A part of a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
     /// The tiler with PDFium, for any Linux
@@ -39,7 +39,7 @@ enum Part {
 /// The options of `cargo xtask release`.
 #[derive(clap::Args)]
 pub struct Options {
-    /// What to release
+    /// Part to release
     #[arg(value_enum, default_value = "tiler")]
     part: Part,
     /// Put the files into this folder instead of an archive
@@ -67,6 +67,8 @@ const FILES: [(&str, &str); 8] = [
     ("deploy/monitoring/alerts.yml", "monitoring/alerts.yml"),
     ("deploy/monitoring/dashboard.json", "monitoring/dashboard.json"),
 ];
+/// Shells, and the names of their completions.
+const COMPLETIONS: [(&str, &str); 3] = [("bash", "tiler.bash"), ("fish", "tiler.fish"), ("zsh", "_tiler")];
 /// Prefixes of the names of licence files in packages.
 const LICENCES: [&str; 5] = ["COPYING", "COPYRIGHT", "LICENCE", "LICENSE", "NOTICE"];
 
@@ -162,11 +164,27 @@ fn fill(project: &Project, target: &str, tiler: &Path, folder: &Path) -> Result<
     for (from, to) in FILES {
         fs::copy(project.root.join(from), folder.join(to)).with_context(|| from.to_owned())?;
     }
+    if target == build::host(project)? {
+        write_help(tiler, folder)?;
+    }
     let packages = packages::linked(project, target)?;
     fs::write(folder.join("NOTICES"), notices(&packages)?).context("cannot write NOTICES")?;
     let sum = command::output(Command::new("sha256sum").arg(pdfium.join("libpdfium.so")))?;
     let bill = sbom::cyclonedx(&packages, sum.split(' ').next().unwrap_or_default(), target)?;
     fs::write(folder.join("sbom.cdx.json"), bill).context("cannot write the SBOM")
+}
+
+/// Writes man pages and completions. The tiler prints them, so an archive for another machine has none.
+fn write_help(tiler: &Path, folder: &Path) -> Result<()> {
+    let (man, completions) = (folder.join("man"), folder.join("completions"));
+    fs::create_dir_all(&man)?;
+    fs::create_dir_all(&completions)?;
+    command::run(Command::new(tiler).arg("man").arg(&man))?;
+    for (shell, name) in COMPLETIONS {
+        let script = command::output(Command::new(tiler).args(["completions", shell]))?;
+        fs::write(completions.join(name), script).with_context(|| format!("cannot write {name}"))?;
+    }
+    Ok(())
 }
 
 /// Returns the licences of all crates in the tiler, with their licence files.

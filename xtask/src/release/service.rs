@@ -13,7 +13,7 @@ use crate::project::{Profile, Project};
 use crate::setup::Purpose;
 use crate::{build, command};
 
-/// What both have: the Worker, its configuration, and the licence.
+/// Files of both: the Worker, its configuration, and the licence.
 const WORKER: [&str; 3] = ["edge/build", "wrangler.toml", "LICENSE"];
 
 /// Fills a directory from which `npm run deploy` deploys the Worker.
