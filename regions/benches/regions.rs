@@ -69,7 +69,7 @@ fn measure(folder: &Path, name: &str, picture: &RgbImage) -> Result<()> {
     let source = folder.join("source.png");
     picture.save(&source)?;
     vips(&["copy", &text(&source), &text(&folder.join("source.v"))])?;
-    // What a Worker that decodes whole pictures would read.
+    // A Worker that decodes whole pictures would read these.
     fs::write(
         folder.join("source.jpg"),
         pyramid::encode(&DynamicImage::ImageRgb8(picture.clone()).to_rgba8(), Kind::Jpeg420),

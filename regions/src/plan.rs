@@ -1,4 +1,4 @@
-//! Which tiles a rendering needs, and which part of them.
+//! Plans of renderings: the tiles that one needs, and the part of the level that it shows.
 //!
 //! The tiles are those of the smallest level that is at least as large as the rendering, so that a filter halves at most. A rendering that
 //! is distorted, or a pyramid of small tiles, may need very many of those; then a smaller level is enlarged.
@@ -17,7 +17,7 @@ pub const MAX_PIXELS: u64 = 2_000_000;
 /// Maximum number of pixels in a plan's tiles, which bounds time and memory for tiles of any size.
 const MAX_TILE_PIXELS: u64 = MAX_TILES * 516 * 516;
 
-/// Why a rendering cannot be planned.
+/// The reason why a rendering cannot be planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// The picture, the region or the rendering has no pixels.
@@ -49,7 +49,7 @@ pub struct Plan {
 /// A rectangle in fractions of pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
-    /// Pixels left of it.
+    /// Pixels to its left.
     pub left: f64,
     /// Pixels above it.
     pub top: f64,

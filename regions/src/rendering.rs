@@ -1,4 +1,4 @@
-//! What is asked for. The terms and their order are those of the IIIF Image API 3.0, section 4: a region is cut out, scaled, mirrored,
+//! Requested renderings. The terms and their order are those of the IIIF Image API 3.0, section 4: a region is cut out, scaled, mirrored,
 //! turned, and its colours reduced.
 
 use edgezoom_geometry::{Dzi, Size, TileFormat};
@@ -6,7 +6,7 @@ use edgezoom_geometry::{Dzi, Size, TileFormat};
 /// A rectangle of pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Region {
-    /// Pixels left of it.
+    /// Pixels to its left.
     pub left: u32,
     /// Pixels above it.
     pub top: u32,
@@ -54,7 +54,7 @@ pub enum Format {
     WebP,
 }
 
-/// A picture that is asked for.
+/// A requested picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rendering {
     /// The region, in pixels of the full picture.

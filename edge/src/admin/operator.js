@@ -98,7 +98,7 @@ export class OperatorObject extends DurableObject {
     return { changed: true };
   }
 
-  /** Returns how many renderings of a day an isolate may have, of `most` for all: the `wanted` ones, or what is left. */
+  /** Returns the number of renderings that an isolate may have of a day, of `most` for all: the `wanted` ones, or the rest. */
   #take({ day, wanted, most }) {
     const [{ taken }] = this.#rows("SELECT coalesce(max(taken), 0) AS taken FROM renderings WHERE day = ?", day);
     const granted = Math.max(0, Math.min(wanted, most - taken));

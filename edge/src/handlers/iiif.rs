@@ -19,7 +19,7 @@ use crate::response::{ApiError, Response, plain};
 /// Seconds for which caches keep an image.
 const DAY: u32 = 86_400;
 
-/// What the service adds to a stored pyramid.
+/// The configuration of the service and the client of a request.
 pub struct Service<'a> {
     pub addresses: &'a Addresses,
     /// Limits on rendered images; `None` if only stored ones are served.

@@ -28,7 +28,7 @@ export async function keptPicture(address) {
 
 /**
  * Counts a rendering, and returns false if those of the day are used up. An isolate takes a block of them from the operator's
- * object, twice as many each time.
+ * object, and the next block is twice as large.
  */
 export async function takeOfTheDay(env, most) {
   const day = Math.floor(Date.now() / DAY);
@@ -72,7 +72,7 @@ export async function renderPicture(bucket, keys, runs, tiles, words, headers, a
   }
 }
 
-/** Counts what became of a request for a picture. */
+/** Counts the outcome of a request for a picture. */
 export const noteRegion = (purpose, result) => measure("region", [purpose, result], 1);
 
 async function readRuns(bucket, key, runs, tiles) {

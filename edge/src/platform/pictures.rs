@@ -26,12 +26,12 @@ extern "C" {
         address: &str,
         purpose: &str,
     ) -> std::result::Result<Promise, JsValue>;
-    /// Counts what became of a request for a picture.
+    /// Counts the outcome of a request for a picture.
     #[wasm_bindgen(js_name = noteRegion)]
     pub fn note(purpose: &str, result: &str);
 }
 
-/// Where the tiles of a picture are, row by row.
+/// Places of a picture's tiles, row by row.
 pub enum Tiles {
     /// Ranges of the archive with a key.
     Archive(String, TileRuns),

@@ -131,7 +131,7 @@ struct Working {
     row: RowTokens,
     spare: Spare,
     codes: Codes,
-    /// What files that were coded as their rows arrived have left.
+    /// Memory of earlier files that were coded as their rows arrived.
     coded: Vec<Coded>,
     scan: Scan,
     /// The last finished file.

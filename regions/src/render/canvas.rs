@@ -23,7 +23,7 @@ pub enum Kind {
 
 /// Planes of a part of a level.
 pub struct Canvas {
-    /// Of which kind the planes are.
+    /// Kind of the planes.
     pub kind: Kind,
     /// The planes. Without chroma if only luma is asked for.
     pub planes: Vec<Plane>,
@@ -49,7 +49,7 @@ pub struct Tile<'a> {
     pub canvas: &'a mut Canvas,
     /// The pixels of the level that the tile has.
     pub region: Region,
-    /// Those of them that it draws.
+    /// Columns and rows of these that it draws.
     pub columns: Range<u32>,
     pub rows: Range<u32>,
 }

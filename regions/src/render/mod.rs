@@ -26,7 +26,7 @@ use canvas::{Canvas, Kind};
 use decode::{Decoder, Undecodable};
 use picture::Picture;
 
-/// Why a region cannot be rendered.
+/// The reason why a region cannot be rendered.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
     /// The rendering cannot be planned.

@@ -12,7 +12,7 @@ use super::resample::{Axis, Scale, resample};
 
 /// Planes of the output.
 pub struct Picture {
-    /// Of which kind the planes are.
+    /// Kind of the planes.
     pub kind: Kind,
     /// Size in pixels.
     pub size: Size,
@@ -51,7 +51,7 @@ impl Picture {
             Turn::Half => (!mirrored, true),
             Turn::Left => (!mirrored, false),
         };
-        // JPEG stores chroma halved, too. Other formats need all of it.
+        // JPEG stores chroma halved, too. Other formats need full chroma.
         let keeps_chroma_halved = rendering.format == Format::Jpg && rendering.colours == Colours::Colour;
         let axes: Vec<_> = canvas
             .planes

@@ -28,7 +28,7 @@ macro_rules! with_vectors {
     };
 }
 
-/// An axis of a plane: from which samples each sample of the output is made.
+/// An axis of a plane: the input samples of each output sample, and their weights.
 pub struct Axis {
     /// First input sample of each output sample, in order of the output.
     firsts: Vec<u32>,
@@ -46,7 +46,7 @@ pub struct Axis {
 /// The scale of an axis, in the input's samples.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
-    /// Where the output begins.
+    /// Start of the output.
     pub start: f64,
     /// The output's length.
     pub length: f64,

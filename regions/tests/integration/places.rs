@@ -1,4 +1,4 @@
-//! Where pixels come from: places, sizes, turns, tiles of any size.
+//! Every pixel comes from its place: at any size, turned, from tiles of any size.
 
 use edgezoom_regions::{Colours, Format, Rendering, Turn};
 use edgezoom_test_pictures::photograph;

@@ -135,7 +135,7 @@ mod tests {
     const ARCHITECTURES: [(&str, u32); 4] =
         [("x86_64", 0xc000_003e), ("aarch64", 0xc000_00b7), ("x86", 0x4000_0003), ("arm", 0x4000_0028)];
 
-    /// What the kernel passes to a filter (`struct seccomp_data`, seccomp(2)).
+    /// The data that the kernel passes to a filter (`struct seccomp_data`, seccomp(2)).
     struct Call {
         number: c_long,
         architecture: u32,

@@ -1,4 +1,4 @@
-//! What packages install besides the program: man pages and completions.
+//! Files that packages install besides the program: man pages and completions.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::fs;

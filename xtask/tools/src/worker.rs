@@ -94,7 +94,7 @@ fn module(project: &Project, wasm: &Path, name: &str, entry: Option<&str>, folde
             esbuild.args([entry, "--bundle", "--external:cloudflare:*", "--external:*.wasm"]);
             esbuild.arg(format!("--external:*/{REGIONS}.js")); // loaded when it is needed
             esbuild.arg(format!("--alias:wasm-bindgen-output={}", bindings.display()));
-            // What wasm-bindgen imports is copied elsewhere, and cannot import its neighbours.
+            // wasm-bindgen copies the files that it imports elsewhere, where they cannot import their neighbours.
             let renderer = project.root.join("edge/src/regions/render.js");
             esbuild.arg(format!("--alias:regions-renderer={}", renderer.display()));
         }

@@ -5,8 +5,8 @@
 //! <name>_files/<level>/<column>_<row>.<format>     the tiles
 //! ```
 //!
-//! Other layouts have one folder, `<name>/`, with tiles and descriptor. The files are in a hidden folder beside the output until they are complete, then they are moved, the descriptor last. Dropping
-//! the writer before that deletes the hidden folder.
+//! Other layouts have one folder, `<name>/`, with tiles and descriptor. The files are in a hidden folder beside the output until
+//! they are complete. Then they are moved, the descriptor last. Dropping the writer before that deletes the hidden folder.
 //!
 //! Source: the Deep Zoom file format,
 //! <https://learn.microsoft.com/previous-versions/windows/silverlight/dotnet-windows-silverlight/cc645077(v=vs.95)>.
