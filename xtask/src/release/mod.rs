@@ -158,13 +158,15 @@ fn fill(project: &Project, target: &str, tiler: &Path, folder: &Path) -> Result<
     for name in ["monitoring", "operations"] {
         fs::create_dir_all(folder.join(name)).with_context(|| format!("{}", folder.display()))?;
     }
-    fs::copy(tiler, folder.join("tiler")).context("cannot copy the tiler")?;
+    let (host, program) = (build::host(project)?, folder.join("tiler"));
+    fs::copy(tiler, &program).context("cannot copy the tiler")?;
+    remove_paths(&program, target, &host)?;
     let (pdfium, copy) = (pinned::pdfium_folder(project, target), folder.join("pdfium"));
     command::run(Command::new("cp").args(["-R", "--no-target-directory"]).arg(&pdfium).arg(&copy))?;
     for (from, to) in FILES {
         fs::copy(project.root.join(from), folder.join(to)).with_context(|| from.to_owned())?;
     }
-    if target == build::host(project)? {
+    if target == host {
         write_help(tiler, folder)?;
     }
     let packages = packages::linked(project, target)?;
@@ -172,6 +174,13 @@ fn fill(project: &Project, target: &str, tiler: &Path, folder: &Path) -> Result<
     let sum = command::output(Command::new("sha256sum").arg(pdfium.join("libpdfium.so")))?;
     let bill = sbom::cyclonedx(&packages, sum.split(' ').next().unwrap_or_default(), target)?;
     fs::write(folder.join("sbom.cdx.json"), bill).context("cannot write the SBOM")
+}
+
+/// Removes the names of assembler sources, which NASM writes with their paths, and the build ID, which the linker computes from them too.
+fn remove_paths(program: &Path, target: &str, host: &str) -> Result<()> {
+    let mut objcopy = Command::new(if target == host { "objcopy" } else { "aarch64-linux-gnu-objcopy" });
+    objcopy.args(["--wildcard", "--strip-symbol=/*", "--remove-section=.note.gnu.build-id"]);
+    command::run(objcopy.arg(program))
 }
 
 /// Writes man pages and completions. The tiler prints them, so an archive for another machine has none.
