@@ -102,6 +102,7 @@ export async function startFakeService() {
       origin: isFile ? `<span class="origin">Uploaded file</span>` : `<a href="${url}" rel="noopener noreferrer">${new URL(url).hostname}</a>`,
       address: `${server.origin}/v1/content/${id}`,
       preview: "",
+      cards: " data-cards",
       warning: `<p id="warning" role="status" hidden></p>`,
       content: JSON.stringify(contentObject(id)).replaceAll("</", "<\\/"),
     };
@@ -177,7 +178,7 @@ export async function startFakeService() {
       const text = "This content was deleted by the person who uploaded it.";
       return { ...(await page("notice", "Deleted – Edgezoom", { title: "Deleted", text })), status: 410 };
     }
-    const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed|\/thumbnail\.jpg|\/preview\.jpg)?$/.exec(pathname) ?? [];
+    const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed|\/thumbnail\.jpg|\/preview\.jpg|\/at\/[\d.,]+\.jpg)?$/.exec(pathname) ?? [];
     if (/^\/[^/]+\.js$/.test(pathname)) return { type: TYPES.js, body: await readFile(at("../embed/loader.js")) };
     if (id && states.has(id) && !rest?.endsWith(".jpg")) return contentPage(rest ? "embed" : "share", id);
     if (pathname === "/") {

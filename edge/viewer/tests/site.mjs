@@ -19,7 +19,7 @@ export let page;
 /** Registers the hooks of a file of tests; `prepare` runs after the start. */
 export function setUp(prepare = () => {}, start = startService) {
   before(async () => {
-    [browser, service, host] = await Promise.all([startBrowser(), start({ REGIONS: "on" }), startHost()]);
+    [browser, service, host] = await Promise.all([startBrowser(), start(), startHost()]);
     ready = await service.ready();
     await prepare();
   });
