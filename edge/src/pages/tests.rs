@@ -127,7 +127,7 @@ fn where_the_service_renders_the_card_of_a_place_shows_it() {
     ] {
         assert!(placed.contains(&tag), "{tag}: {placed}");
     }
-    let whole = share(&ready(), None, false, &addresses(), NOW).body;
+    let whole = share(&ready(), None, true, &addresses(), NOW).body;
     assert_eq!(page(""), whole);
     assert!(page("4000,3000,0").contains("/preview.jpg"));
 }
