@@ -6,6 +6,7 @@ mod conversion;
 mod failures;
 mod fairness;
 mod hostile_page;
+mod iiif_validator;
 mod iiif_viewers;
 mod kv_record;
 mod local_service;

@@ -67,6 +67,7 @@ pub const FONTS: &[Tool] = &[
 ];
 
 const FORMATS: &str = "for the tests of formats and colours";
+const IIIF: &str = "for IIIF's validator";
 /// Tools for the tests: a browser, Prometheus, other renderers to compare with and documents that others made, and other
 /// projects' encoders and decoders.
 pub const TESTING: &[Tool] = &[
@@ -104,6 +105,11 @@ pub const TESTING: &[Tool] = &[
     tool(&["/usr/lib/python3/dist-packages/numpy/__init__.py"], "python3-numpy", FORMATS),
     tool(&["/usr/lib/python3/dist-packages/astropy/__init__.py"], "python3-astropy", FORMATS),
     tool(&["/usr/lib/python3/dist-packages/pydicom/__init__.py"], "python3-pydicom", FORMATS),
+    tool(&["/usr/lib/python3/dist-packages/pip/__init__.py"], "python3-pip", IIIF),
+    tool(&["/usr/lib/python3/dist-packages/setuptools/__init__.py"], "python3-setuptools", IIIF),
+    tool(&["/usr/lib/python3/dist-packages/bottle.py"], "python3-bottle", IIIF),
+    tool(&["/usr/lib/python3/dist-packages/lxml/__init__.py"], "python3-lxml", IIIF),
+    tool(&["/usr/lib/python3/dist-packages/magic/__init__.py"], "python3-magic", IIIF),
     tool(&["/usr/share/color/icc/LStar-RGB.icc"], "icc-profiles-free", FORMATS),
     // ImageMagick's OpenEXR support is a package of its own, with versions in its name. The paths are Debian 12's and 13's.
     tool(

@@ -1,5 +1,5 @@
-//! Installs what a task needs: system packages, the compiler's WebAssembly target, npm packages, PDFium, Mirador. Every check looks at
-//! the machine and is quick, so each task starts with its set-up.
+//! Installs what a task needs: system packages, the compiler's WebAssembly target, npm packages, PDFium, Mirador, IIIF's
+//! validator. Every check looks at the machine and is quick, so each task starts with its set-up.
 
 mod debian;
 pub mod pinned;
@@ -79,7 +79,11 @@ pub fn prepare(project: &Project, purpose: Purpose) -> Result<()> {
     if matches!(purpose, Purpose::Run | Purpose::Deploy | Purpose::Test | Purpose::BenchService) {
         npm_packages(project)?;
     }
-    if purpose == Purpose::Test { pinned::mirador(project) } else { Ok(()) }
+    if purpose == Purpose::Test {
+        pinned::mirador(project)?;
+        pinned::iiif_validator(project)?;
+    }
+    Ok(())
 }
 
 /// Installs what building the tiler for another machine needs, and that machine's PDFium.

@@ -1,4 +1,4 @@
-//! Downloads pinned by checksum: PDFium, Mirador.
+//! Downloads pinned by checksum: PDFium, Mirador, IIIF's validator.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,8 @@ pub fn pdfium_for(project: &Project, target: &str) -> Result<()> {
     let unpacked = project.target.join("pdfium-unpacked");
     let _ = fs::remove_dir_all(&unpacked); // it may not exist
     fs::create_dir(&unpacked)?;
-    let package = download_python_package(&unpacked, platform, checksum)?;
+    let options = ["--only-binary=:all:", "--platform", platform];
+    let package = download_python_package(&unpacked, "python3", PDFIUM, checksum, &options)?;
     let mut unzip = Command::new("python3");
     command::run(unzip.args(["-m", "zipfile", "-e"]).args([&package, &unpacked]))?;
     let _ = fs::remove_dir_all(&folder); // it may not exist
@@ -77,16 +78,22 @@ pub fn pdfium_for(project: &Project, target: &str) -> Result<()> {
     fs::write(stamp, checksum).context("cannot mark PDFium as installed")
 }
 
-/// Downloads the Python package and returns its path. pip rejects one with another checksum.
-fn download_python_package(into: &Path, platform: &str, checksum: &str) -> Result<PathBuf> {
+/// Downloads a Python package and returns its path. pip rejects one with another checksum.
+fn download_python_package(
+    into: &Path,
+    python: &str,
+    package: &str,
+    checksum: &str,
+    options: &[&str],
+) -> Result<PathBuf> {
     let requirements = into.join("requirements.txt");
-    fs::write(&requirements, format!("{PDFIUM} --hash=sha256:{checksum}\n"))?;
+    fs::write(&requirements, format!("{package} --hash=sha256:{checksum}\n"))?;
     let folder = into.join("package");
-    let mut pip = Command::new("python3");
-    pip.args(["-m", "pip", "download", "--require-hashes", "--no-deps", "--only-binary=:all:", "--quiet"]);
+    let mut pip = Command::new(python);
+    pip.args(["-m", "pip", "download", "--require-hashes", "--no-deps", "--quiet"]).args(options);
     // Fail quickly without a network.
     pip.args(["--disable-pip-version-check", "--retries=1", "--timeout=10"]);
-    pip.args(["--platform", platform, "--dest"]).arg(&folder).arg("--requirement").arg(requirements);
+    pip.arg("--dest").arg(&folder).arg("--requirement").arg(requirements);
     command::run(&mut pip)?;
     entries(&folder)?.pop().context("pip downloaded nothing")
 }
@@ -121,4 +128,34 @@ pub fn mirador(project: &Project) -> Result<()> {
     command::run(unpack.args(MIRADOR_PARTS))?;
     fs::remove_file(folder.join(MIRADOR_FILE))?;
     fs::write(stamp, MIRADOR_CHECKSUM).context("cannot mark Mirador as installed")
+}
+
+const IIIF_VALIDATOR: &str = "iiif-validator==1.0.5";
+const IIIF_VALIDATOR_CHECKSUM: &str = "c8a5faee9561166827868ed1212525fc98995d2ef993def601854f3b1ab1c8c3";
+
+/// Installs IIIF's validator, which a test runs, into `target/iiif-validator/`. It is a Python package of source text alone; what it imports
+/// are Debian's packages, so Debian's Python runs it.
+pub fn iiif_validator(project: &Project) -> Result<()> {
+    let folder = project.target.join("iiif-validator");
+    let stamp = folder.join("installed");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == IIIF_VALIDATOR_CHECKSUM) {
+        return Ok(());
+    }
+    eprintln!("xtask | installing IIIF's validator into {}", folder.display());
+    let _ = fs::remove_dir_all(&folder); // it may not exist
+    fs::create_dir_all(&folder)?;
+    // With isolation pip would download tools that read the package's name and version.
+    let options = ["--no-binary=:all:", "--no-build-isolation"];
+    let package = download_python_package(
+        &folder,
+        "/usr/bin/python3",
+        IIIF_VALIDATOR,
+        IIIF_VALIDATOR_CHECKSUM,
+        &options,
+    )?;
+    let mut unpack = Command::new("tar");
+    unpack.arg("-xzf").arg(package).arg("-C").arg(&folder).arg("--strip-components=1");
+    command::run(&mut unpack)?;
+    fs::remove_dir_all(folder.join("package"))?;
+    fs::write(stamp, IIIF_VALIDATOR_CHECKSUM).context("cannot mark IIIF's validator as installed")
 }
