@@ -8,6 +8,8 @@ use edgezoom_jpeg::decoder::frame::{self, Colours};
 use crate::plan::Plan;
 use crate::rendering::Region;
 
+use super::resample::{BLOCK, PADDING};
+
 /// The planes of a canvas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -33,9 +35,9 @@ pub struct Canvas {
 
 /// Rows of samples.
 pub struct Plane {
-    samples: Vec<u8>,
-    /// Bytes from a row to the next: zeros follow each row, as a filter reads whole vectors.
-    stride: usize,
+    samples: Vec<[u8; BLOCK]>,
+    /// Blocks of a row: zeros follow its samples, as a filter reads whole vectors.
+    blocks: usize,
     /// 1 if a sample is two pixels wide and high, or 0.
     pub halvings: u32,
     /// Columns of the level's plane.
@@ -78,9 +80,6 @@ impl Kind {
 }
 
 impl Canvas {
-    /// Zeros that follow each row.
-    pub const PADDING: usize = 16;
-
     /// Makes an empty canvas for a plan. `is_grey`: chroma that is a plane of its own is not needed.
     pub fn new(plan: &Plan, kind: Kind, is_grey: bool) -> Self {
         let crop = plan.crop;
@@ -88,8 +87,8 @@ impl Canvas {
         let plane = |&halvings: &u32| {
             let columns = halved(&(crop.left..crop.left + crop.width), halvings);
             let first_row = crop.top >> halvings;
-            let stride = columns.len() + Self::PADDING;
-            Plane { samples: Vec::new(), stride, halvings, columns, rows: first_row..first_row }
+            let blocks = (columns.len() + PADDING).div_ceil(BLOCK);
+            Plane { samples: Vec::new(), blocks, halvings, columns, rows: first_row..first_row }
         };
         Self { kind, planes: halvings.map(plane).collect(), crop }
     }
@@ -99,7 +98,7 @@ impl Canvas {
         let rows = self.rows_of(dzi, plan, row);
         for plane in &mut self.planes {
             plane.rows.end = halved(&rows, plane.halvings).end;
-            plane.samples.resize(plane.rows.len() * plane.stride, 0);
+            plane.samples.resize(plane.rows.len() * plane.blocks, [0; BLOCK]);
         }
     }
 
@@ -118,22 +117,22 @@ impl Canvas {
 
 impl Plane {
     /// Returns a row of the level's plane, with the zeros behind it.
-    pub fn row(&self, row: u32) -> &[u8] {
-        let start = (row - self.rows.start) as usize * self.stride;
-        &self.samples[start..start + self.stride]
+    pub fn row(&self, row: u32) -> &[[u8; BLOCK]] {
+        let start = (row - self.rows.start) as usize * self.blocks;
+        &self.samples[start..start + self.blocks]
     }
 
     /// Returns part of a row of the level's plane.
     pub fn part_mut(&mut self, row: u32, columns: Range<u32>) -> &mut [u8] {
-        let start = (row - self.rows.start) as usize * self.stride;
+        let start = (row - self.rows.start) as usize * self.blocks * BLOCK;
         let place = |column: u32| start + (column - self.columns.start) as usize;
-        &mut self.samples[place(columns.start)..place(columns.end)]
+        &mut self.samples.as_flattened_mut()[place(columns.start)..place(columns.end)]
     }
 
     /// Drops rows above this one.
     pub fn drop_rows_above(&mut self, row: u32) {
         let row = row.clamp(self.rows.start, self.rows.end);
-        self.samples.drain(..(row - self.rows.start) as usize * self.stride);
+        self.samples.drain(..(row - self.rows.start) as usize * self.blocks);
         self.rows.start = row;
     }
 }

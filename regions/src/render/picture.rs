@@ -8,7 +8,7 @@ use crate::plan::Plan;
 use crate::rendering::{Colours, Format, Rendering, Turn};
 
 use super::canvas::{Canvas, Kind};
-use super::resample::{Axis, Scale, resample};
+use super::resample::{Axis, BLOCK, Scale, resample};
 
 /// Planes of the output.
 pub struct Picture {
@@ -19,7 +19,7 @@ pub struct Picture {
     /// The planes.
     pub planes: Vec<OutPlane>,
     axes: Vec<Axes>,
-    sums: Vec<i16>,
+    sums: Vec<[i16; BLOCK]>,
 }
 
 /// Rows of samples without gaps.
