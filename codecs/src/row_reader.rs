@@ -5,6 +5,8 @@ use std::fmt::{self, Display};
 use std::mem;
 
 use edgezoom_geometry::{Scale, Size};
+use edgezoom_jpeg::decoder::requantise::TileBlocks;
+use edgezoom_jpeg::encoder::Piece;
 
 use crate::{Orientation, SourceError, ycbcr420};
 
@@ -44,6 +46,18 @@ pub trait RowReader {
     /// Encoders that use the same blocks can adapt their own.
     fn jpeg_steps(&self) -> Option<[[u16; 64]; 2]> {
         None
+    }
+    /// Prepares to read the blocks of a JPEG for tiles, before any row has been read. Returns false if the picture has none of use.
+    fn begin_blocks(&mut self, _tiles: &TileBlocks) -> bool {
+        false
+    }
+    /// Returns the blocks of the next rows: 16 in [`Layout::YCbCr420`], 8 in [`Layout::Grey`], or what is left. Fills `halved` with
+    /// half as many rows of half the size. `None`: from here on the picture must be read as rows.
+    ///
+    /// # Errors
+    /// As [`RowReader::read_rows`].
+    fn read_blocks(&mut self, _halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
+        Ok(None)
     }
     /// Returns the number of rows that are best read at once: if that fails, all of them are lost.
     fn rows_at_once(&self) -> u32 {
@@ -250,6 +264,14 @@ pub(crate) trait Wrapper {
         self.source().scale()
     }
 
+    fn begin_blocks(&mut self, _tiles: &TileBlocks) -> bool {
+        false
+    }
+
+    fn read_blocks(&mut self, _halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
+        Ok(None)
+    }
+
     fn jpeg_steps(&self) -> Option<[[u16; 64]; 2]> {
         self.source().jpeg_steps()
     }
@@ -286,6 +308,14 @@ impl<W: Wrapper> RowReader for W {
 
     fn scale(&self) -> Option<Scale> {
         Wrapper::scale(self)
+    }
+
+    fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
+        Wrapper::begin_blocks(self, tiles)
+    }
+
+    fn read_blocks(&mut self, halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
+        Wrapper::read_blocks(self, halved)
     }
 
     fn jpeg_steps(&self) -> Option<[[u16; 64]; 2]> {

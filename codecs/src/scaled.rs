@@ -1,6 +1,8 @@
 //! A picture whose file states the physical size of a pixel.
 
 use edgezoom_geometry::Scale;
+use edgezoom_jpeg::decoder::requantise::TileBlocks;
+use edgezoom_jpeg::encoder::Piece;
 
 use crate::row_reader::Wrapper;
 use crate::{RowReader, SourceError};
@@ -18,6 +20,14 @@ impl Wrapper for Scaled {
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         self.source.read_rows(into)
+    }
+
+    fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
+        self.source.begin_blocks(tiles)
+    }
+
+    fn read_blocks(&mut self, halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
+        self.source.read_blocks(halved)
     }
 
     fn scale(&self) -> Option<Scale> {

@@ -4,6 +4,9 @@
 //! Decoders need not know: they return an error, which [`Tolerant`] converts to [`Damage`]. Those that go on behind the
 //! damage, such as libjpeg, report it by [`RowReader::damage`] themselves.
 
+use edgezoom_jpeg::decoder::requantise::TileBlocks;
+use edgezoom_jpeg::encoder::Piece;
+
 use crate::row_reader::Wrapper;
 use crate::{Damage, Layout, RowReader, SourceError};
 
@@ -46,6 +49,24 @@ impl Wrapper for Tolerant {
 
     fn damage(&self) -> Option<Damage> {
         self.damage.or_else(|| self.source.damage())
+    }
+
+    fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
+        self.source.begin_blocks(tiles)
+    }
+
+    fn read_blocks(&mut self, halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
+        let pieces = match self.source.read_blocks(halved) {
+            Err(SourceError::Corrupt { .. }) if self.next_row > 0 => {
+                self.damage = Some(Damage::FromRow { row: self.next_row, rows: self.source.size().height });
+                return Ok(None);
+            }
+            result => result?,
+        };
+        if pieces.is_some() {
+            self.advance(if self.source.layout() == Layout::Grey { 8 } else { 16 });
+        }
+        Ok(pieces)
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
@@ -93,6 +114,15 @@ impl Strict {
 impl Wrapper for Strict {
     fn source(&self) -> &dyn RowReader {
         &*self.source
+    }
+
+    fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
+        self.source.begin_blocks(tiles)
+    }
+
+    fn read_blocks(&mut self, halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
+        let pieces = self.source.read_blocks(halved)?;
+        self.refuse_damage().map(|()| pieces)
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {

@@ -55,14 +55,20 @@ pub fn shifted<S: Simd>(simd: S, (low, high): Wide<S>, constant: i32, bits: u32)
 
 /// The weights of the transforms times 8,192, under libjpeg's names.
 pub mod weights {
+    pub const F_0_211: i16 = 1730;
     pub const F_0_298: i16 = 2446;
     pub const F_0_390: i16 = 3196;
+    pub const F_0_509: i16 = 4176;
+    pub const F_0_601: i16 = 4926;
     pub const F_0_765: i16 = 6270;
     pub const F_0_899: i16 = 7373;
+    pub const F_1_061: i16 = 8697;
+    pub const F_1_451: i16 = 11893;
     pub const F_1_501: i16 = 12299;
     pub const F_1_847: i16 = 15137;
     pub const F_1_961: i16 = 16069;
     pub const F_2_053: i16 = 16819;
+    pub const F_2_172: i16 = 17799;
     pub const F_2_562: i16 = 20995;
     pub const F_3_072: i16 = 25172;
     /// √2 · cos(6π/16).

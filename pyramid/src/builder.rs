@@ -12,17 +12,18 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, ScopedJoinHandle};
 
-use edgezoom_codecs::{Damage, RowReader};
-use edgezoom_geometry::{Dzi, Size};
+use edgezoom_codecs::{Damage, Orientation, RowReader};
+use edgezoom_geometry::{Dzi, PreviewKind, Size, TileFormat};
+use edgezoom_jpeg::decoder::requantise::TileBlocks;
 use edgezoom_jpeg::ycbcr420::ROWS;
 
 use crate::TileOutput;
 use crate::background::Background;
 use crate::build_error::BuildError;
-use crate::coarse::{Coarse, CoarseMaker};
+use crate::coarse::{self, Coarse, CoarseMaker};
 use crate::cutter::{Cutter, Partition};
 use crate::downsampler::Downsampler;
-use crate::geometry;
+use crate::geometry::{self, Level};
 use crate::preview::{PreviewMaker, previews};
 use crate::strip::Strip;
 use crate::tile_encoder::Encoding;
@@ -68,16 +69,24 @@ pub struct Wanted<'a> {
 pub fn build<'a>(
     mut reader: impl DerefMut<Target = dyn RowReader + 'a>,
     dzi: &Dzi,
-    Wanted { quality, threads, previews: with_previews, coarse, first_level, background }: Wanted<'_>,
+    wanted: Wanted<'_>,
     output: &dyn TileOutput,
 ) -> Result<Option<Damage>, BuildError> {
+    let Wanted { quality, threads, previews: with_previews, coarse, first_level, background } = wanted;
     let (layout, orientation) = (reader.layout(), reader.orientation());
     let encoding = Encoding { format: dzi.tile_format, quality, layout, orientation };
     let levels = geometry::levels(dzi, first_level, layout, orientation);
-    let source_steps = reader
+    let of_blocks = reader
         .jpeg_steps()
         .filter(|_| has_blocks_of_source(dzi, &*reader))
-        .map(|steps| if orientation.swapped { steps.map(|table| transposed(&table)) } else { steps });
+        .map(|steps| if orientation.swapped { steps.map(|table| transposed(&table)) } else { steps })
+        .map(|steps| encoding.quantisation_for(&steps));
+    let has_blocks = match &of_blocks {
+        Some(quantisation) if can_keep_blocks(dzi, &levels, encoding, &wanted) => {
+            reader.begin_blocks(&TileBlocks { quantisation: quantisation.clone(), side: dzi.tile_size })
+        }
+        _ => false,
+    };
     let stored_rows = u64::from(reader.size().height.max(1));
     let progress = |rows| {
         let upright_rows = u64::from(rows) * u64::from(dzi.size.height) / stored_rows;
@@ -86,14 +95,8 @@ pub fn build<'a>(
     output.begin(dzi)?;
     let cutters = u32::try_from(threads.get()).unwrap_or(u32::MAX);
     let encoder = |index| {
-        let cutter = Cutter::new(
-            &levels,
-            encoding,
-            source_steps.as_ref(),
-            background,
-            output,
-            Partition { index, count: cutters },
-        );
+        let partition = Partition { index, count: cutters };
+        let cutter = Cutter::new(&levels, encoding, of_blocks.as_ref(), background, output, partition);
         // The last thread makes the previews: levels of one column are spread over the threads from the first on.
         let has_previews = with_previews && index + 1 == cutters;
         let previews = if has_previews { previews(dzi, &levels, encoding, output) } else { Vec::new() };
@@ -102,7 +105,8 @@ pub fn build<'a>(
     };
     if cutters == 1 {
         let mut encoder = encoder(0);
-        Downsampler::new(&levels, layout).run(&mut *reader, progress, |strip| Ok(encoder.take(&strip)?))?;
+        Downsampler::new(&levels, layout, has_blocks)
+            .run(&mut *reader, progress, |strip| Ok(encoder.take(&strip)?))?;
         return Ok(reader.damage());
     }
     thread::scope(|scope| {
@@ -114,7 +118,7 @@ pub fn build<'a>(
                 (sender, scope.spawn(move || take_all(encoder(index), strips)))
             })
             .unzip();
-        let downsampler = Downsampler::new(&levels, layout);
+        let downsampler = Downsampler::new(&levels, layout, has_blocks);
         let read = downsampler.run(&mut *reader, progress, |strip| send(&senders, &strip));
         drop(senders);
         let damage = reader.damage();
@@ -133,6 +137,17 @@ fn has_blocks_of_source(dzi: &Dzi, reader: &dyn RowReader) -> bool {
         && is_whole(dzi.tile_size)
         && (!orientation.from_right || is_whole(width))
         && (!orientation.from_bottom || is_whole(height))
+}
+
+/// Returns true if tiles of the full level can be made of the source's blocks without their pixels.
+fn can_keep_blocks(dzi: &Dzi, levels: &[Level], encoding: Encoding, wanted: &Wanted<'_>) -> bool {
+    let [.., below, _] = levels else { return false };
+    let is_enough = |size: Size| below.columns.side >= size.width && below.rows.side >= size.height;
+    encoding.orientation == Orientation::UPRIGHT
+        && encoding.format == TileFormat::Jpg
+        && !wanted.background.is_used()
+        && (!wanted.previews || PreviewKind::ALL.iter().all(|kind| is_enough(kind.size(dzi.size))))
+        && (wanted.coarse.is_none() || dzi.size.width.max(dzi.size.height) > coarse::MAX_SIDE)
 }
 
 fn transposed(table: &[u16; 64]) -> [u16; 64] {

@@ -18,7 +18,7 @@ use crate::tile_encoder::{Encoding, TileEncoder};
 use crate::turn::turn;
 
 /// Upper bound of the longer side. The largest level within it is used.
-const MAX_SIDE: u32 = 1024;
+pub const MAX_SIDE: u32 = 1024;
 /// JPEG quality, lower than for tiles because the picture is seen for seconds.
 const QUALITY: u8 = 70;
 

@@ -13,6 +13,7 @@ use std::io;
 use std::sync::Arc;
 
 use edgezoom_codecs::{Layout, Orientation};
+use edgezoom_jpeg::quantisation::Quantisation;
 
 use crate::background::Background;
 use crate::geometry::Level;
@@ -95,20 +96,18 @@ impl Partition {
 }
 
 impl<'a> Cutter<'a> {
-    /// Makes the cutter of one thread. `source_steps` are those of [`RowReader::jpeg_steps`](edgezoom_codecs::RowReader::jpeg_steps),
-    /// turned, if tiles of the full level consist of the source's blocks.
+    /// Makes the cutter of one thread. Tiles of the full level that consist of the source's blocks have a quantisation of their own.
     pub fn new(
         levels: &'a [Level],
         encoding: Encoding,
-        source_steps: Option<&[[u16; 64]; 2]>,
+        of_blocks: Option<&Quantisation>,
         background: Background,
         output: &'a dyn TileOutput,
         partition: Partition,
     ) -> Self {
         let reduced =
             TileEncoder::new(encoding).with_memory(UNFINISHED_BYTES / partition.count.max(1) as usize);
-        let full =
-            source_steps.map_or_else(|| reduced.another(), |steps| reduced.for_source(encoding, steps));
+        let full = of_blocks.map_or_else(|| reduced.another(), |other| reduced.with_quantisation(other));
         Self {
             levels,
             encoding,
@@ -201,7 +200,11 @@ impl<'a> Cutter<'a> {
         };
         let strip_rows = strip.rows();
         let common = rows.start.max(strip_rows.start)..rows.end.min(strip_rows.end);
-        if self.encoding.layout == Layout::YCbCr420 {
+        if let Some(blocks) = strip.blocks() {
+            for pieces in blocks.rows(&common) {
+                encoder.pieces(pieces.iter().filter(|piece| blocks.is_in(piece, &columns)));
+            }
+        } else if self.encoding.layout == Layout::YCbCr420 {
             let first = common.start - strip_rows.start;
             let pairs = strip.pairs(level).skip(first as usize / 2);
             let pairs = fetched_ahead(pairs, ROWS_AHEAD / 2, |pair| fetch_pair(pair, &columns));

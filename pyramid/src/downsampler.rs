@@ -12,6 +12,7 @@ use std::mem;
 use std::sync::Arc;
 
 use edgezoom_codecs::{Layout, RowReader, ycbcr420};
+use edgezoom_jpeg::ycbcr420::ROWS;
 
 use crate::BuildError;
 use crate::geometry::Level;
@@ -30,6 +31,7 @@ const STRIPS_PER_LEVEL: usize = 8;
 /// All levels of a pyramid while they are being filled.
 pub struct Downsampler<'a> {
     layout: Layout,
+    of_blocks: bool,
     /// From level 0 to the full picture.
     levels: Vec<LevelBuffer<'a>>,
 }
@@ -48,10 +50,11 @@ struct LevelBuffer<'a> {
 }
 
 impl<'a> Downsampler<'a> {
-    pub fn new(levels: &'a [Level], layout: Layout) -> Self {
+    /// With `of_blocks`, rows of the full picture are read as blocks as far as that goes.
+    pub fn new(levels: &'a [Level], layout: Layout, of_blocks: bool) -> Self {
         let widest = levels.iter().map(|level| level.row_bytes).max().unwrap_or(1);
         // Rows that a decoder returns at once and that are halved without another strip's rows.
-        let unit = layout.rows_read(2);
+        let unit = if of_blocks { ROWS } else { layout.rows_read(2) };
         let rows = u32::try_from(STRIP_BYTES / widest.max(1)).unwrap_or(MAX_ROWS);
         let strip_rows = rows.clamp(unit, MAX_ROWS) / unit * unit;
         let above = levels.iter().skip(1).map(Some).chain([None]);
@@ -63,7 +66,7 @@ impl<'a> Downsampler<'a> {
                 LevelBuffer { level, pool, strip: None, next_row: 0, strip_rows, above }
             })
             .collect();
-        Self { layout, levels }
+        Self { layout, of_blocks, levels }
     }
 
     /// Reads the whole picture and passes the strips of all levels to `cut`, each level's in order. Passes the number of rows
@@ -74,16 +77,59 @@ impl<'a> Downsampler<'a> {
         mut progress: impl FnMut(u32) -> Result<(), BuildError>,
         mut cut: impl FnMut(Arc<Strip>) -> Result<(), BuildError>,
     ) -> Result<(), BuildError> {
+        self.run_blocks(reader, &mut progress, &mut cut)?;
         let Some((full, lower)) = self.levels.split_last_mut() else { return Ok(()) };
         let mut pairs = RowPairs::new(reader);
         while full.next_row < full.level.rows.positions() {
             let mut strip = full.empty_strip();
-            let rows = full.level.rows.part(full.next_row, full.strip_rows);
+            let rows = full.rows_of_strip();
             let room = if self.layout == Layout::YCbCr420 { rows.next_multiple_of(2) } else { rows };
             pairs.read(strip.extend(rows, room))?;
             full.next_row += rows;
             pass_on(self.layout, lower, strip, &mut cut)?;
             progress(full.next_row)?;
+        }
+        Ok(())
+    }
+
+    /// Reads rows of blocks, with the rows of the level below, until the reader has no more.
+    fn run_blocks(
+        &mut self,
+        reader: &mut dyn RowReader,
+        progress: &mut impl FnMut(u32) -> Result<(), BuildError>,
+        cut: &mut impl FnMut(Arc<Strip>) -> Result<(), BuildError>,
+    ) -> Result<(), BuildError> {
+        let mcu_side = if self.layout == Layout::YCbCr420 { ROWS } else { ROWS / 2 };
+        let [lower @ .., below, full] = self.levels.as_mut_slice() else { return Ok(()) };
+        let mut has_more = self.of_blocks;
+        while has_more && full.next_row < full.level.rows.positions() {
+            let mut blocks = full.pool.strip_of_blocks(full.level.number, full.next_row, mcu_side);
+            let end = full.next_row + full.rows_of_strip();
+            while full.next_row < end {
+                let rows = mcu_side.min(end - full.next_row);
+                let halved = rows.div_ceil(2);
+                let mut strip = below.strip.take().unwrap_or_else(|| below.empty_strip());
+                let pieces = reader.read_blocks(strip.extend(halved, mcu_side / 2))?;
+                has_more = pieces.is_some();
+                match pieces {
+                    Some(pieces) => blocks.push_blocks(rows, pieces),
+                    None => strip.retract(halved),
+                }
+                below.next_row = strip.rows().end;
+                if strip.is_full() {
+                    pass_on(self.layout, lower, strip, cut)?;
+                } else {
+                    below.strip = Some(strip);
+                }
+                if !has_more {
+                    break;
+                }
+                full.next_row += rows;
+            }
+            if !blocks.rows().is_empty() {
+                cut(Arc::new(blocks))?;
+                progress(full.next_row)?;
+            }
         }
         Ok(())
     }
@@ -107,8 +153,15 @@ fn pass_on(
 }
 
 impl LevelBuffer<'_> {
+    /// Returns the number of rows of the next strip.
+    fn rows_of_strip(&self) -> u32 {
+        // Behind blocks, the first strip of pixels may be short.
+        let begun = if self.level.rows.from_end { 0 } else { self.next_row % self.strip_rows };
+        self.level.rows.part(self.next_row, self.strip_rows - begun)
+    }
+
     fn empty_strip(&self) -> Strip {
-        let rows = self.level.rows.part(self.next_row, self.strip_rows);
+        let rows = self.rows_of_strip();
         self.pool.strip(self.level.number, self.next_row, rows, self.level.row_bytes)
     }
 

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use edgezoom_codecs::Layout;
+use edgezoom_jpeg::encoder::Piece;
 use edgezoom_jpeg::ycbcr420::{self, Pair};
 
 use crate::geometry::Level;
@@ -20,8 +21,8 @@ pub struct Pool {
     bytes: usize,
 }
 
-/// Consecutive rows of a level without gaps between them, as pixels or as pairs of rows in
-/// [`ycbcr420`]. Dropping a strip returns its buffer to the pool.
+/// Consecutive rows of a level without gaps between them, as pixels, as pairs of rows in [`ycbcr420`], or as blocks of a JPEG.
+/// Dropping a strip returns its buffer to the pool.
 pub struct Strip {
     /// Number of the level.
     pub level: u32,
@@ -33,7 +34,30 @@ pub struct Strip {
     filled: u32,
     row_bytes: usize,
     pixels: Vec<u8>,
+    blocks: Option<Blocks>,
     pool: Arc<Pool>,
+}
+
+/// Rows of blocks, quantised for tiles.
+pub struct Blocks {
+    /// Width and height of an MCU in pixels.
+    pub mcu_side: u32,
+    /// First row of pixels.
+    first: u32,
+    rows: Vec<Vec<Piece>>,
+}
+
+impl Blocks {
+    /// Returns the rows of MCUs at these rows of pixels, which begin with an MCU.
+    pub fn rows(&self, pixels: &Range<u32>) -> &[Vec<Piece>] {
+        let row = |pixel: u32| ((pixel - self.first).div_ceil(self.mcu_side) as usize).min(self.rows.len());
+        &self.rows[row(pixels.start)..row(pixels.end)]
+    }
+
+    /// Returns true if a piece has blocks at these columns of pixels.
+    pub fn is_in(&self, piece: &Piece, pixels: &Range<u32>) -> bool {
+        pixels.contains(&(piece.mcus.start * self.mcu_side))
+    }
 }
 
 impl Pool {
@@ -45,16 +69,24 @@ impl Pool {
 
     /// Returns an empty strip. Waits until a buffer is free.
     pub fn strip(self: &Arc<Self>, level: u32, first: u32, capacity: u32, row_bytes: usize) -> Strip {
+        let mut strip = self.strip_of_blocks(level, first, 1);
+        strip.pixels.resize(self.bytes, 0);
+        (strip.capacity, strip.row_bytes, strip.blocks) = (capacity, row_bytes, None);
+        strip
+    }
+
+    /// Returns an empty strip of blocks. Waits until a buffer is free, although it is not filled.
+    pub fn strip_of_blocks(self: &Arc<Self>, level: u32, first: u32, mcu_side: u32) -> Strip {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut pixels = loop {
+        let pixels = loop {
             match free.pop() {
                 Some(buffer) => break buffer,
                 None => free = self.returned.wait(free).unwrap_or_else(PoisonError::into_inner),
             }
         };
         drop(free);
-        pixels.resize(self.bytes, 0);
-        Strip { level, first, capacity, filled: 0, row_bytes, pixels, pool: Arc::clone(self) }
+        let blocks = Some(Blocks { mcu_side, first, rows: Vec::new() });
+        Strip { level, first, capacity: 0, filled: 0, row_bytes: 0, pixels, blocks, pool: Arc::clone(self) }
     }
 }
 
@@ -65,6 +97,24 @@ impl Strip {
         let start = self.filled as usize * self.row_bytes;
         self.filled += rows;
         &mut self.pixels[start..start + room.max(rows) as usize * self.row_bytes]
+    }
+
+    /// Adds a row of MCUs, which has this number of rows of pixels.
+    pub fn push_blocks(&mut self, rows: u32, pieces: Vec<Piece>) {
+        if let Some(blocks) = &mut self.blocks {
+            blocks.rows.push(pieces);
+            self.filled += rows;
+        }
+    }
+
+    /// Takes back the last rows.
+    pub fn retract(&mut self, rows: u32) {
+        self.filled -= rows;
+    }
+
+    /// Returns its blocks, if it has blocks instead of pixels.
+    pub fn blocks(&self) -> Option<&Blocks> {
+        self.blocks.as_ref()
     }
 
     /// Returns the rows that it holds, by their positions in the level.

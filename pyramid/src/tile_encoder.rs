@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use edgezoom_codecs::{Layout, Orientation};
 use edgezoom_geometry::TileFormat;
-use edgezoom_jpeg::encoder::{Encoder, Input};
+use edgezoom_jpeg::encoder::{Encoder, Input, Piece};
 use edgezoom_jpeg::quantisation::Quantisation;
 use edgezoom_jpeg::ycbcr420::Pair;
 
@@ -41,6 +41,13 @@ pub fn halves_chroma(quality: u8) -> bool {
     quality < FULL_CHROMA_FROM
 }
 
+impl Encoding {
+    /// Returns the quantisation of tiles whose blocks are blocks of a JPEG with these steps of luma and chroma, in row order.
+    pub fn quantisation_for(&self, source_steps: &[[u16; 64]; 2]) -> Quantisation {
+        Quantisation::of_quality(self.quality, halves_chroma(self.quality)).for_source(source_steps)
+    }
+}
+
 impl TileEncoder {
     pub fn new(encoding: Encoding) -> Self {
         let halves_chroma = halves_chroma(encoding.quality);
@@ -65,14 +72,12 @@ impl TileEncoder {
         }
     }
 
-    /// Makes another encoder for tiles whose blocks are blocks of a JPEG with these steps of luma and chroma, in row order.
-    pub fn for_source(&self, encoding: Encoding, steps: &[[u16; 64]; 2]) -> Self {
+    /// Makes another encoder that quantises differently. Both share their memory.
+    pub fn with_quantisation(&self, quantisation: &Quantisation) -> Self {
         match self {
-            Self::JpegYCbCr420(jpeg) => {
-                let quantisation = Quantisation::of_quality(encoding.quality, true).for_source(steps);
-                Self::JpegYCbCr420(jpeg.with_quantisation(&quantisation))
-            }
-            other => other.another(),
+            Self::Jpeg(jpeg) => Self::Jpeg(jpeg.with_quantisation(quantisation)),
+            Self::JpegYCbCr420(jpeg) => Self::JpegYCbCr420(jpeg.with_quantisation(quantisation)),
+            Self::Png(png) => Self::Png(png.another()),
         }
     }
 
@@ -122,6 +127,13 @@ impl TileEncoder {
     pub fn ycbcr420_row(&mut self, pair: &Pair<'_>, is_lower: bool, columns: &Range<u32>) {
         if let Self::JpegYCbCr420(jpeg) = self {
             jpeg.ycbcr420_row(pair, is_lower, columns);
+        }
+    }
+
+    /// Adds a row of MCUs in pieces, from left to right.
+    pub fn pieces<'a>(&mut self, pieces: impl Iterator<Item = &'a Piece>) {
+        if let Self::Jpeg(jpeg) | Self::JpegYCbCr420(jpeg) = self {
+            jpeg.pieces(pieces);
         }
     }
 

@@ -5,6 +5,9 @@ use std::array;
 
 use edgezoom_geometry::Size;
 
+use edgezoom_jpeg::decoder::requantise::TileBlocks;
+use edgezoom_jpeg::encoder::Piece;
+
 use crate::row_reader::Wrapper;
 use crate::{Layout, RowReader, SourceError};
 
@@ -61,6 +64,14 @@ impl Wrapper for Flattened {
             Layout::Rgba => Layout::Rgb,
             opaque => opaque,
         }
+    }
+
+    fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
+        self.source.begin_blocks(tiles)
+    }
+
+    fn read_blocks(&mut self, halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
+        self.source.read_blocks(halved)
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {

@@ -71,12 +71,14 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Returns the quantisation steps of luma and chroma in row order. `None`: Cb and Cr have different ones, or the picture is no
-    /// YCbCr.
+    /// Returns the quantisation steps of luma and chroma in row order, those of grey twice. `None`: Cb and Cr have different
+    /// ones, or the picture is neither grey nor YCbCr.
     #[must_use]
     pub fn steps(&self) -> Option<[[u16; 64]; 2]> {
-        let (Colours::YCbCr, [luma, cb, cr]) = (self.colours, self.components.as_slice()) else {
-            return None;
+        let (luma, cb, cr) = match (self.colours, self.components.as_slice()) {
+            (Colours::Grey, [grey]) => (grey, grey, grey),
+            (Colours::YCbCr, [luma, cb, cr]) => (luma, cb, cr),
+            _ => return None,
         };
         let in_rows = |stored: &Steps| {
             let mut steps = [0; 64];

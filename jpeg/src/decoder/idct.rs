@@ -58,6 +58,67 @@ pub fn inverse<S: Simd>(simd: S, group: &Group, steps: &Steps, out: &mut [[u8; S
     }
 }
 
+/// Transforms all blocks into four rows of samples, each with the rows of all blocks beside each other. A sample is the mean of
+/// the 2×2 that [`inverse`] gives, but for the rounding. The coefficients are in row order and 8 times as large as a file has
+/// them. Those from the number `end` on in the order of the file are zero.
+///
+/// Source: libjpeg's `jidctred.c`.
+#[inline(always)]
+pub fn inverse_halved<S: Simd>(
+    simd: S,
+    coefficients: &[[i16; BLOCKS]; 64],
+    end: usize,
+    out: &mut [[u8; SAMPLES / 2]; 4],
+) {
+    let zero = i16x32::splat(simd, 0);
+    let mut between = [[zero; 8]; 4];
+    for column in USED_WHEN_HALVED {
+        // Of a column the first place in the order is in its first row.
+        if end <= PLACES[column] {
+            continue;
+        }
+        let mut inputs = [zero; 8];
+        for row in USED_WHEN_HALVED {
+            inputs[row] = i16x32::from_slice(simd, &coefficients[8 * row + column]);
+        }
+        let outputs = transform_once_halved(simd, inputs, 13 - 2 + 1 + 3);
+        for (output, to) in outputs.into_iter().zip(&mut between) {
+            to[column] = output;
+        }
+    }
+    for (inputs, to) in between.into_iter().zip(out) {
+        let [c0, c1, c2, c3] = transform_once_halved(simd, inputs, 13 + 2 + 3 + 1);
+        let (one, other) = (pack(simd, c0, c2), pack(simd, c1, c3));
+        let (front, back) = zip16(one.zip_low(other), one.zip_high(other));
+        for (vector, to) in [front, back].into_iter().zip(to.as_chunks_mut::<64>().0) {
+            vector.store_slice(to);
+        }
+    }
+}
+
+/// Rows and columns that means of pairs depend on: the fifth cosine has none.
+const USED_WHEN_HALVED: [usize; 7] = [0, 1, 2, 3, 5, 6, 7];
+
+/// Transforms in one direction into means of pairs.
+#[inline(always)]
+fn transform_once_halved<S: Simd>(simd: S, x: [i16x32<S>; 8], shift: u32) -> [i16x32<S>; 4] {
+    let (low, high): (i32x16<S>, i32x16<S>) = x[0].widen();
+    let mean = (low << 14, high << 14);
+    let even = weighted(simd, zip(x[2], x[6]), (F_1_847, -F_0_765));
+    let (outer, inner) = (added(mean, even), less(mean, even));
+    let (last, first) = (zip(x[7], x[5]), zip(x[3], x[1]));
+    let inner_odd =
+        added(weighted(simd, last, (-F_0_211, F_1_451)), weighted(simd, first, (-F_2_172, F_1_061)));
+    let outer_odd =
+        added(weighted(simd, last, (-F_0_509, -F_0_601)), weighted(simd, first, (F_0_899, F_2_562)));
+    [
+        scaled(simd, added(outer, outer_odd), shift),
+        scaled(simd, added(inner, inner_odd), shift),
+        scaled(simd, less(inner, inner_odd), shift),
+        scaled(simd, less(outer, outer_odd), shift),
+    ]
+}
+
 /// The place in the order of the file of each coefficient in the order of rows.
 const PLACES: [usize; 64] = {
     let mut places = [0; 64];

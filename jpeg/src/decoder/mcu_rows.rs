@@ -82,11 +82,11 @@ impl<S: Source> McuRows<S> {
     ///
     /// # Errors
     /// If the picture cannot be decoded any further.
-    pub fn read(&mut self, mut copy: impl FnMut(&Plan, &Segment)) -> Result<(), Stop> {
+    pub fn read(&mut self, mut copy: impl FnMut(&Plan, &mut Segment)) -> Result<(), Stop> {
         let across = self.source.frame().mcus().0;
         let mut end = 0;
         while end < across {
-            let Some(segment) = self.segments.pop_front() else {
+            let Some(mut segment) = self.segments.pop_front() else {
                 self.segments.extend(self.source.next_segments()?.ok_or(Stop::Irregular)?);
                 continue;
             };
@@ -94,7 +94,7 @@ impl<S: Source> McuRows<S> {
                 return Err(Stop::Irregular);
             }
             end = segment.mcus.end;
-            copy(self.source.plan(), &segment);
+            copy(self.source.plan(), &mut segment);
         }
         self.row += 1;
         Ok(())

@@ -2,8 +2,8 @@
 //!
 //! [`frame`] reads the headers, and says if a file is one for this decoder. A [`pipeline`] cuts the scan into chunks, which
 //! several threads decode, and gives samples in order; [`sequential`] does so on the calling thread. [`mcu_rows`] collects
-//! them, [`scans`] joins those of several scans, and [`rows`] makes pixels. Irregularities in the headers or in the middle
-//! of a scan are reported, and the caller goes on with libjpeg: a damaged file has only one right picture, the one that
+//! them, [`scans`] joins those of several scans, and [`rows`] makes pixels; [`requantise`] makes tiles of the blocks
+//! themselves. Irregularities in the headers or in the middle of a scan are reported, and the caller goes on with libjpeg: a damaged file has only one right picture, the one that
 //! everyone else shows.
 //!
 //! ```text
@@ -20,6 +20,7 @@ mod input;
 pub mod mcu_rows;
 pub mod pipeline;
 pub mod planes;
+pub mod requantise;
 pub mod rows;
 pub mod scans;
 pub mod sequential;

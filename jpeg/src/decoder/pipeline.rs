@@ -16,6 +16,7 @@ use super::frame::Frame;
 use super::input::{Input, intervals};
 use super::mcu_rows::{Source, Stop};
 use super::planes::{Segment, transform};
+use super::requantise::{Requantiser, requantise};
 
 /// MCUs of a chunk: a quarter of a megapixel where chroma is halved both ways. What is decoded of a larger one does not
 /// stay in the cache.
@@ -37,6 +38,8 @@ pub struct Pipeline {
 struct Shared {
     frame: Frame,
     plan: Plan,
+    /// Makes tiles of the blocks; `None`: only samples are wanted.
+    requantiser: Option<Requantiser>,
     state: Mutex<State>,
     changed: Condvar,
     /// Chunks that may be under way.
@@ -104,6 +107,19 @@ impl Pipeline {
     /// # Errors
     /// If no thread can be started.
     pub fn start(frame: Frame, file: impl Read + Send + 'static, threads: usize) -> io::Result<Self> {
+        Self::start_with(None, frame, file, threads)
+    }
+
+    /// Begins to decode as [`Self::start`] does. With a requantiser, segments have pieces of tiles and samples of half the size.
+    ///
+    /// # Errors
+    /// If no thread can be started.
+    pub fn start_with(
+        requantiser: Option<Requantiser>,
+        frame: Frame,
+        file: impl Read + Send + 'static,
+        threads: usize,
+    ) -> io::Result<Self> {
         let threads = threads.max(1);
         let state = State {
             input: Some(Input::new(Box::new(file) as File, frame.restart_interval > 0)),
@@ -118,7 +134,7 @@ impl Pipeline {
             is_closed: false,
         };
         let (plan, state, changed) = (Plan::new(&frame), Mutex::new(state), Condvar::new());
-        let shared = Arc::new(Shared { frame, plan, state, changed, most: 2 * threads + 2 });
+        let shared = Arc::new(Shared { frame, plan, requantiser, state, changed, most: 2 * threads + 2 });
         let mut pipeline = Self { shared, threads: Vec::new() };
         for number in 0..threads {
             let shared = Arc::clone(&pipeline.shared);
@@ -300,8 +316,12 @@ impl Shared {
     }
 
     fn transform(&self, number: usize, parts: Vec<Placed>) {
-        let segments =
-            parts.iter().flat_map(|part| transform(&self.frame, &self.plan, &part.chunk, part.mcu)).collect();
+        let Self { frame, plan, requantiser, .. } = self;
+        let segments_of = |Placed { chunk, mcu }: &Placed| match requantiser {
+            Some(requantiser) => requantise(frame, plan, chunk, *mcu, requantiser),
+            None => transform(frame, plan, chunk, *mcu),
+        };
+        let segments = parts.iter().flat_map(segments_of).collect();
         self.lock().spare.extend(parts.into_iter().next_back().map(|part| *part.chunk));
         self.put(number, Slot::Ready(segments));
     }

@@ -21,8 +21,8 @@ mod huffman;
 mod mcu_row;
 #[cfg(test)]
 mod tests;
-mod tokens;
-mod transform;
+pub(crate) mod tokens;
+pub(crate) mod transform;
 
 use std::cell::{Ref, RefCell};
 use std::mem;
@@ -37,7 +37,8 @@ use entropy::{Codes, PendingBits, Scan};
 use header::{END_OF_IMAGE, Header};
 use mcu_row::McuRow;
 use tokens::Kind::{Chroma, Luma};
-use tokens::{Frequencies, RowTokens, Spare, StoredTokens};
+pub use tokens::Piece;
+use tokens::{Counter, Frequencies, RowTokens, Spare, StoredTokens, Uncounted};
 use transform::{BLOCKS, Coefficients, Quantiser, transform};
 
 /// Memory for the tokens of unfinished files, unless [`Encoder::with_token_bytes`] sets it.
@@ -225,6 +226,21 @@ impl Encoder {
         self.encode_if_full();
     }
 
+    /// Adds a whole row of MCUs, whose blocks are quantised already, in pieces from left to right.
+    pub fn pieces<'a>(&mut self, pieces: impl Iterator<Item = &'a Piece>) {
+        let working = Rc::clone(&self.working);
+        let Working { row, spare, coded, scan, .. } = &mut *working.borrow_mut();
+        row.clear();
+        for piece in pieces {
+            match self.coded {
+                None => row.piece(piece, &mut self.previous_dc, &mut *self.frequencies),
+                Some(_) => row.piece(piece, &mut self.previous_dc, &mut Uncounted),
+            }
+        }
+        self.pixels += self.mcu_row.width() * self.tables.sampling.mcu_rows();
+        self.store(row, spare, coded, scan);
+    }
+
     /// Returns the finished file. All its rows must have been added. No other encoder that shares memory with this one can be
     /// used before the result is dropped.
     pub fn finish(&mut self) -> Ref<'_, [u8]> {
@@ -265,13 +281,19 @@ impl Encoder {
         row.clear();
         for group in 0..self.mcu_row.groups() {
             self.transform(group, coefficients);
+            let Self { tables, mcu_row, previous_dc, frequencies, .. } = self;
             match self.coded {
-                None => self.tokenise::<true>(group, coefficients, row),
-                Some(_) => self.tokenise::<false>(group, coefficients, row),
+                None => tables.tokenise(mcu_row, group, coefficients, previous_dc, row, &mut **frequencies),
+                Some(_) => tables.tokenise(mcu_row, group, coefficients, previous_dc, row, &mut Uncounted),
             }
         }
         self.pixels += self.mcu_row.width() * self.mcu_row.rows();
         self.mcu_row.clear();
+        self.store(row, spare, coded, scan);
+    }
+
+    /// Stores the tokens of a row of MCUs, or codes them.
+    fn store(&mut self, row: &RowTokens, spare: &mut Spare, coded: &mut Vec<Coded>, scan: &mut Scan) {
         if self.coded.is_none() {
             let is_stored = self.tokens.add(row.tokens(), spare);
             if is_stored && !self.is_dense() {
@@ -334,28 +356,37 @@ impl Encoder {
             }
         }
     }
+}
 
-    /// Makes tokens of the MCUs of a group, and counts them if `COUNTS` is true.
-    fn tokenise<const COUNTS: bool>(
-        &mut self,
+impl Tables {
+    fn new(sampling: Sampling, quantisation: &Quantisation) -> Self {
+        let header = Header::new(sampling, &quantisation.steps);
+        Self { sampling, header, quantisers: [0, 1].map(|kind| Quantiser::new(quantisation, kind)) }
+    }
+
+    /// Makes tokens of the MCUs of a group, and counts them.
+    fn tokenise<C: Counter>(
+        &self,
+        mcu_row: &McuRow,
         group: usize,
         [first, second, third]: &[Coefficients; 3],
+        [luma, cb, cr]: &mut [i16; 3],
         row: &mut RowTokens,
+        counter: &mut C,
     ) {
-        let Self { tables, mcu_row, previous_dc: [luma, cb, cr], frequencies, .. } = self;
         let blocks = (mcu_row.blocks_across() - group * BLOCKS).min(BLOCKS);
         row.reserve(blocks.next_multiple_of(2) * 3);
-        match tables.sampling {
+        match self.sampling {
             Sampling::Grey => with_vectors!(_simd => {
                 for block in 0..blocks {
-                    row.block::<COUNTS>(Luma, first, block, luma, frequencies);
+                    row.block(Luma, first, block, luma, counter);
                 }
             }),
             Sampling::Full => with_vectors!(_simd => {
                 for block in 0..blocks {
-                    row.block::<COUNTS>(Luma, first, block, luma, frequencies);
-                    row.block::<COUNTS>(Chroma, second, block, cb, frequencies);
-                    row.block::<COUNTS>(Chroma, third, block, cr, frequencies);
+                    row.block(Luma, first, block, luma, counter);
+                    row.block(Chroma, second, block, cb, counter);
+                    row.block(Chroma, third, block, cr, counter);
                 }
             }),
             Sampling::Halved => {
@@ -364,22 +395,15 @@ impl Encoder {
                     for (coefficients, exists) in [(first, true), (second, has_lower)] {
                         for block in [2 * mcu, 2 * mcu + 1] {
                             match exists && block < blocks {
-                                true => row.block::<COUNTS>(Luma, coefficients, block, luma, frequencies),
-                                false => row.empty_block::<COUNTS>(Luma, frequencies),
+                                true => row.block(Luma, coefficients, block, luma, counter),
+                                false => row.empty_block(Luma, counter),
                             }
                         }
                     }
-                    row.block::<COUNTS>(Chroma, third, mcu, cb, frequencies);
-                    row.block::<COUNTS>(Chroma, third, BLOCKS / 2 + mcu, cr, frequencies);
+                    row.block(Chroma, third, mcu, cb, counter);
+                    row.block(Chroma, third, BLOCKS / 2 + mcu, cr, counter);
                 });
             }
         }
-    }
-}
-
-impl Tables {
-    fn new(sampling: Sampling, quantisation: &Quantisation) -> Self {
-        let header = Header::new(sampling, &quantisation.steps);
-        Self { sampling, header, quantisers: [0, 1].map(|kind| Quantiser::new(quantisation, kind)) }
     }
 }

@@ -13,6 +13,9 @@
 //!
 //! Source: ITU-T T.81, section F.1.2.
 
+use std::mem;
+use std::ops::Range;
+
 use super::transform::{BLOCKS, Coefficients};
 
 /// Number of different tokens.
@@ -40,6 +43,12 @@ pub enum Kind {
     Chroma = 1,
 }
 
+impl Kind {
+    fn of_component(component: usize) -> Self {
+        if component == 0 { Self::Luma } else { Self::Chroma }
+    }
+}
+
 /// Frequencies of the tokens in a file.
 #[derive(Clone)]
 pub struct Frequencies(pub [u32; TOKENS]);
@@ -55,14 +64,28 @@ impl Frequencies {
     pub fn clear(&mut self) {
         self.0.fill(0);
     }
+}
 
-    /// Counts a token.
+/// Counts tokens.
+pub trait Counter {
+    fn count(&mut self, token: u16);
+}
+
+impl Counter for Frequencies {
     #[inline(always)]
-    pub fn count(&mut self, token: u16) {
+    fn count(&mut self, token: u16) {
         if let Some(count) = self.0.get_mut(usize::from(token)) {
             *count += 1;
         }
     }
+}
+
+/// For tokens whose frequencies nobody needs.
+pub struct Uncounted;
+
+impl Counter for Uncounted {
+    #[inline(always)]
+    fn count(&mut self, _token: u16) {}
 }
 
 /// Tokens of a row of MCUs.
@@ -81,45 +104,63 @@ impl RowTokens {
         }
     }
 
-    /// Adds a block, for which room must be reserved, and counts its tokens if `COUNTS` is true. `previous_dc` is the first coefficient of the
-    /// previous block.
+    /// Adds a block, for which room must be reserved, and counts its tokens. `previous_dc` is the first coefficient of the previous
+    /// block.
     #[inline(always)]
-    pub fn block<const COUNTS: bool>(
+    pub fn block<C: Counter>(
         &mut self,
         kind: Kind,
         coefficients: &Coefficients,
         index: usize,
         previous_dc: &mut i16,
-        frequencies: &mut Frequencies,
+        counter: &mut C,
     ) {
-        let index = index % BLOCKS;
-        let Some(out) = self.writer::<COUNTS>(kind, frequencies) else { return };
-        let dc = coefficients.values.0[0][index];
-        let out = out.first(dc.wrapping_sub(*previous_dc));
+        let Some(out) = self.writer(kind, counter) else { return };
+        let dc = coefficients.values.0[0][index % BLOCKS];
+        self.written += out.first(dc.wrapping_sub(*previous_dc)).others(coefficients, index % BLOCKS);
         *previous_dc = dc;
-        self.written += if coefficients.magnitudes[index] <= LARGEST {
-            out.others(coefficients, index)
-        } else {
-            out.long_others(coefficients, index)
-        };
+    }
+
+    /// Adds a block without its first coefficient. Room must be reserved.
+    #[inline(always)]
+    fn rest_of_block(&mut self, kind: Kind, coefficients: &Coefficients, index: usize) {
+        let counter = &mut Uncounted;
+        let Some(out) = self.writer(kind, counter) else { return };
+        self.written += out.others(coefficients, index % BLOCKS);
     }
 
     /// Adds a block that pads an MCU: its first coefficient equals that of the previous block, and the others are zero.
-    pub fn empty_block<const COUNTS: bool>(&mut self, kind: Kind, frequencies: &mut Frequencies) {
-        let Some(out) = self.writer::<COUNTS>(kind, frequencies) else { return };
+    pub fn empty_block<C: Counter>(&mut self, kind: Kind, counter: &mut C) {
+        let Some(out) = self.writer(kind, counter) else { return };
         let mut out = out.first(0);
         out.end();
         self.written += out.written;
     }
 
+    /// Adds the tokens of a piece. `previous_dc` are the first coefficients of the blocks before it.
+    pub fn piece<C: Counter>(&mut self, piece: &Piece, previous_dc: &mut [i16; 3], counter: &mut C) {
+        self.reserve(piece.tokens.len() / BLOCK_TOKENS + 2);
+        let mut copied = 0;
+        for (component, (&(at, dc), previous)) in piece.first.iter().zip(previous_dc.iter()).enumerate() {
+            self.copy(&piece.tokens[copied..at], counter);
+            copied = at;
+            let Some(out) = self.writer(Kind::of_component(component), counter) else { return };
+            self.written += out.first(dc.wrapping_sub(*previous)).written;
+        }
+        self.copy(&piece.tokens[copied..], counter);
+        *previous_dc = piece.last;
+    }
+
+    fn copy<C: Counter>(&mut self, tokens: &[u16], counter: &mut C) {
+        self.tokens[self.written..][..tokens.len()].copy_from_slice(tokens);
+        self.written += tokens.len();
+        tokens.iter().for_each(|token| counter.count(*token));
+    }
+
     #[inline(always)]
-    fn writer<'a, const COUNTS: bool>(
-        &'a mut self,
-        kind: Kind,
-        frequencies: &'a mut Frequencies,
-    ) -> Option<Writer<'a, COUNTS>> {
+    fn writer<'a, C: Counter>(&'a mut self, kind: Kind, counter: &'a mut C) -> Option<Writer<'a, C>> {
         let tokens = self.tokens.get_mut(self.written..)?.first_chunk_mut()?;
-        Some(Writer { tokens, written: 0, kind: kind as u16, frequencies })
+        Some(Writer { tokens, written: 0, kind: kind as u16, counter })
     }
 
     /// Returns the tokens.
@@ -134,14 +175,14 @@ impl RowTokens {
 }
 
 /// Adds the tokens of one block.
-struct Writer<'a, const COUNTS: bool> {
+struct Writer<'a, C> {
     tokens: &'a mut [u16; BLOCK_TOKENS],
     written: usize,
     kind: u16,
-    frequencies: &'a mut Frequencies,
+    counter: &'a mut C,
 }
 
-impl<const COUNTS: bool> Writer<'_, COUNTS> {
+impl<C: Counter> Writer<'_, C> {
     /// Adds a first coefficient's difference from the previous one.
     #[inline(always)]
     fn first(mut self, difference: i16) -> Self {
@@ -153,9 +194,19 @@ impl<const COUNTS: bool> Writer<'_, COUNTS> {
         }
     }
 
+    /// Adds the other coefficients. Returns the number of the block's tokens.
+    #[inline(always)]
+    fn others(self, coefficients: &Coefficients, index: usize) -> usize {
+        if coefficients.magnitudes[index] <= LARGEST {
+            self.short_others(coefficients, index)
+        } else {
+            self.long_others(coefficients, index)
+        }
+    }
+
     /// Adds the other coefficients, if none is long.
     #[inline(always)]
-    fn others(mut self, coefficients: &Coefficients, index: usize) -> usize {
+    fn short_others(mut self, coefficients: &Coefficients, index: usize) -> usize {
         let mut nonzero = nonzero(coefficients, index);
         let ends_early = nonzero >> 63 == 0;
         // A chroma token has 16 zeros more.
@@ -184,10 +235,11 @@ impl<const COUNTS: bool> Writer<'_, COUNTS> {
     #[cold]
     #[inline(never)]
     fn long_others(mut self, coefficients: &Coefficients, index: usize) -> usize {
+        let nonzero = nonzero(coefficients, index);
         let mut zeros = 0;
-        for values in &coefficients.values.0[1..] {
+        for (number, values) in coefficients.values.0.iter().enumerate().skip(1) {
             let value = values[index];
-            if value == 0 {
+            if nonzero >> number & 1 == 0 {
                 zeros += 1;
                 continue;
             }
@@ -229,9 +281,7 @@ impl<const COUNTS: bool> Writer<'_, COUNTS> {
     fn push(&mut self, token: u16) {
         self.tokens[self.written % BLOCK_TOKENS] = token;
         self.written += 1;
-        if COUNTS {
-            self.frequencies.count(token);
-        }
+        self.counter.count(token);
     }
 }
 
@@ -249,6 +299,51 @@ fn nonzero(coefficients: &Coefficients, index: usize) -> u64 {
 fn bits(value: i16) -> u16 {
     let size = i16::BITS - value.unsigned_abs().leading_zeros();
     if value < 0 { (value as u16).wrapping_sub(1) & ((1 << size) - 1) } else { value as u16 }
+}
+
+/// Blocks of MCUs beside each other, as tokens. Those of the first blocks' first coefficients are missing, because they depend on
+/// the MCU before, which another thread may have.
+#[derive(Debug, Default)]
+pub struct Piece {
+    /// Columns of MCUs.
+    pub mcus: Range<u32>,
+    tokens: Vec<u16>,
+    /// For each component, the number of tokens before the first block's first coefficient, and that coefficient.
+    first: Vec<(usize, i16)>,
+    /// The last block's first coefficient of each component.
+    last: [i16; 3],
+}
+
+/// Makes pieces, one after the other.
+#[derive(Default)]
+pub struct PieceMaker {
+    row: RowTokens,
+    first: Vec<(usize, i16)>,
+    last: [i16; 3],
+}
+
+impl PieceMaker {
+    /// Adds a block of a component. The components of an MCU follow each other.
+    #[inline(always)]
+    pub fn block(&mut self, component: usize, coefficients: &Coefficients, index: usize) {
+        let Some(last) = self.last.get_mut(component) else { return };
+        let kind = Kind::of_component(component);
+        self.row.reserve(1);
+        if self.first.len() > component {
+            self.row.block(kind, coefficients, index, last, &mut Uncounted);
+        } else {
+            *last = coefficients.values.0[0][index % BLOCKS];
+            self.first.push((self.row.written, *last));
+            self.row.rest_of_block(kind, coefficients, index);
+        }
+    }
+
+    /// Returns the piece of these MCUs, and begins the next one.
+    pub fn finish(&mut self, mcus: Range<u32>) -> Piece {
+        let tokens = self.row.tokens().to_vec();
+        self.row.clear();
+        Piece { mcus, tokens, first: mem::take(&mut self.first), last: self.last }
+    }
 }
 
 /// Stored tokens of a file, in blocks that files reuse.

@@ -115,7 +115,7 @@ pub fn transform<S: Simd>(simd: S, rows: Rows<'_>, quantiser: &Quantiser, out: &
             coefficients.store_slice(&mut row[column]);
         }
     }
-    quantise(&all_done, quantiser, out);
+    quantise(&all_done, 64, quantiser, out);
 }
 
 /// Splits a row into the first samples of all blocks, the second ones, and so on.
@@ -175,15 +175,20 @@ fn scaled<S: Simd>(simd: S, sums: Wide<S>, bits: u32) -> i16x32<S> {
     shifted(simd, sums, 1 << (bits - 1), bits)
 }
 
-/// Quantises coefficients in row order. The compiler vectorises these loops as they are written.
+/// Quantises coefficients, 8 times as large as a file has them, in row order. Those from the number `end` on in zigzag order are zero.
+/// The compiler vectorises these loops as they are written.
 #[inline(always)]
-#[allow(clippy::needless_range_loop)]
-fn quantise(coefficients: &Each<i16>, quantiser: &Quantiser, out: &mut Coefficients) {
-    let busy = quantiser.busy.as_ref().map(|busy| (busy, busy_blocks(coefficients, busy)));
+#[allow(clippy::needless_range_loop, clippy::manual_map, reason = "a closure would have vectors of its own")]
+pub fn quantise(coefficients: &Each<i16>, end: usize, quantiser: &Quantiser, out: &mut Coefficients) {
+    let end = end.max(1);
+    let busy = match &quantiser.busy {
+        Some(busy) => Some((busy, busy_blocks(coefficients, end, busy))),
+        None => None,
+    };
     out.magnitudes = [0; BLOCKS];
     for (word, places) in ZIGZAG.as_chunks::<16>().0.iter().enumerate() {
         let mut nonzero = [0_u16; BLOCKS];
-        for (bit, &place) in places.iter().enumerate() {
+        for (bit, &place) in places.iter().enumerate().take(end.saturating_sub(16 * word)) {
             let step = quantiser.steps[place];
             let values = &coefficients.0[place];
             let mut magnitudes = [0_u16; BLOCKS];
@@ -220,9 +225,10 @@ fn quantise(coefficients: &Each<i16>, quantiser: &Quantiser, out: &mut Coefficie
 /// Returns a mask of all bits for each busy block, else 0.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)]
-fn busy_blocks(coefficients: &Each<i16>, busy: &[(u16, u16); 64]) -> [u16; BLOCKS] {
+fn busy_blocks(coefficients: &Each<i16>, end: usize, busy: &[(u16, u16); 64]) -> [u16; BLOCKS] {
     let mut counts = [0_u16; BLOCKS];
-    for (values, (smallest, _)) in coefficients.0.iter().zip(busy).skip(1) {
+    for &place in ZIGZAG.iter().take(end).skip(1) {
+        let (values, (smallest, _)) = (&coefficients.0[place], &busy[place]);
         for block in 0..BLOCKS {
             counts[block] += u16::from(values[block].unsigned_abs() >= *smallest);
         }

@@ -1,6 +1,7 @@
 //! Tests of the public API, in one test binary: each further binary would link the codecs again.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+mod blocks;
 mod coarse;
 mod decoders;
 mod dzsave;

@@ -147,7 +147,7 @@ fn open_as_planes(
         None => Box::new(by_libjpeg()?),
         Some(regular) => {
             let fallback = Box::new(move || Ok(Box::new(by_libjpeg()?) as Box<dyn RowReader>));
-            Box::new(RegularReader::open(file, regular, Layout::YCbCr420, None, options, fallback)?)
+            Box::new(RegularReader::open(file, regular, Layout::YCbCr420, None, options, fallback))
         }
     };
     Ok(Some(Decoded { orientation, ..Decoded::of(reader) }))
@@ -190,7 +190,7 @@ where
     let (again, temporary) = (buffered(&file), temporary.cloned());
     let fallback =
         Box::new(move || open_with(again, bounds, temporary.as_ref()).map(|decoded| decoded.reader));
-    let reader = Box::new(RegularReader::open(&file, regular, layout, cmyk, options, fallback)?);
+    let reader = Box::new(RegularReader::open(&file, regular, layout, cmyk, options, fallback));
     Ok(Decoded { orientation, profile, ..Decoded::of(reader) })
 }
 

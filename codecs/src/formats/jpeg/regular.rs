@@ -8,8 +8,11 @@ use edgezoom_geometry::Size;
 use edgezoom_jpeg::decoder::frame::{self, Colours, Frame, Scans};
 use edgezoom_jpeg::decoder::mcu_rows::{McuRows, Source, Stop};
 use edgezoom_jpeg::decoder::pipeline::Pipeline;
+use edgezoom_jpeg::decoder::planes::Segment;
+use edgezoom_jpeg::decoder::requantise::{Requantiser, TileBlocks};
 use edgezoom_jpeg::decoder::rows::{self, Rows};
 use edgezoom_jpeg::decoder::scans::JoinedScans;
+use edgezoom_jpeg::encoder::Piece;
 use edgezoom_jpeg::ycbcr420::{self, PairMut};
 
 use super::{Cmyk, FORMAT};
@@ -24,16 +27,27 @@ pub struct RegularReader {
     size: Size,
     layout: Layout,
     decoder: Decoder,
+    /// Begins to decode.
+    start: Option<Start>,
     /// The conversion of a picture in CMYK.
     cmyk: Option<Cmyk>,
     /// Rows of pixels that were given.
     row: u32,
     fallback: Option<Fallback>,
-    /// Steps of luma and chroma, if planes are read.
+    /// Steps of luma and chroma.
     steps: Option<[[u16; 64]; 2]>,
+    /// Header of a picture in one scan, whose blocks may be of use for tiles.
+    frame: Option<Frame>,
 }
 
+/// Starts the threads that decode, with a requantiser if blocks are wanted.
+type Start = Box<dyn FnOnce(Option<Requantiser>) -> io::Result<Box<dyn Source>>>;
+
 enum Decoder {
+    /// It has not begun.
+    Waiting,
+    /// Blocks and samples of half the size.
+    Blocks(McuRows<Box<dyn Source>>),
     Planes(McuRows<Box<dyn Source>>),
     Rows(Rows<Box<dyn Source>>),
     Libjpeg(Box<dyn RowReader>),
@@ -78,8 +92,13 @@ impl Regular {
         }
     }
 
-    /// Begins to decode a file, whose clones are read independently.
-    fn decode<R>(self, file: &R, threads: usize) -> io::Result<Box<dyn Source>>
+    /// Begins to decode a file, whose clones are read independently. Only a picture in one scan can be requantised.
+    fn decode<R>(
+        self,
+        requantiser: Option<Requantiser>,
+        file: &R,
+        threads: usize,
+    ) -> io::Result<Box<dyn Source>>
     where
         R: Read + Seek + Clone + Send + 'static,
     {
@@ -90,7 +109,7 @@ impl Regular {
         let Scans { frame, scans } = match self {
             Self::Scan(frame) => {
                 let scan = from(frame.header_bytes)?;
-                return Ok(Box::new(Pipeline::start(frame, scan, threads)?));
+                return Ok(Box::new(Pipeline::start_with(requantiser, frame, scan, threads)?));
             }
             Self::Scans(scans) => scans,
         };
@@ -105,7 +124,7 @@ impl Regular {
 }
 
 impl RegularReader {
-    /// Begins to decode a file, whose clones are read independently.
+    /// Prepares to decode a file, whose clones are read independently.
     pub fn open<R>(
         file: &R,
         regular: Regular,
@@ -113,19 +132,32 @@ impl RegularReader {
         cmyk: Option<Cmyk>,
         options: &DecodeOptions,
         fallback: Fallback,
-    ) -> Result<Self, SourceError>
+    ) -> Self
     where
         R: Read + Seek + Clone + Send + 'static,
     {
-        let frame = regular.frame();
-        let size = Size { width: frame.width, height: frame.height };
-        let steps = frame.steps().filter(|_| layout == Layout::YCbCr420);
-        let source = regular.decode(file, options.threads.get())?;
-        let decoder = match layout {
+        let header = regular.frame();
+        let size = Size { width: header.width, height: header.height };
+        let steps = header.steps().filter(|_| matches!(layout, Layout::YCbCr420 | Layout::Grey));
+        let frame = match &regular {
+            Regular::Scan(frame) => Some(frame.clone()),
+            Regular::Scans(_) => None,
+        };
+        let (file, threads) = (file.clone(), options.threads.get());
+        let start = move |requantiser| regular.decode(requantiser, &file, threads);
+        let (start, fallback): (Option<Start>, _) = (Some(Box::new(start)), Some(fallback));
+        Self { size, layout, decoder: Decoder::Waiting, start, cmyk, row: 0, fallback, steps, frame }
+    }
+
+    /// Begins to decode rows, if nothing has begun.
+    fn begin_rows(&mut self) -> Result<(), SourceError> {
+        let Some(start) = self.start.take() else { return Ok(()) };
+        let source = start(None)?;
+        self.decoder = match self.layout {
             Layout::YCbCr420 => Decoder::Planes(McuRows::new(source)),
             _ => Decoder::Rows(Rows::new(source)),
         };
-        Ok(Self { size, layout, decoder, cmyk, row: 0, fallback: Some(fallback), steps })
+        Ok(())
     }
 
     /// Goes on with libjpeg, at the next row.
@@ -149,6 +181,15 @@ impl RegularReader {
 
 /// Reads a row of MCUs into the pairs of 16 rows.
 pub fn read_pairs<S: Source>(planes: &mut McuRows<S>, band: &mut [PairMut<'_>]) -> Result<(), Stop> {
+    read_segments(planes, band, |_| ())
+}
+
+/// Reads a row of MCUs into pairs, and passes each of its segments to `also`.
+fn read_segments<S: Source>(
+    planes: &mut McuRows<S>,
+    band: &mut [PairMut<'_>],
+    mut also: impl FnMut(&mut Segment),
+) -> Result<(), Stop> {
     planes.read(|plan, segment| {
         let luma = band.iter_mut().flat_map(|pair| pair.luma.iter_mut().map(|row| &mut **row));
         segment.copy_to(plan, 0, luma);
@@ -156,6 +197,7 @@ pub fn read_pairs<S: Source>(planes: &mut McuRows<S>, band: &mut [PairMut<'_>]) 
             let rows = band.iter_mut().filter_map(|pair| pair.chroma.get_mut(plane).map(|row| &mut **row));
             segment.copy_to(plan, 1 + plane, rows);
         }
+        also(segment);
     })
 }
 
@@ -170,7 +212,7 @@ impl RowReader for RegularReader {
 
     fn damage(&self) -> Option<Damage> {
         match &self.decoder {
-            Decoder::Planes(_) | Decoder::Rows(_) => None,
+            Decoder::Waiting | Decoder::Blocks(_) | Decoder::Planes(_) | Decoder::Rows(_) => None,
             Decoder::Libjpeg(reader) => reader.damage(),
         }
     }
@@ -183,11 +225,47 @@ impl RowReader for RegularReader {
         16
     }
 
+    fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
+        let requantiser = self.frame.as_ref().and_then(|frame| Requantiser::new(frame, tiles));
+        let (Some(requantiser), Some(start)) = (requantiser, self.start.take()) else { return false };
+        // Without threads, libjpeg reads rows.
+        if let Ok(source) = start(Some(requantiser)) {
+            self.decoder = Decoder::Blocks(McuRows::new(source));
+        }
+        true
+    }
+
+    fn read_blocks(&mut self, halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
+        let Decoder::Blocks(blocks) = &mut self.decoder else { return Ok(None) };
+        let width = self.size.width.div_ceil(2);
+        let mut pieces = Vec::new();
+        let read = if self.layout == Layout::YCbCr420 {
+            let mut band: Vec<_> = ycbcr420::pairs_mut(halved, width).collect();
+            read_segments(blocks, &mut band, |segment| pieces.append(&mut segment.pieces))
+        } else {
+            blocks.read(|plan, segment| {
+                segment.copy_to(plan, 0, halved.chunks_exact_mut(width as usize));
+                pieces.append(&mut segment.pieces);
+            })
+        };
+        match read {
+            Ok(()) => {
+                let rows = if self.layout == Layout::YCbCr420 { 16 } else { 8 };
+                self.row = self.row.saturating_add(rows).min(self.size.height);
+                Ok(Some(pieces))
+            }
+            Err(stop) => self.fall_back(stop).map(|()| None),
+        }
+    }
+
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        self.begin_rows()?;
         let rows = self.layout.rows_read(1);
         let bytes = self.layout.row_bytes(self.size.width) * rows as usize;
         for to in into.chunks_exact_mut(bytes) {
             while let Err(stop) = match (&mut self.decoder, &mut self.cmyk) {
+                // Rows behind blocks are libjpeg's.
+                (Decoder::Waiting | Decoder::Blocks(_), _) => Err(Stop::Irregular),
                 (Decoder::Planes(planes), _) => {
                     let mut band: Vec<_> = ycbcr420::pairs_mut(to, self.size.width).collect();
                     read_pairs(planes, &mut band)
@@ -287,7 +365,7 @@ mod tests {
         let fallback = Box::new(move || by_libjpeg(&again));
         let options = DecodeOptions { threads: 2.try_into().unwrap(), ..DecodeOptions::default() };
         let ours = RegularReader::open(&file, regular, Layout::YCbCr420, None, &options, fallback);
-        Some([read(ours.map(|reader| Box::new(reader) as Box<dyn RowReader>)), read(by_libjpeg(bytes))])
+        Some([read(Ok(Box::new(ours))), read(by_libjpeg(bytes))])
     }
 
     fn check(bytes: &[u8]) {
@@ -313,7 +391,7 @@ mod tests {
         let find = |layout| Regular::find(file.clone(), layout, size, markers.is_buffered).unwrap();
         let regular = layouts.into_iter().find_map(find).unwrap();
         let mut row = vec![0; regular.frame().components.len() * size.width as usize];
-        let mut rows = Rows::new(regular.decode(&file, 2).unwrap());
+        let mut rows = Rows::new(regular.decode(None, &file, 2).unwrap());
         (0..size.height).all(|_| rows.read_row(&mut row).is_ok())
     }
 

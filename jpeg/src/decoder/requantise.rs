@@ -1,0 +1,220 @@
+//! Tiles from a picture's own blocks: their coefficients are quantised again, so they are neither transformed into samples nor
+//! back. The level below is transformed from the same coefficients at half the size.
+//!
+//! ```text
+//!                            ┌─▶ quantise ─▶ tokens      pieces of tiles
+//! chunk ─▶ coefficients × 8 ─┤
+//!                            └─▶ idct, 4×4 of a block    samples of the level below
+//! ```
+
+use super::chunk::{Chunk, MCUS, Plan};
+use super::coefficients::{BLOCKS, Group};
+use super::frame::{Colours, Frame};
+use super::idct::{SAMPLES, Steps, inverse_halved};
+use super::planes::{Place, Segment, scatter};
+use crate::encoder::tokens::PieceMaker;
+use crate::encoder::transform::{Coefficients, Each, Quantiser, quantise};
+use crate::quantisation::Quantisation;
+use crate::tables::ZIGZAG;
+use crate::vectors::with_vectors;
+
+/// Bounds of the first coefficient of a block, and of the others, that a baseline file can store at any step.
+const BOUNDS: [(i16, i16); 2] = [(-1024, 1023), (-1023, 1023)];
+
+/// Tiles that consist of a picture's blocks.
+#[derive(Clone, Debug)]
+pub struct TileBlocks {
+    /// Steps of the tiles.
+    pub quantisation: Quantisation,
+    /// Width and height of a tile in pixels.
+    pub side: u32,
+}
+
+/// Quantises the blocks of a picture for tiles.
+pub struct Requantiser {
+    /// Of luma and chroma.
+    quantisers: [Quantiser; 2],
+    /// MCUs of a tile across.
+    tile_mcus: u32,
+}
+
+impl Requantiser {
+    /// Returns `None` if tiles of this side do not consist of whole MCUs, or the picture is neither grey nor YCbCr 4:2:0.
+    #[must_use]
+    pub fn new(frame: &Frame, tiles: &TileBlocks) -> Option<Self> {
+        let is_grey = frame.colours == Colours::Grey && frame.most_blocks() == (1, 1);
+        let mcu_side = if is_grey { 8 } else { 16 };
+        let has_small_steps =
+            frame.components.iter().flat_map(|component| component.steps.iter()).all(|&step| step <= 255);
+        let is_possible = (is_grey || frame.is_ycbcr420())
+            && tiles.side >= mcu_side
+            && tiles.side.is_multiple_of(mcu_side)
+            && has_small_steps;
+        let quantisers = [0, 1].map(|kind| Quantiser::new(&tiles.quantisation, kind));
+        is_possible.then_some(Self { quantisers, tile_mcus: tiles.side / mcu_side })
+    }
+}
+
+/// Makes pieces of tiles, and samples of half the size, of the MCUs of a chunk that count. The first has this number in the
+/// picture.
+pub fn requantise(
+    frame: &Frame,
+    plan: &Plan,
+    chunk: &Chunk,
+    number: u32,
+    requantiser: &Requantiser,
+) -> Vec<Segment> {
+    let mut segments = Segment::of_chunk(frame, plan, chunk, number, 4);
+    let mut pieces = Pieces::new(&segments, requantiser.tile_mcus);
+    let (mut values, mut end) = (Each::default(), 0);
+    let mut quantised: Vec<_> = plan.components.iter().map(|_| Vec::new()).collect();
+    for (component, plane) in quantised.iter_mut().zip(&plan.components) {
+        component.resize_with(plane.across * plane.down, Coefficients::default);
+    }
+    let sets = chunk.groups.chunks_exact(plan.groups()).take(chunk.mcus.div_ceil(MCUS));
+    for (set, groups) in sets.enumerate().skip(chunk.first / MCUS) {
+        with_vectors!(simd => {
+            let planes = frame.components.iter().zip(&plan.components).zip(&mut quantised);
+            for (number, ((component, plane), quantised)) in planes.enumerate() {
+                let quantiser = &requantiser.quantisers[number.min(1)];
+                for down in 0..plane.down {
+                    for part in 0..plane.across {
+                        let index = down * plane.across + part;
+                        let group = &groups[plane.group + index];
+                        end = dequantise(group, &component.steps, &mut values, end);
+                        let mut out = [[0; SAMPLES / 2]; 4];
+                        inverse_halved(simd, &values.0, end, &mut out);
+                        scatter(&out, Place { chunk, set, plane, down, part }, &mut segments);
+                        quantise(&values, end, quantiser, &mut quantised[index]);
+                    }
+                }
+            }
+            let from = chunk.first.max(set * MCUS);
+            for mcu in from..chunk.mcus.min((set + 1) * MCUS) {
+                for (component, (plane, quantised)) in plan.components.iter().zip(&quantised).enumerate() {
+                    for block in 0..plane.down * plane.across {
+                        let (down, across) = (block / plane.across, block % plane.across);
+                        let column = mcu % MCUS * plane.across + across;
+                        let group = &quantised[down * plane.across + column / BLOCKS];
+                        pieces.maker.block(component, group, column % BLOCKS);
+                    }
+                }
+                pieces.end_mcu(&mut segments);
+            }
+        });
+    }
+    segments
+}
+
+/// Multiplies the coefficients of a group by their steps, and by 8. In `out`, those from the number `end_before` on are zero. Returns
+/// the number from which on they are now.
+#[inline(always)]
+#[allow(clippy::needless_range_loop)]
+fn dequantise(group: &Group, steps: &Steps, out: &mut Each<i16>, end_before: usize) -> usize {
+    let end = group.end();
+    for &place in ZIGZAG.iter().take(end_before).skip(end) {
+        out.0[place] = [0; BLOCKS];
+    }
+    for (number, values) in group.rows().iter().enumerate().take(end) {
+        let to = &mut out.0[ZIGZAG[number]];
+        let (least, most) = BOUNDS[number.min(1)];
+        let step = steps[number] as i16;
+        // Larger values, which only damaged files have, would overflow.
+        let limit = most / step.max(1) + 1;
+        for block in 0..BLOCKS {
+            to[block] = (values[block].clamp(-limit, limit) * step).clamp(least, most) * 8;
+        }
+    }
+    end
+}
+
+/// Cuts the MCUs of segments into pieces of tiles.
+struct Pieces {
+    maker: PieceMaker,
+    tile_mcus: u32,
+    /// The segment of the next MCU, and that MCU's column.
+    segment: usize,
+    column: u32,
+    /// Column of the first MCU of the piece.
+    begin: u32,
+}
+
+impl Pieces {
+    fn new(segments: &[Segment], tile_mcus: u32) -> Self {
+        let begin = segments.first().map_or(0, |segment| segment.mcus.start);
+        Self { maker: PieceMaker::default(), tile_mcus, segment: 0, column: begin, begin }
+    }
+
+    /// Counts an MCU, and ends the piece if it was the last one of a tile or of a segment.
+    #[inline(always)]
+    fn end_mcu(&mut self, segments: &mut [Segment]) {
+        self.column += 1;
+        let Some(segment) = segments.get_mut(self.segment) else { return };
+        let is_last = self.column == segment.mcus.end;
+        if !is_last && !self.column.is_multiple_of(self.tile_mcus) {
+            return;
+        }
+        segment.pieces.push(self.maker.finish(self.begin..self.column));
+        if is_last {
+            self.segment += 1;
+            self.column = segments.get(self.segment).map_or(0, |segment| segment.mcus.start);
+        }
+        self.begin = self.column;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use mozjpeg::{ColorSpace, Compress, Decompress};
+
+    use super::*;
+    use crate::decoder::frame;
+    use crate::decoder::mcu_rows::McuRows;
+    use crate::decoder::pipeline::Pipeline;
+
+    fn jpeg(width: usize, height: usize, quality: f32, pixels: &[u8]) -> Vec<u8> {
+        let mut encoder = Compress::new(ColorSpace::JCS_GRAYSCALE);
+        encoder.set_size(width, height);
+        encoder.set_fastest_defaults();
+        encoder.set_quality(quality);
+        let mut encoder = encoder.start_compress(Vec::new()).unwrap();
+        encoder.write_scanlines(pixels).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn samples_of_half_the_size_are_those_of_libjpeg() {
+        for (width, height) in [(8, 8), (333, 77), (1001, 640)] {
+            let random = |at: usize| (at as u32).wrapping_mul(2_654_435_769) >> 24;
+            let noise: Vec<_> = (0..width * height).map(|at| random(at) as u8).collect();
+            let edges: Vec<_> = noise.iter().map(|value| if *value > 200 { 255 } else { 0 }).collect();
+            let soft: Vec<_> =
+                (0..width * height).map(|at| (at % width / 3 + at / width / 2) as u8).collect();
+            for pixels in [noise, edges, soft] {
+                for quality in [30.0, 75.0, 98.0] {
+                    let file = jpeg(width, height, quality, &pixels);
+                    let mut decoder = Decompress::new_mem(&file).unwrap();
+                    decoder.scale(4);
+                    let expected: Vec<u8> = decoder.grayscale().unwrap().read_scanlines().unwrap();
+
+                    let frame = frame::read(&mut file.as_slice()).unwrap().unwrap();
+                    let tiles = TileBlocks { quantisation: Quantisation::of_quality(82, true), side: 64 };
+                    let requantiser = Requantiser::new(&frame, &tiles);
+                    assert!(requantiser.is_some());
+                    let scan = Cursor::new(file[frame.header_bytes as usize..].to_vec());
+                    let mut rows = McuRows::new(Pipeline::start_with(requantiser, frame, scan, 2).unwrap());
+                    let mut halved = vec![0; width.div_ceil(2) * height.div_ceil(2)];
+                    for band in halved.chunks_mut(width.div_ceil(2) * 4) {
+                        rows.read(|plan, segment| {
+                            segment.copy_to(plan, 0, band.chunks_exact_mut(width.div_ceil(2)));
+                        })
+                        .unwrap();
+                    }
+                    assert!(halved == expected, "{width}×{height}, quality {quality}");
+                }
+            }
+        }
+    }
+}
