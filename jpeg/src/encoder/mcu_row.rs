@@ -38,7 +38,7 @@ pub struct McuRow {
     given_samples: (usize, bool),
     /// Number of rows of pixels added so far.
     rows: usize,
-    /// Buffer for a row of three bytes a pixel, in whole vectors.
+    /// Buffer for a row of three bytes a pixel, in whole vectors, if the given row is not.
     pixels: Vec<u8>,
 }
 
@@ -116,15 +116,20 @@ impl McuRow {
         if self.input == Input::Grey {
             planes[0][..width].copy_from_slice(pixels);
         } else {
-            self.pixels.clear();
-            match self.input {
-                Input::Rgba => {
-                    self.pixels.extend(pixels.as_chunks().0.iter().flat_map(|&[r, g, b, _]| [r, g, b]))
+            let is_rgb = self.input != Input::YCbCr;
+            let pixels = if self.input != Input::Rgba && width.is_multiple_of(PIXELS) {
+                pixels
+            } else {
+                self.pixels.clear();
+                match self.input {
+                    Input::Rgba => {
+                        self.pixels.extend(pixels.as_chunks().0.iter().flat_map(|&[r, g, b, _]| [r, g, b]))
+                    }
+                    _ => self.pixels.extend_from_slice(pixels),
                 }
-                _ => self.pixels.extend_from_slice(pixels),
-            }
-            self.pixels.resize(3 * width.next_multiple_of(PIXELS), 0);
-            let (pixels, is_rgb) = (&self.pixels, self.input != Input::YCbCr);
+                self.pixels.resize(3 * width.next_multiple_of(PIXELS), 0);
+                &self.pixels
+            };
             with_vectors!(simd => split(simd, pixels, &mut planes));
             if is_rgb {
                 with_vectors!(simd => to_ycbcr(simd, &mut planes));

@@ -39,7 +39,7 @@ use mcu_row::McuRow;
 use tokens::Kind::{Chroma, Luma};
 pub use tokens::Piece;
 use tokens::{Counter, Frequencies, RowTokens, Spare, StoredTokens, Uncounted};
-use transform::{BLOCKS, Coefficients, Quantiser, transform};
+use transform::{BLOCKS, Coefficients, Quantiser, Transformed, transform};
 
 /// Memory for the tokens of unfinished files, unless [`Encoder::with_token_bytes`] sets it.
 const DEFAULT_TOKEN_BYTES: usize = 16 << 20;
@@ -129,6 +129,7 @@ struct Tables {
 struct Working {
     /// Groups of blocks of a row of MCUs: one of each plane, or two of luma and one of both chroma planes.
     coefficients: [Coefficients; 3],
+    transformed: Transformed,
     row: RowTokens,
     spare: Spare,
     codes: Codes,
@@ -149,6 +150,7 @@ impl Encoder {
         };
         let working = Working {
             coefficients: Default::default(),
+            transformed: Transformed::default(),
             row: RowTokens::default(),
             spare: Spare { blocks: vec![], left: DEFAULT_TOKEN_BYTES / TOKEN_BLOCK_BYTES },
             codes: Codes::default(),
@@ -277,10 +279,10 @@ impl Encoder {
     /// Encodes the row of MCUs.
     fn encode(&mut self) {
         let working = Rc::clone(&self.working);
-        let Working { coefficients, row, spare, coded, scan, .. } = &mut *working.borrow_mut();
+        let Working { coefficients, transformed, row, spare, coded, scan, .. } = &mut *working.borrow_mut();
         row.clear();
         for group in 0..self.mcu_row.groups() {
-            self.transform(group, coefficients);
+            self.transform(group, transformed, coefficients);
             let Self { tables, mcu_row, previous_dc, frequencies, .. } = self;
             match self.coded {
                 None => tables.tokenise(mcu_row, group, coefficients, previous_dc, row, &mut **frequencies),
@@ -336,11 +338,11 @@ impl Encoder {
     }
 
     /// Transforms a group of blocks of each plane.
-    fn transform(&self, group: usize, coefficients: &mut [Coefficients; 3]) {
+    fn transform(&self, group: usize, transformed: &mut Transformed, coefficients: &mut [Coefficients; 3]) {
         let Tables { sampling, quantisers: [luma, chroma], .. } = &*self.tables;
         let row = &self.mcu_row;
-        let run = |rows, quantiser, out: &mut Coefficients| {
-            with_vectors!(simd => transform(simd, rows, quantiser, out));
+        let mut run = |rows, quantiser, out: &mut Coefficients| {
+            with_vectors!(simd => transform(simd, rows, quantiser, transformed, out));
         };
         let [first, second, third] = coefficients;
         run(row.group(0, 0, group), luma, first);

@@ -4,7 +4,7 @@ use fearless_simd::{Level, dispatch};
 use mozjpeg::{ColorSpace, Compress, Decompress};
 use proptest::prelude::*;
 
-use super::transform::{Coefficients, Quantiser, SAMPLES, transform};
+use super::transform::{Coefficients, Quantiser, SAMPLES, Transformed, transform};
 use super::{Encoder, Input, colours};
 use crate::quantisation::Quantisation;
 use crate::tables::ZIGZAG;
@@ -232,7 +232,7 @@ fn all_vector_widths_give_the_same_result() {
                 colours::to_ycbcr(simd, &mut planes);
             }
             colours::halve(simd, &cb[0], &cb[1], &mut halved);
-            transform(simd, luma.each_ref(), &quantiser, &mut coefficients);
+            transform(simd, luma.each_ref(), &quantiser, &mut Transformed::default(), &mut coefficients);
         });
         let Coefficients { values, nonzero, magnitudes } = coefficients;
         (planes, halved, values.0, nonzero, magnitudes)

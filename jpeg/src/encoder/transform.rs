@@ -33,6 +33,13 @@ pub struct Coefficients {
     pub magnitudes: [u16; BLOCKS],
 }
 
+/// Coefficients before they are quantised. They are kept, because new ones would have to be set to zero.
+#[derive(Default)]
+pub struct Transformed {
+    rows_done: Each<i16>,
+    all_done: Each<i16>,
+}
+
 /// A value for each coefficient of each block. Aligned, because vectors across two cache lines take twice the time.
 #[repr(align(64))]
 pub struct Each<T>(pub [[T; BLOCKS]; 64]);
@@ -97,8 +104,13 @@ impl Step {
 
 /// Transforms and quantises 32 blocks.
 #[inline(always)]
-pub fn transform<S: Simd>(simd: S, rows: Rows<'_>, quantiser: &Quantiser, out: &mut Coefficients) {
-    let (mut rows_done, mut all_done) = (Each::default(), Each::default());
+pub fn transform<S: Simd>(
+    simd: S,
+    rows: Rows<'_>,
+    quantiser: &Quantiser,
+    Transformed { rows_done, all_done }: &mut Transformed,
+    out: &mut Coefficients,
+) {
     for (samples, row) in rows.iter().zip(rows_done.0.as_chunks_mut::<8>().0) {
         let transformed = transform_once(simd, split(simd, samples), true);
         for (coefficients, to) in transformed.into_iter().zip(row) {
@@ -115,7 +127,7 @@ pub fn transform<S: Simd>(simd: S, rows: Rows<'_>, quantiser: &Quantiser, out: &
             coefficients.store_slice(&mut row[column]);
         }
     }
-    quantise(&all_done, 64, quantiser, out);
+    quantise(all_done, 64, quantiser, out);
 }
 
 /// Splits a row into the first samples of all blocks, the second ones, and so on.
