@@ -2,16 +2,21 @@
 //!
 //! The codes of four tokens are joined before they are written, and each write stores eight bytes, which overwrite the
 //! incomplete byte at the end. Both avoid branches, which the processor could not predict. The zero that must follow each byte
-//! 0xff is inserted afterwards.
+//! 0xff is inserted afterwards. Once a file has its tables, its blocks are written without tokens, two coefficients at a time.
 //!
 //! Source: ITU-T T.81, sections F.1.2 and B.1.1.5.
 
+use std::mem;
 use std::ops::Range;
 
 use memchr::memchr_iter;
 
 use super::huffman::Table;
-use super::tokens::{BITS, FIRST, Frequencies, IS_FIRST, LONG, MOST_BITS, TOKENS};
+use super::tokens::{
+    BITS, BlockSink, FIRST, Frequencies, IS_FIRST, Kind, LARGEST, LONG, MOST_BITS, RowTokens, TOKENS,
+    Uncounted, nonzero,
+};
+use super::transform::{BLOCKS, Coefficients};
 
 /// Upper bound of a token's bytes, and the size of a write.
 const TOKEN_BYTES: usize = 3;
@@ -19,6 +24,7 @@ const WRITE_BYTES: usize = 8;
 /// Tokens that are written between checks of the room, and an upper bound of their bytes.
 const CHUNK: usize = 80;
 const CHUNK_BYTES: usize = CHUNK * TOKEN_BYTES + 2 * WRITE_BYTES;
+const _: () = assert!(CHUNK > 64, "a block of short tokens fits into a chunk");
 /// Maximum number of bits of a write, with which pending ones still fit.
 const MOST_WRITTEN: u32 = 56;
 
@@ -88,14 +94,14 @@ impl Symbol {
 }
 
 /// The bits of each token: their number in the lower byte, and the bits.
-pub struct Codes(Box<[u32; CODES]>);
+pub struct Codes([u32; CODES]);
 
 /// Number of tokens rounded up to a power of two.
 const CODES: usize = TOKENS.next_power_of_two();
 
 impl Default for Codes {
     fn default() -> Self {
-        let mut codes = Box::new([0; CODES]);
+        let mut codes = [0; CODES];
         for length in 1..=MOST_BITS {
             for bits in 0..1 << length {
                 codes[BITS | 1 << length | bits] = (bits as u32) << 8 | length;
@@ -152,10 +158,7 @@ impl Scan {
     /// Writes tokens.
     #[inline(always)]
     pub fn write(&mut self, tokens: &[u16], codes: &Codes, pending: &mut PendingBits) {
-        let wanted = self.written + tokens.len() * TOKEN_BYTES + CHUNK_BYTES;
-        if self.bytes.len() < wanted {
-            self.bytes.resize(wanted, 0);
-        }
+        self.reserve(tokens.len() * TOKEN_BYTES + CHUNK_BYTES);
         for tokens in tokens.chunks(CHUNK) {
             let room = self.bytes.get_mut(self.written..).and_then(|bytes| bytes.first_chunk_mut());
             let Some(bytes) = room else { return };
@@ -181,6 +184,19 @@ impl Scan {
         }
     }
 
+    #[inline(always)]
+    fn reserve(&mut self, bytes: usize) {
+        if self.bytes.len() < self.written + bytes {
+            self.grow(bytes);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, bytes: usize) {
+        self.bytes.resize(2 * self.written + bytes, 0);
+    }
+
     /// Writes the pending bits as a byte, filled up with ones.
     pub fn finish(&mut self, pending: PendingBits) {
         if pending.count > 0 {
@@ -203,6 +219,96 @@ impl Scan {
         file.extend_from_slice(&bytes[from..]);
         self.written = 0;
     }
+}
+
+/// Writes blocks as Huffman codes.
+pub struct Coder<'a> {
+    pub scan: &'a mut Scan,
+    pub codes: &'a Codes,
+    pub pending: &'a mut PendingBits,
+    /// For blocks that are written as tokens. It is empty before and after.
+    pub row: &'a mut RowTokens,
+}
+
+impl BlockSink for Coder<'_> {
+    #[inline(always)]
+    fn block(&mut self, kind: Kind, coefficients: &Coefficients, index: usize, previous_dc: &mut i16) {
+        let index = index % BLOCKS;
+        let mut nonzero = nonzero(coefficients, index);
+        let dc = coefficients.values.0[0][index];
+        let difference = dc.wrapping_sub(*previous_dc);
+        if coefficients.magnitudes[index] > LARGEST
+            || difference.unsigned_abs() > LARGEST
+            || has_long_run(nonzero)
+        {
+            self.as_tokens(|row| row.block(kind, coefficients, index, previous_dc, &mut Uncounted));
+            return;
+        }
+        *previous_dc = dc;
+        let codes = self.codes;
+        self.scan.reserve(CHUNK_BYTES);
+        let room = self.scan.bytes.get_mut(self.scan.written..).and_then(|bytes| bytes.first_chunk_mut());
+        let Some(bytes) = room else { return };
+        let mut out = Writer { bytes, written: 0, pending: *self.pending };
+        let ends_early = nonzero >> 63 == 0;
+        let kind = kind as u16;
+        // A chroma token has 16 zeros more.
+        let more = 16 * u32::from(kind);
+        let mut next = 1_u32.wrapping_sub(more);
+        let mut lookup = |nonzero: &mut u64| {
+            let number = nonzero.trailing_zeros() % 64;
+            *nonzero &= *nonzero - 1;
+            let zeros = number.wrapping_sub(next);
+            next = (number + 1).wrapping_sub(more);
+            let value = coefficients.values.0[number as usize][index] as u8;
+            codes.of((zeros << 8) as u16 | u16::from(value))
+        };
+        // A pair is written after the next one has been looked up, so the lookup need not wait for the write position.
+        let mut one = codes.of(FIRST as u16 | kind << 8 | difference as u16 & 0xff);
+        let mut waiting = (0, 0);
+        while nonzero != 0 {
+            let pair = then(one, lookup(&mut nonzero));
+            one = (0, 0);
+            let (bits, length) = mem::replace(&mut waiting, pair);
+            out.put(bits, length);
+            if nonzero == 0 {
+                break;
+            }
+            one = lookup(&mut nonzero);
+        }
+        out.put(waiting.0, waiting.1);
+        if ends_early {
+            one = then(one, codes.of(kind << 12));
+        }
+        out.put(one.0, one.1);
+        *self.pending = out.pending;
+        self.scan.written += out.written;
+    }
+
+    fn empty_block(&mut self, kind: Kind) {
+        self.as_tokens(|row| row.empty_block(kind, &mut Uncounted));
+    }
+}
+
+impl Coder<'_> {
+    #[cold]
+    #[inline(never)]
+    fn as_tokens(&mut self, add: impl FnOnce(&mut RowTokens)) {
+        self.row.reserve(1);
+        add(self.row);
+        self.scan.write(self.row.tokens(), self.codes, self.pending);
+        self.row.clear();
+    }
+}
+
+/// Returns true if more than 15 zeros precede a nonzero coefficient.
+#[inline(always)]
+fn has_long_run(nonzero: u64) -> bool {
+    let mut near = nonzero | 1;
+    for distance in [1, 2, 4, 8] {
+        near |= near << distance;
+    }
+    nonzero & !(near << 1) != 0
 }
 
 /// Joins codes and their lengths.

@@ -8,7 +8,7 @@
 //! # How it works
 //! libjpeg transforms one block after the other. This encoder transforms a row of MCUs at once, 32 blocks side by side, with the
 //! widest vectors that the processor has. Blocks become tokens, which are counted and wait in memory; at the file's end they are
-//! written as Huffman codes, several at a time.
+//! written as Huffman codes, several at a time. Once a dense file has its tables, its blocks are coded at once.
 //!
 //! ```text
 //! rows of pixels ─▶ mcu_row (colours) ─▶ transform ─▶ tokens ─▶ huffman, entropy ─▶ the file
@@ -33,12 +33,12 @@ use crate::quantisation::Quantisation;
 use crate::vectors::with_vectors;
 use crate::ycbcr420::Pair;
 
-use entropy::{Codes, PendingBits, Scan};
+use entropy::{Coder, Codes, PendingBits, Scan};
 use header::{END_OF_IMAGE, Header};
 use mcu_row::McuRow;
 use tokens::Kind::{Chroma, Luma};
 pub use tokens::Piece;
-use tokens::{Counter, Frequencies, RowTokens, Spare, StoredTokens, Uncounted};
+use tokens::{BlockSink, Counted, Frequencies, RowTokens, Spare, StoredTokens, Uncounted};
 use transform::{BLOCKS, Coefficients, Quantiser, Transformed, transform};
 
 /// Memory for the tokens of unfinished files, unless [`Encoder::with_token_bytes`] sets it.
@@ -112,7 +112,7 @@ pub struct Encoder {
 /// A file that is coded as its rows arrive.
 #[derive(Default)]
 struct Coded {
-    codes: Codes,
+    codes: Box<Codes>,
     pending: PendingBits,
     file: Vec<u8>,
 }
@@ -132,7 +132,7 @@ struct Working {
     transformed: Transformed,
     row: RowTokens,
     spare: Spare,
-    codes: Codes,
+    codes: Box<Codes>,
     /// Memory of earlier files that were coded as their rows arrived.
     coded: Vec<Coded>,
     scan: Scan,
@@ -153,7 +153,7 @@ impl Encoder {
             transformed: Transformed::default(),
             row: RowTokens::default(),
             spare: Spare { blocks: vec![], left: DEFAULT_TOKEN_BYTES / TOKEN_BLOCK_BYTES },
-            codes: Codes::default(),
+            codes: Box::default(),
             coded: vec![],
             scan: Scan::default(),
             file: vec![],
@@ -283,10 +283,19 @@ impl Encoder {
         row.clear();
         for group in 0..self.mcu_row.groups() {
             self.transform(group, transformed, coefficients);
-            let Self { tables, mcu_row, previous_dc, frequencies, .. } = self;
-            match self.coded {
-                None => tables.tokenise(mcu_row, group, coefficients, previous_dc, row, &mut **frequencies),
-                Some(_) => tables.tokenise(mcu_row, group, coefficients, previous_dc, row, &mut Uncounted),
+            let Self { tables, mcu_row, previous_dc, frequencies, coded, .. } = self;
+            if let Some(Coded { codes, pending, .. }) = coded {
+                let coder = &mut Coder { scan, codes, pending, row };
+                tables.add_blocks(mcu_row, group, coefficients, previous_dc, coder);
+            } else {
+                row.reserve(3 * BLOCKS);
+                tables.add_blocks(
+                    mcu_row,
+                    group,
+                    coefficients,
+                    previous_dc,
+                    &mut Counted { row, frequencies },
+                );
             }
         }
         self.pixels += self.mcu_row.width() * self.mcu_row.rows();
@@ -366,29 +375,27 @@ impl Tables {
         Self { sampling, header, quantisers: [0, 1].map(|kind| Quantiser::new(quantisation, kind)) }
     }
 
-    /// Makes tokens of the MCUs of a group, and counts them.
-    fn tokenise<C: Counter>(
+    /// Adds the blocks of the MCUs of a group to a sink.
+    fn add_blocks(
         &self,
         mcu_row: &McuRow,
         group: usize,
         [first, second, third]: &[Coefficients; 3],
         [luma, cb, cr]: &mut [i16; 3],
-        row: &mut RowTokens,
-        counter: &mut C,
+        sink: &mut impl BlockSink,
     ) {
         let blocks = (mcu_row.blocks_across() - group * BLOCKS).min(BLOCKS);
-        row.reserve(blocks.next_multiple_of(2) * 3);
         match self.sampling {
             Sampling::Grey => with_vectors!(_simd => {
                 for block in 0..blocks {
-                    row.block(Luma, first, block, luma, counter);
+                    sink.block(Luma, first, block, luma);
                 }
             }),
             Sampling::Full => with_vectors!(_simd => {
                 for block in 0..blocks {
-                    row.block(Luma, first, block, luma, counter);
-                    row.block(Chroma, second, block, cb, counter);
-                    row.block(Chroma, third, block, cr, counter);
+                    sink.block(Luma, first, block, luma);
+                    sink.block(Chroma, second, block, cb);
+                    sink.block(Chroma, third, block, cr);
                 }
             }),
             Sampling::Halved => {
@@ -397,13 +404,13 @@ impl Tables {
                     for (coefficients, exists) in [(first, true), (second, has_lower)] {
                         for block in [2 * mcu, 2 * mcu + 1] {
                             match exists && block < blocks {
-                                true => row.block(Luma, coefficients, block, luma, counter),
-                                false => row.empty_block(Luma, counter),
+                                true => sink.block(Luma, coefficients, block, luma),
+                                false => sink.empty_block(Luma),
                             }
                         }
                     }
-                    row.block(Chroma, third, mcu, cb, counter);
-                    row.block(Chroma, third, BLOCKS / 2 + mcu, cr, counter);
+                    sink.block(Chroma, third, mcu, cb);
+                    sink.block(Chroma, third, BLOCKS / 2 + mcu, cr);
                 });
             }
         }

@@ -31,7 +31,7 @@ pub const IS_FIRST: usize = 16;
 /// Token of 16 zeros.
 const SIXTEEN_ZEROS: u16 = 15 << 8;
 /// Largest value of a short token.
-const LARGEST: u16 = 127;
+pub const LARGEST: u16 = 127;
 
 /// Room for a block: three tokens for each coefficient, rounded up to a power of two.
 const BLOCK_TOKENS: usize = 256;
@@ -88,6 +88,32 @@ impl Counter for Uncounted {
     fn count(&mut self, _token: u16) {}
 }
 
+/// Receives the blocks of MCUs in their order.
+pub trait BlockSink {
+    /// Adds a block. `previous_dc` is the first coefficient of the previous block.
+    fn block(&mut self, kind: Kind, coefficients: &Coefficients, index: usize, previous_dc: &mut i16);
+
+    /// Adds a block that pads an MCU: its first coefficient equals that of the previous block, and the others are zero.
+    fn empty_block(&mut self, kind: Kind);
+}
+
+/// Stores blocks as tokens and counts these.
+pub struct Counted<'a> {
+    pub row: &'a mut RowTokens,
+    pub frequencies: &'a mut Frequencies,
+}
+
+impl BlockSink for Counted<'_> {
+    #[inline(always)]
+    fn block(&mut self, kind: Kind, coefficients: &Coefficients, index: usize, previous_dc: &mut i16) {
+        self.row.block(kind, coefficients, index, previous_dc, self.frequencies);
+    }
+
+    fn empty_block(&mut self, kind: Kind) {
+        self.row.empty_block(kind, self.frequencies);
+    }
+}
+
 /// Tokens of a row of MCUs.
 #[derive(Default)]
 pub struct RowTokens {
@@ -129,7 +155,7 @@ impl RowTokens {
         self.written += out.others(coefficients, index % BLOCKS);
     }
 
-    /// Adds a block that pads an MCU: its first coefficient equals that of the previous block, and the others are zero.
+    /// Adds a block that pads an MCU.
     pub fn empty_block<C: Counter>(&mut self, kind: Kind, counter: &mut C) {
         let Some(out) = self.writer(kind, counter) else { return };
         let mut out = out.first(0);
@@ -287,7 +313,7 @@ impl<C: Counter> Writer<'_, C> {
 
 /// Returns the mask of a block's nonzero coefficients.
 #[inline(always)]
-fn nonzero(coefficients: &Coefficients, index: usize) -> u64 {
+pub fn nonzero(coefficients: &Coefficients, index: usize) -> u64 {
     let [first, second, third, last] = &coefficients.nonzero;
     u64::from(first[index])
         | u64::from(second[index]) << 16
