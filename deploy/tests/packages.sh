@@ -1,6 +1,6 @@
 #!/bin/sh
 # Goes each way to install Edgezoom from nothing to a converted picture, in a Debian without anything else: the release archive, the Debian
-# package, the tiler's image, the image for a first look, and the Worker's archive (a dry run of its upload). Needs root and Debian's
+# package, the tiler's image, the archive and the image for a first look, and the Worker's archive (a dry run of its upload). Needs root and Debian's
 # packages debootstrap and podman; no registry, no daemon. Takes about five minutes after the builds.
 #
 #   for part in tiler deb worker local; do cargo xtask release $part; done
@@ -65,13 +65,40 @@ unpack() {
   tar -xzf "$(ls -t "$archives/edgezoom-$1"-*.tar.gz | head -1)" -C "$work/$1" --strip-components 1
 }
 build() { # of a stage of the Dockerfile
-  set -- $limits --file deploy/docker/Dockerfile --build-arg BASE="$base" --target "$1" --tag "edgezoom-$1"
+  set -- $limits --file deploy/docker/Dockerfile --build-arg BASE="$base" --target "$1" --tag "edgezoom-$1" \
+    --build-arg EDGEZOOM_BUILD="$(git log -1 --abbrev=12 --format='%h %cs')"
   if [ "${IMAGES:-}" != source ]; then
     [ -e "$work/tiler" ] || unpack tiler
     set -- "$@" --build-context release="$work/tiler"
     [ ! -e "$work/local" ] || set -- "$@" --build-context service="$work/local"
   fi
   podman build "$@" . >"$work/build.log" || { cat "$work/build.log"; return 1; }
+}
+# Asks a service for files until they are ready.
+serves() { # PORT FILE…
+  service=http://127.0.0.1:$1/v1/content/
+  shift
+  for file; do
+    for _ in $(seq 120); do
+      answer=$(curl --silent --show-error --location --get "$service" --data-urlencode "url=http://127.0.0.1:$port/$file")
+      case $answer in
+      *'"ready":true'*) echo "$file is ready" && continue 2 ;;
+      *'"failed":true'*) break ;;
+      esac
+      sleep 1
+    done
+    echo "$file was not converted: $answer" && exit 1
+  done
+}
+# Starts a container that prints `ready: ` and waits for that.
+first_look() { # RUN IMAGE COMMAND…
+  run=$1
+  shift
+  $run --detach --replace --name first-look "$@" >/dev/null
+  until podman logs first-look | grep '^ready: '; do
+    podman container exists first-look || exit 1
+    sleep 1
+  done
 }
 converted() { [ -s "$work/out/$1.dzi" ] && [ -s "$work/out/$1_files/0/0_0.jpg" ] && echo "$1 was converted"; }
 
@@ -100,6 +127,7 @@ for way; do
     ;;
   image)
     build tiler
+    confined edgezoom-tiler --version | grep --extended-regexp '\([0-9a-f]{12} [0-9]{4}-[0-9]{2}-[0-9]{2}\)'
     confined edgezoom-tiler doctor --require user,pages,pdf,fonts
     for source in /work/sources/baseline.jpg /work/sources/page.pdf "http://127.0.0.1:$port/page.html"; do
       name=image-$(basename "$source")
@@ -109,21 +137,13 @@ for way; do
     podman images --format '{{.Repository}} {{.Size}}' edgezoom-tiler
     ;;
   local)
-    [ "${IMAGES:-}" = source ] || unpack local
+    unpack local
+    first_look "inside --env EDGEZOOM_ALLOW_NETWORKS=127.0.0.0/8" "$base" /work/local/service/edgezoom dev --profile release --port 18787
+    serves 18787 baseline.jpg page.pdf # a Debian without anything else has no browser
+    podman stop --time 20 first-look >/dev/null
     build local
-    confined --read-only=false --detach --name first-look edgezoom-local --port 18787 >/dev/null
-    until podman logs first-look | grep '^ready: '; do sleep 1; done
-    for file in baseline.jpg page.pdf page.html; do
-      for _ in $(seq 120); do
-        answer=$(curl --silent --show-error --location --get http://127.0.0.1:18787/v1/content/ --data-urlencode "url=http://127.0.0.1:$port/$file")
-        case $answer in
-        *'"ready":true'*) echo "$file is ready" && continue 2 ;;
-        *'"failed":true'*) break ;;
-        esac
-        sleep 1
-      done
-      echo "$file was not converted: $answer" && exit 1
-    done
+    first_look "confined --read-only=false" edgezoom-local --port 18787
+    serves 18787 baseline.jpg page.pdf page.html
     podman stop --time 20 first-look >/dev/null
     podman images --format '{{.Repository}} {{.Size}}' edgezoom-local
     ;;
