@@ -65,7 +65,8 @@ test("the tiler's container is read-only and unprivileged, and all containers sh
 });
 
 test("containers and unit set only variables that the tiler reads", () => {
-  const named = [...variables(dockerfile), ...variables(unit), ...Object.keys(compose.services.tiler.environment)];
+  const last = dockerfile.slice(dockerfile.indexOf(" AS tiler\n"));
+  const named = [...variables(last), ...variables(unit), ...Object.keys(compose.services.tiler.environment)];
   assert.ok(named.length >= 5);
   for (const name of named) assert.ok(known.has(name), name);
 });
@@ -78,6 +79,14 @@ test("the unit allows the namespaces and the /proc of the web page browser", asy
   assert.deepEqual(new Set(allowed.split(" ")), made);
   for (const call of ["mount", "umount2", "pivot_root"]) assert.match(unit, new RegExp(`^SystemCallFilter=.*\\b${call}\\b`, "m"));
   assert.doesNotMatch(unit, /^ProtectKernel(Tunables|Logs)=yes/m, "they mask parts of /proc");
+});
+
+test("images built from source can name their commit, which .dockerignore hides from them", async () => {
+  assert.match(await read(".dockerignore"), /^\.git$/m);
+  for (const stage of dockerfile.split(/^FROM /m).filter((stage) => stage.includes("cargo xtask release")))
+    assert.match(stage, /^ARG EDGEZOOM_BUILD\nRUN cargo xtask release/m);
+  for (const { build } of [compose.services.tiler, parse(await read("compose.yaml")).services.edgezoom])
+    assert.deepEqual(build.args, ["EDGEZOOM_BUILD"], "of the environment, if it is set");
 });
 
 const runs = (command, words) => spawnSync(command, words, { encoding: "utf8" }).status === 0;

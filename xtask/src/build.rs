@@ -45,14 +45,17 @@ pub fn programs(project: &Project, names: &[&str], profile: Profile) -> Command 
     cargo
 }
 
-/// Lets the tiler and the Worker say the commit and its date, unless the variable is set. Builds for tests do without it: each commit
-/// would make other programs, and tests that have passed would run again.
+/// Lets the tiler and the Worker say the commit and its date, unless the variable is set, as in the image's build, which has no Git. Builds
+/// for tests do without it: each commit would make other programs, and tests that have passed would run again.
 fn stamp(project: &Project, cargo: &mut Command) {
-    let mut log = project.command("git");
-    let commit = command::output(log.args(["log", "-1", "--abbrev=12", "--format=%h %cs"]));
-    if let (Err(_), Ok(commit)) = (std::env::var(BUILD), commit) {
-        cargo.env(BUILD, commit.trim());
+    if std::env::var(BUILD).is_ok_and(|build| !build.is_empty()) {
+        return;
     }
+    let mut log = project.command("git");
+    match command::output(log.args(["log", "-1", "--abbrev=12", "--format=%h %cs"])) {
+        Ok(commit) => cargo.env(BUILD, commit.trim()),
+        Err(_) => cargo.env_remove(BUILD), // Compose sets it to nothing
+    };
 }
 
 /// Returns a command that calls the program in `xtask/tools`, which must have been built.
