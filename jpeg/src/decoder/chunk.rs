@@ -13,9 +13,8 @@ use super::huffman::{Bits, Table, block};
 
 /// MCUs whose blocks fill whole groups.
 pub const MCUS: usize = BLOCKS;
-/// Bits before a chunk's end at which decoding stops, as an MCU may need bytes of the next chunk. Ten blocks of 64
-/// coefficients, each of 16 bits of code and 10 of value, have 16,640.
-const TAIL_BITS: usize = 17_000;
+/// Maximum number of bits of a block: 64 coefficients, each of 16 bits of code and 10 of value, or 11 of the first one.
+const BLOCK_BITS: usize = 64 * 26 + 1;
 /// Zeros behind the bytes, as bits are loaded eight bytes at a time.
 const PADDING: usize = 16;
 
@@ -23,7 +22,7 @@ const PADDING: usize = 16;
 pub struct Plan {
     /// Of each component.
     pub components: Vec<ComponentPlan>,
-    blocks: Vec<BlockPlan>,
+    pub blocks: Vec<BlockPlan>,
 }
 
 /// A component's blocks in a set of [`MCUS`] MCUs.
@@ -36,12 +35,22 @@ pub struct ComponentPlan {
     pub down: usize,
 }
 
-struct BlockPlan {
-    component: usize,
+/// A block of each MCU.
+pub struct BlockPlan {
+    pub component: usize,
     /// The first group of its row.
     group: usize,
     across: usize,
     column: usize,
+}
+
+impl BlockPlan {
+    /// Returns the block's group in a set, and its place in the group, for an MCU of the set.
+    #[inline(always)]
+    pub fn place(&self, mcu: usize) -> (usize, usize) {
+        let column = mcu * self.across + self.column;
+        (self.group + column / BLOCKS, column % BLOCKS)
+    }
 }
 
 impl Plan {
@@ -60,6 +69,11 @@ impl Plan {
             group += across * down;
         }
         Self { components, blocks }
+    }
+
+    /// Returns the number of bits before a chunk's end at which decoding stops, as an MCU may need bytes of the next chunk.
+    fn tail_bits(&self) -> usize {
+        self.blocks.len() * BLOCK_BITS
     }
 
     /// Returns the number of groups of a set, which is that of an MCU's blocks.
@@ -104,6 +118,15 @@ impl Unstuffed {
         Some(())
     }
 
+    /// Replaces the bytes by those of two parts.
+    fn replace_joined(&mut self, one: &[u8], other: &[u8]) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(one);
+        self.bytes.extend_from_slice(other);
+        self.length = self.bytes.len();
+        self.bytes.resize(self.length + PADDING, 0);
+    }
+
     /// Removes the first bytes.
     fn remove(&mut self, count: usize) {
         self.bytes.drain(..count);
@@ -120,8 +143,8 @@ impl Unstuffed {
 pub struct Chunk {
     /// Its bytes.
     pub source: Unstuffed,
-    /// Sets of [`MCUS`] MCUs, each with the groups of its plan.
-    pub groups: Vec<Group>,
+    /// Sets of [`MCUS`] MCUs, each with the groups of its plan. None is moved when further ones are added.
+    sets: Vec<Vec<Group>>,
     /// MCUs that were decoded, those before [`Self::first`] included.
     pub mcus: usize,
     /// The first MCU that counts.
@@ -174,6 +197,12 @@ struct Step<'a> {
 const JOINED_BYTES: usize = 16 << 10;
 
 impl Chunk {
+    /// Returns the sets of groups that were decoded, from that of the first MCU that counts on, and their numbers.
+    pub fn sets(&self) -> impl Iterator<Item = (usize, &[Group])> {
+        let sets = self.sets.iter().map(Vec::as_slice).enumerate();
+        sets.take(self.mcus.div_ceil(MCUS)).skip(self.first / MCUS)
+    }
+
     /// Forgets what was decoded, and begins at a bit.
     fn begin(&mut self, at: usize, predictions: Predictions) {
         (self.mcus, self.first, self.end, self.predictions) = (0, 0, at, predictions);
@@ -189,7 +218,7 @@ impl Chunk {
         predictions: Predictions,
     ) -> Result<(), Irregular> {
         self.begin(start, predictions);
-        self.run(frame, plan, self.source.bits().saturating_sub(TAIL_BITS), usize::MAX, false)
+        self.run(frame, plan, self.source.bits().saturating_sub(plan.tail_bits()), usize::MAX, false)
     }
 
     /// Decodes the first chunk of a scan.
@@ -224,7 +253,7 @@ impl Chunk {
         scan: Scan,
     ) -> Result<(), Irregular> {
         let limit = match scan {
-            Scan::GoesOn => self.source.bits().saturating_sub(TAIL_BITS),
+            Scan::GoesOn => self.source.bits().saturating_sub(plan.tail_bits()),
             Scan::Ends => usize::MAX,
         };
         self.run(frame, plan, limit, most, false)?;
@@ -233,7 +262,7 @@ impl Chunk {
 
     /// Decodes from a guessed state on.
     pub fn decode_guessed(&mut self, frame: &Frame, plan: &Plan) {
-        let limit = self.source.bits().saturating_sub(TAIL_BITS);
+        let limit = self.source.bits().saturating_sub(plan.tail_bits());
         let mut start = 0;
         loop {
             self.begin(start, Predictions::default());
@@ -298,20 +327,26 @@ impl Chunk {
     }
 
     /// Decodes from the end of the chunk before into this one, whose state was guessed, until both agree; if they never
-    /// do, decodes this one again. Returns the MCUs between the two, of which the scan has `left`.
-    pub fn join(&mut self, frame: &Frame, plan: &Plan, before: Tail, left: usize) -> Result<Self, Irregular> {
+    /// do, decodes this one again. Puts the MCUs between the two, of which the scan has `left`, into `bridge`.
+    pub fn join(
+        &mut self,
+        frame: &Frame,
+        plan: &Plan,
+        before: &Tail,
+        left: usize,
+        bridge: &mut Self,
+    ) -> Result<(), Irregular> {
         let other = &self.source.bytes[..self.source.length.min(JOINED_BYTES)];
         let boundary = 8 * before.bytes.len();
         let length = before.bytes.len() + other.len();
-        let bytes = [&before.bytes, other, &[0; PADDING]].concat();
-        let mut bridge = Self { source: Unstuffed { bytes, length }, ..Self::default() };
+        bridge.source.replace_joined(&before.bytes, other);
         bridge.begin(before.bit, before.predictions);
         let mut guess = 0;
         let found = loop {
             if bridge.mcus == left {
                 // The scan's last MCU: the bits behind it mean nothing.
                 self.begin(bridge.end.saturating_sub(boundary), bridge.predictions);
-                return Ok(bridge);
+                return Ok(());
             }
             if let Some(at) = bridge.end.checked_sub(boundary) {
                 while self.starts_at(guess).is_some_and(|start| start < at) {
@@ -320,7 +355,7 @@ impl Chunk {
                 if self.starts_at(guess) == Some(at) && guess < self.mcus {
                     break true;
                 }
-                if guess >= self.mcus || bridge.end + TAIL_BITS > 8 * length {
+                if guess >= self.mcus || bridge.end + plan.tail_bits() > 8 * length {
                     break false;
                 }
             }
@@ -335,18 +370,18 @@ impl Chunk {
             let start = bridge.end.saturating_sub(boundary);
             self.decode_from(frame, plan, start, bridge.predictions)?;
         }
-        Ok(bridge)
+        Ok(())
     }
 
     /// Makes predictions right: the first MCU that counts is `first`, and before it they are these.
     fn correct(&mut self, plan: &Plan, first: usize, predictions: Predictions) {
         self.first = first;
         for (number, component) in plan.components.iter().enumerate() {
-            let guessed = first.checked_sub(1).map_or(0, |mcu| self.last_of(plan, component, mcu));
+            let guessed = first.checked_sub(1).map_or(0, |mcu| self.last_of(component, mcu));
             let difference = predictions[number].wrapping_sub(guessed);
             self.predictions[number] = self.predictions[number].wrapping_add(difference);
             let groups = component.group..component.group + component.across * component.down;
-            for set in self.groups.chunks_exact_mut(plan.groups()).take(self.mcus.div_ceil(MCUS)) {
+            for set in self.sets.iter_mut().take(self.mcus.div_ceil(MCUS)) {
                 for group in &mut set[groups.clone()] {
                     group.first_mut().iter_mut().for_each(|value| *value = value.wrapping_add(difference));
                 }
@@ -355,10 +390,10 @@ impl Chunk {
     }
 
     /// Returns the first coefficient of a component's last block in an MCU.
-    fn last_of(&self, plan: &Plan, component: &ComponentPlan, mcu: usize) -> i16 {
+    fn last_of(&self, component: &ComponentPlan, mcu: usize) -> i16 {
         let column = mcu % MCUS * component.across + component.across - 1;
         let row = component.group + (component.down - 1) * component.across;
-        self.groups[mcu / MCUS * plan.groups() + row + column / BLOCKS].get(column % BLOCKS, 0)
+        self.sets[mcu / MCUS][row + column / BLOCKS].get(column % BLOCKS, 0)
     }
 
     /// Decodes MCUs until one begins at or behind the bit `limit`, or there are as many as `most`.
@@ -390,12 +425,13 @@ impl Chunk {
             if is_guess {
                 self.starts.push(at as u32);
             }
-            let (set, mcu) = (self.mcus / MCUS * steps.len(), self.mcus % MCUS);
-            if self.groups.len() < set + steps.len() {
-                self.groups.resize_with(set + steps.len(), Group::default);
+            let (set, mcu) = (self.mcus / MCUS, self.mcus % MCUS);
+            if self.sets.len() <= set {
+                self.sets.push(Vec::new());
             }
-            let groups = &mut self.groups[set..set + steps.len()];
+            let groups = &mut self.sets[set];
             if mcu == 0 {
+                groups.resize_with(steps.len(), Group::default);
                 groups.iter_mut().for_each(Group::clear);
             }
             if decode_mcu(&steps, bytes, &mut bits, groups, mcu, &mut predictions).is_none() {
@@ -422,13 +458,13 @@ fn decode_mcu(
     mcu: usize,
     predictions: &mut Predictions,
 ) -> Option<()> {
-    for Step { dc, ac, block: place } in steps {
-        let column = mcu * place.across + place.column;
-        let group = groups.get_mut(place.group + column / BLOCKS)?;
-        let difference = block(bits, bytes, dc, ac, group, column % BLOCKS)?;
-        let prediction = &mut predictions[place.component & 3];
+    for Step { dc, ac, block: plan } in steps {
+        let (group, index) = plan.place(mcu);
+        let group = groups.get_mut(group)?;
+        let difference = block(bits, bytes, dc, ac, group, index)?;
+        let prediction = &mut predictions[plan.component & 3];
         *prediction = prediction.wrapping_add(difference);
-        group.set(column % BLOCKS, 0, *prediction);
+        group.set(index, 0, *prediction);
     }
     Some(())
 }

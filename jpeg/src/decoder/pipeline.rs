@@ -16,13 +16,13 @@ use super::frame::Frame;
 use super::input::{Input, intervals};
 use super::mcu_rows::{Source, Stop};
 use super::planes::{Segment, transform};
-use super::requantise::{Requantiser, requantise};
+use super::requantise::{Requantiser, Workspace, requantise};
 
 /// MCUs of a chunk: a quarter of a megapixel where chroma is halved both ways. What is decoded of a larger one does not
 /// stay in the cache.
 const CHUNK_MCUS: usize = 1024;
 /// Bytes of the first chunk, of which it is not known how many MCUs they hold.
-const FIRST_BYTES: usize = 16 << 10;
+const FIRST_BYTES: usize = 8 << 10;
 /// Bounds of the bytes of a chunk. The lower one bounds the memory of flat pictures, whose MCUs may take two bytes.
 const CHUNK_BYTES: RangeInclusive<usize> = 8 << 10..=512 << 10;
 
@@ -61,6 +61,8 @@ struct State {
     restarts: u64,
     /// Chunks whose memory can be used again.
     spare: Vec<Chunk>,
+    /// The same of MCUs between chunks, which are few.
+    bridges: Vec<Chunk>,
     /// True if the last chunk has been read.
     is_read: bool,
     stop: Option<Stop>,
@@ -129,6 +131,7 @@ impl Pipeline {
             edge: Some(Edge { chunk: 0, mcu: 0, tail: Tail::start() }),
             restarts: 0,
             spare: Vec::new(),
+            bridges: Vec::new(),
             is_read: false,
             stop: None,
             is_closed: false,
@@ -200,11 +203,12 @@ impl Shared {
     /// Does tasks until there are no more.
     fn work(&self) {
         let _closing = ClosedByPanic(self);
+        let mut workspace = Workspace::default();
         while let Some(task) = self.next_task() {
             let result = match task {
                 Task::Join { slot, chunk, is_last, edge } => self.join(slot, chunk, is_last, edge),
                 Task::Transform { slot, parts } => {
-                    self.transform(slot, parts);
+                    self.transform(slot, parts, &mut workspace);
                     Ok(())
                 }
                 Task::Decode { slot, input, chunk, bytes, restarts } => {
@@ -296,9 +300,10 @@ impl Shared {
         let mut left = self.mcus().checked_sub(mcu.into()).ok_or(Stop::Irregular)? as usize;
         let mut parts = Vec::new();
         if number > 0 {
-            let bridge = chunk.join(&self.frame, &self.plan, tail, left)?;
+            let mut bridge = Box::new(self.lock().bridges.pop().unwrap_or_default());
+            chunk.join(&self.frame, &self.plan, &tail, left, &mut bridge)?;
             let count = bridge.mcus;
-            parts.push(Placed { chunk: Box::new(bridge), mcu });
+            parts.push(Placed { chunk: bridge, mcu });
             mcu += count as u32;
             left -= count;
         }
@@ -315,14 +320,19 @@ impl Shared {
         Ok(())
     }
 
-    fn transform(&self, number: usize, parts: Vec<Placed>) {
+    fn transform(&self, number: usize, parts: Vec<Placed>, workspace: &mut Workspace) {
         let Self { frame, plan, requantiser, .. } = self;
-        let segments_of = |Placed { chunk, mcu }: &Placed| match requantiser {
-            Some(requantiser) => requantise(frame, plan, chunk, *mcu, requantiser),
+        let mut segments_of = |Placed { chunk, mcu }: &Placed| match requantiser {
+            Some(requantiser) => requantise(frame, plan, chunk, *mcu, requantiser, workspace),
             None => transform(frame, plan, chunk, *mcu),
         };
-        let segments = parts.iter().flat_map(segments_of).collect();
-        self.lock().spare.extend(parts.into_iter().next_back().map(|part| *part.chunk));
+        let segments = parts.iter().flat_map(&mut segments_of).collect();
+        {
+            let mut state = self.lock();
+            let mut chunks = parts.into_iter().map(|part| *part.chunk);
+            state.spare.extend(chunks.next_back());
+            state.bridges.extend(chunks);
+        }
         self.put(number, Slot::Ready(segments));
     }
 }

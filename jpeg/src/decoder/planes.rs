@@ -76,8 +76,7 @@ impl Segment {
 /// Transforms the MCUs of a chunk that count, of which the first has this number in the picture.
 pub fn transform(frame: &Frame, plan: &Plan, chunk: &Chunk, number: u32) -> Vec<Segment> {
     let mut segments = Segment::of_chunk(frame, plan, chunk, number, 8);
-    let sets = chunk.groups.chunks_exact(plan.groups()).take(chunk.mcus.div_ceil(MCUS));
-    for (set, groups) in sets.enumerate().skip(chunk.first / MCUS) {
+    for (set, groups) in chunk.sets() {
         with_vectors!(simd => {
             for (component, plane) in frame.components.iter().zip(&plan.components) {
                 for down in 0..plane.down {

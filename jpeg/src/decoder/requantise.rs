@@ -32,10 +32,33 @@ pub struct TileBlocks {
 
 /// Quantises the blocks of a picture for tiles.
 pub struct Requantiser {
+    /// Of each component.
+    dequantisers: Vec<[Factor; 64]>,
     /// Of luma and chroma.
     quantisers: [Quantiser; 2],
     /// MCUs of a tile across.
     tile_mcus: u32,
+}
+
+/// Multiplies a coefficient by its step.
+#[derive(Clone, Copy)]
+struct Factor {
+    step: i16,
+    /// Larger values, which only damaged files have, would overflow.
+    limit: i16,
+    /// Bounds of the product.
+    bounds: (i16, i16),
+}
+
+/// Memory that is reused from chunk to chunk.
+#[derive(Default)]
+pub struct Workspace {
+    values: Each<i16>,
+    /// Number from which on `values` are zero.
+    end: usize,
+    /// Coefficients of the groups of a set.
+    quantised: Vec<Coefficients>,
+    maker: PieceMaker,
 }
 
 impl Requantiser {
@@ -50,8 +73,19 @@ impl Requantiser {
             && tiles.side >= mcu_side
             && tiles.side.is_multiple_of(mcu_side)
             && has_small_steps;
+        let dequantisers =
+            frame.components.iter().map(|component| Factor::of_steps(&component.steps)).collect();
         let quantisers = [0, 1].map(|kind| Quantiser::new(&tiles.quantisation, kind));
-        is_possible.then_some(Self { quantisers, tile_mcus: tiles.side / mcu_side })
+        is_possible.then_some(Self { dequantisers, quantisers, tile_mcus: tiles.side / mcu_side })
+    }
+}
+
+impl Factor {
+    fn of_steps(steps: &Steps) -> [Self; 64] {
+        std::array::from_fn(|number| {
+            let (step, bounds) = (steps[number] as i16, BOUNDS[number.min(1)]);
+            Self { step, limit: bounds.1 / step.max(1) + 1, bounds }
+        })
     }
 }
 
@@ -63,41 +97,33 @@ pub fn requantise(
     chunk: &Chunk,
     number: u32,
     requantiser: &Requantiser,
+    workspace: &mut Workspace,
 ) -> Vec<Segment> {
     let mut segments = Segment::of_chunk(frame, plan, chunk, number, 4);
-    let mut pieces = Pieces::new(&segments, requantiser.tile_mcus);
-    let (mut values, mut end) = (Each::default(), 0);
-    let mut quantised: Vec<_> = plan.components.iter().map(|_| Vec::new()).collect();
-    for (component, plane) in quantised.iter_mut().zip(&plan.components) {
-        component.resize_with(plane.across * plane.down, Coefficients::default);
-    }
-    let sets = chunk.groups.chunks_exact(plan.groups()).take(chunk.mcus.div_ceil(MCUS));
-    for (set, groups) in sets.enumerate().skip(chunk.first / MCUS) {
+    let Workspace { values, end, quantised, maker } = workspace;
+    quantised.resize_with(plan.groups(), Coefficients::default);
+    let mut pieces = Pieces::new(&segments, maker, requantiser.tile_mcus);
+    for (set, groups) in chunk.sets() {
         with_vectors!(simd => {
-            let planes = frame.components.iter().zip(&plan.components).zip(&mut quantised);
-            for (number, ((component, plane), quantised)) in planes.enumerate() {
+            for (number, (plane, factors)) in plan.components.iter().zip(&requantiser.dequantisers).enumerate() {
                 let quantiser = &requantiser.quantisers[number.min(1)];
                 for down in 0..plane.down {
                     for part in 0..plane.across {
-                        let index = down * plane.across + part;
-                        let group = &groups[plane.group + index];
-                        end = dequantise(group, &component.steps, &mut values, end);
+                        let index = plane.group + down * plane.across + part;
+                        *end = dequantise(&groups[index], factors, values, *end);
                         let mut out = [[0; SAMPLES / 2]; 4];
-                        inverse_halved(simd, &values.0, end, &mut out);
+                        inverse_halved(simd, &values.0, *end, &mut out);
                         scatter(&out, Place { chunk, set, plane, down, part }, &mut segments);
-                        quantise(&values, end, quantiser, &mut quantised[index]);
+                        quantise(values, *end, quantiser, &mut quantised[index]);
                     }
                 }
             }
+            pieces.maker.reserve(MCUS * plan.groups());
             let from = chunk.first.max(set * MCUS);
             for mcu in from..chunk.mcus.min((set + 1) * MCUS) {
-                for (component, (plane, quantised)) in plan.components.iter().zip(&quantised).enumerate() {
-                    for block in 0..plane.down * plane.across {
-                        let (down, across) = (block / plane.across, block % plane.across);
-                        let column = mcu % MCUS * plane.across + across;
-                        let group = &quantised[down * plane.across + column / BLOCKS];
-                        pieces.maker.block(component, group, column % BLOCKS);
-                    }
+                for block in &plan.blocks {
+                    let (group, index) = block.place(mcu % MCUS);
+                    pieces.maker.block(block.component, &quantised[group], index);
                 }
                 pieces.end_mcu(&mut segments);
             }
@@ -110,17 +136,14 @@ pub fn requantise(
 /// the number from which on they are now.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)]
-fn dequantise(group: &Group, steps: &Steps, out: &mut Each<i16>, end_before: usize) -> usize {
+fn dequantise(group: &Group, factors: &[Factor; 64], out: &mut Each<i16>, end_before: usize) -> usize {
     let end = group.end();
     for &place in ZIGZAG.iter().take(end_before).skip(end) {
         out.0[place] = [0; BLOCKS];
     }
-    for (number, values) in group.rows().iter().enumerate().take(end) {
-        let to = &mut out.0[ZIGZAG[number]];
-        let (least, most) = BOUNDS[number.min(1)];
-        let step = steps[number] as i16;
-        // Larger values, which only damaged files have, would overflow.
-        let limit = most / step.max(1) + 1;
+    for ((values, factor), &place) in group.rows().iter().zip(factors).zip(&ZIGZAG).take(end) {
+        let to = &mut out.0[place];
+        let Factor { step, limit, bounds: (least, most) } = *factor;
         for block in 0..BLOCKS {
             to[block] = (values[block].clamp(-limit, limit) * step).clamp(least, most) * 8;
         }
@@ -129,8 +152,8 @@ fn dequantise(group: &Group, steps: &Steps, out: &mut Each<i16>, end_before: usi
 }
 
 /// Cuts the MCUs of segments into pieces of tiles.
-struct Pieces {
-    maker: PieceMaker,
+struct Pieces<'a> {
+    maker: &'a mut PieceMaker,
     tile_mcus: u32,
     /// The segment of the next MCU, and that MCU's column.
     segment: usize,
@@ -139,10 +162,10 @@ struct Pieces {
     begin: u32,
 }
 
-impl Pieces {
-    fn new(segments: &[Segment], tile_mcus: u32) -> Self {
+impl<'a> Pieces<'a> {
+    fn new(segments: &[Segment], maker: &'a mut PieceMaker, tile_mcus: u32) -> Self {
         let begin = segments.first().map_or(0, |segment| segment.mcus.start);
-        Self { maker: PieceMaker::default(), tile_mcus, segment: 0, column: begin, begin }
+        Self { maker, tile_mcus, segment: 0, column: begin, begin }
     }
 
     /// Counts an MCU, and ends the piece if it was the last one of a tile or of a segment.

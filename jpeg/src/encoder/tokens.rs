@@ -349,12 +349,16 @@ pub struct PieceMaker {
 }
 
 impl PieceMaker {
-    /// Adds a block of a component. The components of an MCU follow each other.
+    /// Reserves room for this number of blocks.
+    pub fn reserve(&mut self, blocks: usize) {
+        self.row.reserve(blocks);
+    }
+
+    /// Adds a block of a component, for which room must be reserved. The components of an MCU follow each other.
     #[inline(always)]
     pub fn block(&mut self, component: usize, coefficients: &Coefficients, index: usize) {
         let Some(last) = self.last.get_mut(component) else { return };
         let kind = Kind::of_component(component);
-        self.row.reserve(1);
         if self.first.len() > component {
             self.row.block(kind, coefficients, index, last, &mut Uncounted);
         } else {
