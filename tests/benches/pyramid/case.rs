@@ -51,6 +51,7 @@ use Encoder::Vips;
 pub struct Case {
     pub picture: Picture,
     pub tile_size: u32,
+    pub overlap: u32,
     pub quality: u8,
     /// True to run on one thread.
     pub single: bool,
@@ -137,13 +138,18 @@ pub fn all() -> Vec<Case> {
 impl Case {
     /// Returns a case with libvips' default settings.
     pub fn new(picture: Picture, runs: usize) -> Self {
-        Self { picture, tile_size: 254, quality: 75, single: false, runs }
+        Self { picture, tile_size: 254, overlap: 1, quality: 75, single: false, runs }
+    }
+
+    /// Returns the case with the tiler's default grid.
+    pub fn with_default_grid(self) -> Self {
+        Self { tile_size: 512, overlap: 0, ..self }
     }
 
     pub fn name(&self) -> String {
         let threads = if self.single { ", one thread" } else { "" };
-        let Picture { content, name, .. } = self.picture;
-        format!("{}{name}; tiles {}+1, Q{}{threads}", content.name(), self.tile_size, self.quality)
+        let Self { picture: Picture { content, name, .. }, tile_size, overlap, quality, .. } = self;
+        format!("{}{name}; tiles {tile_size}+{overlap}, Q{quality}{threads}", content.name())
     }
 
     /// Returns the number of runs after the warm-up; 0 if the warm-up counts.

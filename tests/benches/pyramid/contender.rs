@@ -69,7 +69,7 @@ impl Contender {
 
     /// Makes a pyramid and returns its cost.
     pub fn run(&self, case: &Case, source: &Path, output: &Path) -> Result<Cost> {
-        let Case { tile_size, quality, .. } = case;
+        let Case { tile_size, overlap, quality, .. } = case;
         // The tiler rotates by default.
         let mut turned = source.as_os_str().to_owned();
         turned.push(if case.picture.turned { "[autorotate]" } else { "" });
@@ -78,7 +78,7 @@ impl Contender {
                 let mut command = Command::new(program);
                 command.arg("convert").arg(source).arg("--output").arg(output);
                 command.args([format!("--tile-size={tile_size}"), format!("--quality={quality}")]);
-                command.arg("--overlap=1");
+                command.arg(format!("--overlap={overlap}"));
                 command.args(case.single.then_some("--threads=1"));
                 measure::run(&mut command).map(|(cost, _)| cost)
             }
@@ -86,14 +86,14 @@ impl Contender {
                 let mut command = Command::new("vips");
                 command.arg("dzsave").arg(turned).arg(output);
                 command.args([format!("--tile-size={tile_size}"), format!("--suffix=.jpg[Q={quality}]")]);
-                command.arg("--overlap=1");
+                command.arg(format!("--overlap={overlap}"));
                 command.envs(case.single.then_some(("VIPS_CONCURRENCY", "1")));
                 measure::run(&mut command).map(|(cost, _)| cost)
             }
             Program::Pyvips(python) => {
                 let mut command = Command::new(python);
                 command.args(["-c", SCRIPT]).arg(turned).arg(output);
-                command.args([tile_size.to_string(), quality.to_string()]);
+                command.args([tile_size, overlap].map(u32::to_string)).arg(quality.to_string());
                 command.envs(case.single.then_some(("VIPS_CONCURRENCY", "1")));
                 let (cost, said) = measure::run(&mut command)?;
                 // The script's figures exclude the interpreter's start.

@@ -11,8 +11,8 @@ def used():
     return usage.ru_utime + usage.ru_stime
 
 
-source, output, tile_size, quality = sys.argv[1:]
+source, output, tile_size, overlap, quality = sys.argv[1:]
 clock, cpu = time.perf_counter(), used()
 image = pyvips.Image.new_from_file(source, access="sequential")
-image.dzsave(output, tile_size=int(tile_size), overlap=1, suffix=f".jpg[Q={quality}]")
+image.dzsave(output, tile_size=int(tile_size), overlap=int(overlap), suffix=f".jpg[Q={quality}]")
 print(time.perf_counter() - clock, used() - cpu)

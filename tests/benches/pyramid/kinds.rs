@@ -4,6 +4,9 @@ use crate::case::{Case, Encoder, JPEG_50, Likeness, Picture};
 use Encoder::{Shell, Vips};
 use edgezoom_tests::picture::texture::Content;
 
+/// End of the names of formats with the tiler's default grid, in place of libvips'.
+const DEFAULT_GRID: &str = "512+0";
+
 /// Number of runs without `--quick`.
 const RUNS: usize = 3;
 
@@ -11,10 +14,12 @@ const RUNS: usize = 3;
 #[rustfmt::skip]
 const FORMATS: &[(&str, &str, Encoder)] = &[
     ("JPEG 4:2:0", "jpg", Vips(&["jpegsave", "--Q=88", "--subsample-mode=on"])),
+    ("JPEG 4:2:0, 512+0", "jpg", Vips(&["jpegsave", "--Q=88", "--subsample-mode=on"])),
     ("JPEG 4:2:2", "jpg", Shell("cjpeg -quality 88 -sample 2x1 -outfile \"$1\"")),
     ("JPEG 4:4:0", "jpg", Shell("cjpeg -quality 88 -sample 1x2 -outfile \"$1\"")),
     ("JPEG 4:4:4", "jpg", Vips(&["jpegsave", "--Q=92", "--subsample-mode=off"])),
     ("JPEG grey", "jpg", Shell("cjpeg -quality 88 -grayscale -outfile \"$1\"")),
+    ("JPEG grey, 512+0", "jpg", Shell("cjpeg -quality 88 -grayscale -outfile \"$1\"")),
     ("JPEG 4:2:0, turned", "jpg", Vips(&["jpegsave", "--Q=88", "--subsample-mode=on"])),
     ("JPEG 4:4:4, turned", "jpg", Vips(&["jpegsave", "--Q=92", "--subsample-mode=off"])),
     ("JPEG progressive", "jpg", Vips(&["jpegsave", "--Q=88", "--subsample-mode=on", "--interlace"])),
@@ -54,7 +59,8 @@ pub fn all() -> Vec<Case> {
             let is_stream = STREAMS.iter().any(|stream| name.starts_with(stream));
             let picture =
                 Picture { name, extension, content, likeness, encoder, turned, is_stream, ..JPEG_50 };
-            Case::new(picture, RUNS)
+            let case = Case::new(picture, RUNS);
+            if name.ends_with(DEFAULT_GRID) { case.with_default_grid() } else { case }
         })
     });
     cases.collect()

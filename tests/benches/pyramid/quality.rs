@@ -42,11 +42,12 @@ pub fn of(source: Option<&Path>, folder: &Path, case: &Case) -> Result<Quality> 
     let pixels = u64::from(case.picture.width) * u64::from(case.picture.height);
     let top = levels.join(top.to_string());
     let source = source.filter(|_| pixels <= MOST_PIXELS);
-    let psnr = source.map(|source| psnr(&read(source)?, &top, case.tile_size)).transpose()?;
+    let psnr = source.map(|source| psnr(&read(source)?, &top, case)).transpose()?;
     Ok(Quality { files, megabytes: bytes as f64 / 1e6, psnr })
 }
 
-fn psnr(source: &RgbImage, level: &Path, tile_size: u32) -> Result<f64> {
+fn psnr(source: &RgbImage, level: &Path, case: &Case) -> Result<f64> {
+    let tile_size = case.tile_size;
     let columns = source.width().div_ceil(tile_size);
     let all = (columns * source.height().div_ceil(tile_size)) as usize;
     let step = all.div_ceil(MOST_TILES) | 1;
@@ -60,8 +61,7 @@ fn psnr(source: &RgbImage, level: &Path, tile_size: u32) -> Result<f64> {
             }
             let (column, row) = (tile as u32 % columns, tile as u32 / columns);
             let shown = read(&level.join(format!("{column}_{row}.jpg")))?;
-            let (squares, values) =
-                squares(source, &shown, (column * tile_size, row * tile_size), tile_size)?;
+            let (squares, values) = squares(source, &shown, (column * tile_size, row * tile_size), case)?;
             sums = (sums.0 + squares, sums.1 + values);
         }
     };
@@ -83,10 +83,10 @@ fn squares(
     source: &RgbImage,
     tile: &RgbImage,
     (left, top): (u32, u32),
-    tile_size: u32,
+    &Case { tile_size, overlap, .. }: &Case,
 ) -> Result<(u64, u64)> {
     let (width, height) = (tile_size.min(source.width() - left), tile_size.min(source.height() - top));
-    let (skip_x, skip_y) = (left.min(1), top.min(1)); // the overlap is 1 wherever there is a neighbour
+    let (skip_x, skip_y) = (left.min(overlap), top.min(overlap)); // tiles overlap wherever there is a neighbour
     ensure!(tile.width() >= width + skip_x && tile.height() >= height + skip_y, "a tile is too small");
     let mut sum = 0;
     for y in 0..height {

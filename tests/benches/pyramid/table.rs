@@ -40,7 +40,7 @@ pub fn heading(options: &str, contenders: &[Contender]) -> Result<String> {
 }
 
 /// Heading of the lines of [`line`].
-pub const KINDS: &str = "\n50 megapixels, tiles 254+1, Q75. \"noise\": of all scales, independent in each channel; \"text\": small characters on white; \
+pub const KINDS: &str = "\n50 megapixels, tiles 254+1 unless named, Q75. \"noise\": of all scales, independent in each channel; \"text\": small characters on white; \
                          \"photograph\": a garden, from Debian's mate-backgrounds. The floor is the time that the usual libraries need to decode \
                          the source once and to encode 4/3 of its pixels, on all cores if the format allows, relative to libvips' wall time.\n\n\
                          | | wall s | libvips | ratio | floor | CPU s | libvips | ratio | peak MiB | libvips | ratio |\n\
