@@ -54,7 +54,7 @@ async function readCases() {
   for (const picture of ["grain", "photograph"]) {
     for (const number of (await readdir(new URL(`${picture}/`, TILES))).filter((name) => /^\d$/.test(name)).sort()) {
       const folder = new URL(`${picture}/${number}/`, TILES);
-      const names = (await readdir(folder)).filter((name) => /^\d+\.jpg$/.test(name)).sort();
+      const names = (await readdir(folder)).filter((name) => name.endsWith(".tile")).sort();
       const [name, words] = await Promise.all(["name", "words"].map((file) => readFile(new URL(file, folder), "utf8")));
       const tiles = await Promise.all(names.map(async (file) => new Uint8Array(await readFile(new URL(file, folder)))));
       cases.push({ name, words: words.split(" ").map(Number), tiles });

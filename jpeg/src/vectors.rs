@@ -1,7 +1,9 @@
-//! Vector operations on 32 values of 16 bits that the conversion of colours and the transform share.
+//! Vector operations on values of 16 bits that the conversion of colours and the transforms share.
+
+use std::ops::Add;
 
 use fearless_simd::prelude::*;
-use fearless_simd::{Simd, i16x32, i32x16, u8x64, u16x32};
+use fearless_simd::{Simd, i16x32, u8x64, u16x32};
 
 /// Runs code that is compiled for the widest vectors of the processor. All functions that it calls must be inlined.
 macro_rules! with_vectors {
@@ -13,12 +15,6 @@ macro_rules! with_vectors {
 }
 pub(crate) use with_vectors;
 
-/// Interleaved values of two vectors: the lower half and the upper half.
-pub type Pairs<S> = (i16x32<S>, i16x32<S>);
-
-/// 32 values of 32 bits: the lower half and the upper half.
-pub type Wide<S> = (i32x16<S>, i32x16<S>);
-
 /// Widens bytes to 16 bits: the lower half and the upper half.
 #[inline(always)]
 pub fn widened<S: Simd>(bytes: u8x64<S>) -> (i16x32<S>, i16x32<S>) {
@@ -28,28 +24,36 @@ pub fn widened<S: Simd>(bytes: u8x64<S>) -> (i16x32<S>, i16x32<S>) {
 
 /// Interleaves two vectors.
 #[inline(always)]
-pub fn zip<S: Simd>(one: i16x32<S>, other: i16x32<S>) -> Pairs<S> {
+pub fn zip<S: Simd, V: SimdBase<S>>(one: V, other: V) -> (V, V) {
     (one.zip_low(other), one.zip_high(other))
 }
 
 /// Returns the weighted sum of each pair.
 #[inline(always)]
-pub fn weighted<S: Simd>(simd: S, (low, high): Pairs<S>, (first, second): (i16, i16)) -> Wide<S> {
-    let weights =
-        i32x16::splat(simd, i32::from(second) << 16 | i32::from(first as u16)).bitcast::<i16x32<S>>();
+pub fn weighted<S: Simd, V, W>(simd: S, (low, high): (V, V), (first, second): (i16, i16)) -> (W, W)
+where
+    V: SimdIntWiden<S, Element = i16, Widened = W>,
+    W: SimdInt<S, Element = i32, ByteVector = V::ByteVector>,
+{
+    let weights = W::splat(simd, i32::from(second) << 16 | i32::from(first as u16)).bitcast::<V>();
     (low.pairwise_dot_product(weights), high.pairwise_dot_product(weights))
 }
 
 /// Adds two vectors.
 #[inline(always)]
-pub fn added<S: Simd>(one: Wide<S>, other: Wide<S>) -> Wide<S> {
+pub fn added<V: Add<Output = V>>(one: (V, V), other: (V, V)) -> (V, V) {
     (one.0 + other.0, one.1 + other.1)
 }
 
 /// Adds a constant, shifts right by this number of bits and narrows to 16 bits.
 #[inline(always)]
-pub fn shifted<S: Simd>(simd: S, (low, high): Wide<S>, constant: i32, bits: u32) -> i16x32<S> {
-    let constant = i32x16::splat(simd, constant);
+pub fn shifted<S: Simd, W: SimdInt<S, Element = i32> + SimdNarrow<S>>(
+    simd: S,
+    (low, high): (W, W),
+    constant: i32,
+    bits: u32,
+) -> W::Narrowed {
+    let constant = W::splat(simd, constant);
     ((low + constant) >> bits).relaxed_narrow((high + constant) >> bits)
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use edgezoom_regions::{Format, Plan, Rendering, render};
+use edgezoom_regions::{Format, Plan, Rendering, Turn};
 use edgezoom_test_pictures::compared::{decibels, mean_square};
 use edgezoom_test_pictures::photograph;
 use image::{DynamicImage, Rgb, RgbImage};
@@ -80,17 +80,7 @@ fn measure(folder: &Path, name: &str, picture: &RgbImage) -> Result<()> {
         let asked = Rendering { format: Format::Jpg, ..rendering(region, size) };
         let plan = Plan::new(&jpeg.dzi, &asked)?;
         let tiles = jpeg.tiles(&plan);
-        let case_folder = folder.join(number.to_string());
-        fs::create_dir_all(&case_folder)?;
-        fs::write(case_folder.join("name"), format!("{name}, {case}"))?;
-        fs::write(
-            case_folder.join("words"),
-            asked.to_words(&jpeg.dzi).map(|word| word.to_string()).join(" "),
-        )?;
-        for (number, tile) in tiles.iter().enumerate() {
-            fs::write(case_folder.join(format!("{number:02}.jpg")), tile)?;
-        }
-        fs::write(case_folder.join("native.jpg"), render(&jpeg.dzi, &asked, &tiles)?)?;
+        write(&folder.join(number.to_string()), &format!("{name}, {case}"), &jpeg, &asked)?;
         let expected = scaled(folder, region, size)?;
         let mut figures = Vec::new();
         for pyramid in [&png, &jpeg] {
@@ -109,6 +99,19 @@ fn measure(folder: &Path, name: &str, picture: &RgbImage) -> Result<()> {
             figures[0].1,
             figures[1].1
         );
+    }
+    let (_, region, size) = CASES[4];
+    let asked = Rendering { format: Format::Png, turn: Turn::Right, ..rendering(region, size) };
+    write(&folder.join("5"), &format!("{name}, 2 megapixels of PNG as PNG, turned"), &png, &asked)
+}
+
+/// Writes a case for the second half: its name, the words of its rendering, and its tiles.
+fn write(folder: &Path, name: &str, pyramid: &Pyramid, asked: &Rendering) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join("name"), name)?;
+    fs::write(folder.join("words"), asked.to_words(&pyramid.dzi).map(|word| word.to_string()).join(" "))?;
+    for (number, tile) in pyramid.tiles(&Plan::new(&pyramid.dzi, asked)?).iter().enumerate() {
+        fs::write(folder.join(format!("{number:02}.tile")), tile)?;
     }
     Ok(())
 }

@@ -7,13 +7,13 @@
 //! Source: C. Loeffler, A. Ligtenberg and G. Moschytz, "Practical fast 1-D DCT algorithms with 11 multiplications", 1989;
 //! libjpeg-turbo's `jidctint.c` and `jidctint-avx2.asm`.
 
+use fearless_simd::Simd;
 use fearless_simd::prelude::*;
-use fearless_simd::{Simd, i8x64, i16x32, i32x16, u8x64};
 
 use super::coefficients::{BLOCKS, Group};
 use crate::tables::ZIGZAG;
 use crate::vectors::weights::*;
-use crate::vectors::{Wide, added, weighted, zip};
+use crate::vectors::{added, weighted, zip};
 
 /// The samples of a row of all blocks.
 pub const SAMPLES: usize = 8 * BLOCKS;
@@ -21,40 +21,58 @@ pub const SAMPLES: usize = 8 * BLOCKS;
 /// Steps to multiply coefficients by, in the order of the file.
 pub type Steps = [u16; 64];
 
+/// Memory for the columns' results.
+pub type Between = [[[i16; BLOCKS]; 8]; 8];
+
+/// 32 bits for each of 16: the lower half and the upper half.
+type Wide<S> = (<S as Simd>::i32s, <S as Simd>::i32s);
+
 /// Transforms all blocks of a group into eight rows of samples, each with the rows of all blocks beside each other.
+///
+/// It takes as many blocks at once as a vector of the processor has values: more would not stay in registers.
 #[inline(always)]
-pub fn inverse<S: Simd>(simd: S, group: &Group, steps: &Steps, out: &mut [[u8; SAMPLES]; 8]) {
+pub fn inverse<S: Simd>(
+    simd: S,
+    group: &Group,
+    steps: &Steps,
+    between: &mut Between,
+    out: &mut [[u8; SAMPLES]; 8],
+) {
     let columns_in_use = columns(group.end());
-    let mut between = [[[0_i16; BLOCKS]; 8]; 8];
-    let zero = i16x32::splat(simd, 0);
+    let zero = S::i16s::splat(simd, 0);
     for (column, to) in between.iter_mut().enumerate() {
-        let mut inputs = [zero; 8];
-        for (row, input) in inputs.iter_mut().enumerate() {
-            let place = PLACES[8 * row + column];
-            if place < group.end() {
-                *input =
-                    i16x32::from_slice(simd, &group.rows()[place]) * i16x32::splat(simd, steps[place] as i16);
+        for first in (0..BLOCKS).step_by(S::i16s::LEN) {
+            let blocks = first..first + S::i16s::LEN;
+            let mut inputs = [zero; 8];
+            for (row, input) in inputs.iter_mut().enumerate() {
+                let place = PLACES[8 * row + column];
+                if place < group.end() {
+                    let values = &group.rows()[place][blocks.clone()];
+                    *input = S::i16s::from_slice(simd, values) * S::i16s::splat(simd, steps[place] as i16);
+                }
             }
-        }
-        let outputs = match columns_in_use[column] {
-            Use::None => continue,
-            Use::FirstRow => {
-                let (low, high) = inputs[0].widen();
-                [(low << 2).saturating_narrow(high << 2); 8]
+            let outputs = match columns_in_use[column] {
+                Use::None => [zero; 8],
+                Use::FirstRow => {
+                    let (low, high) = inputs[0].widen();
+                    [(low << 2).saturating_narrow(high << 2); 8]
+                }
+                Use::All => transform_once(simd, inputs, 13 - 2),
+            };
+            for (output, to) in outputs.into_iter().zip(to.iter_mut()) {
+                output.store_slice(&mut to[blocks.clone()]);
             }
-            Use::All => transform_once(simd, inputs, 13 - 2),
-        };
-        for (output, to) in outputs.into_iter().zip(to.iter_mut()) {
-            output.store_slice(to);
         }
     }
-    wrap_lone_rows(group, steps, &mut between);
+    wrap_lone_rows(group, steps, between);
     for (row, to) in out.iter_mut().enumerate() {
-        let mut inputs = [zero; 8];
-        for (input, column) in inputs.iter_mut().zip(&between) {
-            *input = i16x32::from_slice(simd, &column[row]);
+        for (part, to) in to.chunks_exact_mut(8 * S::i16s::LEN).enumerate() {
+            let mut inputs = [zero; 8];
+            for (input, column) in inputs.iter_mut().zip(&*between) {
+                *input = S::i16s::from_slice(simd, &column[row][part * S::i16s::LEN..][..S::i16s::LEN]);
+            }
+            join(simd, transform_once(simd, inputs, 13 + 2 + 3), to);
         }
-        join(simd, transform_once(simd, inputs, 13 + 2 + 3), to);
     }
 }
 
@@ -70,28 +88,32 @@ pub fn inverse_halved<S: Simd>(
     end: usize,
     out: &mut [[u8; SAMPLES / 2]; 4],
 ) {
-    let zero = i16x32::splat(simd, 0);
-    let mut between = [[zero; 8]; 4];
-    for column in USED_WHEN_HALVED {
-        // Of a column the first place in the order is in its first row.
-        if end <= PLACES[column] {
-            continue;
+    let zero = S::i16s::splat(simd, 0);
+    for first in (0..BLOCKS).step_by(S::i16s::LEN) {
+        let blocks = first..first + S::i16s::LEN;
+        let mut between = [[zero; 8]; 4];
+        for column in USED_WHEN_HALVED {
+            // Of a column the first place in the order is in its first row.
+            if end <= PLACES[column] {
+                continue;
+            }
+            let mut inputs = [zero; 8];
+            for row in USED_WHEN_HALVED {
+                inputs[row] = S::i16s::from_slice(simd, &coefficients[8 * row + column][blocks.clone()]);
+            }
+            let outputs = transform_once_halved(simd, inputs, 13 - 2 + 1 + 3);
+            for (output, to) in outputs.into_iter().zip(&mut between) {
+                to[column] = output;
+            }
         }
-        let mut inputs = [zero; 8];
-        for row in USED_WHEN_HALVED {
-            inputs[row] = i16x32::from_slice(simd, &coefficients[8 * row + column]);
-        }
-        let outputs = transform_once_halved(simd, inputs, 13 - 2 + 1 + 3);
-        for (output, to) in outputs.into_iter().zip(&mut between) {
-            to[column] = output;
-        }
-    }
-    for (inputs, to) in between.into_iter().zip(out) {
-        let [c0, c1, c2, c3] = transform_once_halved(simd, inputs, 13 + 2 + 3 + 1);
-        let (one, other) = (pack(simd, c0, c2), pack(simd, c1, c3));
-        let (front, back) = zip16(one.zip_low(other), one.zip_high(other));
-        for (vector, to) in [front, back].into_iter().zip(to.as_chunks_mut::<64>().0) {
-            vector.store_slice(to);
+        for (inputs, to) in between.into_iter().zip(out.iter_mut()) {
+            let [c0, c1, c2, c3] = transform_once_halved(simd, inputs, 13 + 2 + 3 + 1);
+            let (one, other) = (pack(simd, c0, c2), pack(simd, c1, c3));
+            let (front, back) = zip16::<S>(one.zip_low(other), one.zip_high(other));
+            let to = to[4 * first..].chunks_exact_mut(S::u8s::LEN);
+            for (vector, to) in [front, back].into_iter().zip(to) {
+                vector.store_slice(to);
+            }
         }
     }
 }
@@ -101,21 +123,22 @@ const USED_WHEN_HALVED: [usize; 7] = [0, 1, 2, 3, 5, 6, 7];
 
 /// Transforms in one direction into means of pairs.
 #[inline(always)]
-fn transform_once_halved<S: Simd>(simd: S, x: [i16x32<S>; 8], shift: u32) -> [i16x32<S>; 4] {
-    let (low, high): (i32x16<S>, i32x16<S>) = x[0].widen();
-    let mean = (low << 14, high << 14);
+fn transform_once_halved<S: Simd>(simd: S, x: [S::i16s; 8], shift: u32) -> [S::i16s; 4] {
+    let (low, high) = x[0].widen();
+    let half = S::i32s::splat(simd, 1 << (shift - 1));
+    let mean = ((low << 14) + half, (high << 14) + half);
     let even = weighted(simd, zip(x[2], x[6]), (F_1_847, -F_0_765));
-    let (outer, inner) = (added(mean, even), less(mean, even));
+    let (outer, inner) = (added(mean, even), less::<S>(mean, even));
     let (last, first) = (zip(x[7], x[5]), zip(x[3], x[1]));
     let inner_odd =
         added(weighted(simd, last, (-F_0_211, F_1_451)), weighted(simd, first, (-F_2_172, F_1_061)));
     let outer_odd =
         added(weighted(simd, last, (-F_0_509, -F_0_601)), weighted(simd, first, (F_0_899, F_2_562)));
     [
-        scaled(simd, added(outer, outer_odd), shift),
-        scaled(simd, added(inner, inner_odd), shift),
-        scaled(simd, less(inner, inner_odd), shift),
-        scaled(simd, less(outer, outer_odd), shift),
+        scaled::<S>(added(outer, outer_odd), shift),
+        scaled::<S>(added(inner, inner_odd), shift),
+        scaled::<S>(less::<S>(inner, inner_odd), shift),
+        scaled::<S>(less::<S>(outer, outer_odd), shift),
     ]
 }
 
@@ -158,7 +181,7 @@ fn columns(end: usize) -> [Use; 8] {
 
 /// Repeats libjpeg-turbo's shortcut for blocks with coefficients in their first row only: it wraps.
 #[inline(always)]
-fn wrap_lone_rows(group: &Group, steps: &Steps, between: &mut [[[i16; BLOCKS]; 8]; 8]) {
+fn wrap_lone_rows(group: &Group, steps: &Steps, between: &mut Between) {
     const LARGEST: u16 = i16::MAX as u16 / 4;
     let mut largest = [0_u16; BLOCKS];
     for &place in PLACES[..8].iter().filter(|&&place| place < group.end()) {
@@ -177,13 +200,14 @@ fn wrap_lone_rows(group: &Group, steps: &Steps, between: &mut [[[i16; BLOCKS]; 8
 
 /// Transforms in one direction. Columns come first: their results are four times as large as they are at the end.
 #[inline(always)]
-fn transform_once<S: Simd>(simd: S, x: [i16x32<S>; 8], shift: u32) -> [i16x32<S>; 8] {
+fn transform_once<S: Simd>(simd: S, x: [S::i16s; 8], shift: u32) -> [S::i16s; 8] {
     let even = zip(x[2], x[6]);
     let t2 = weighted(simd, even, (C6, C6 - F_1_847));
     let t3 = weighted(simd, even, (C6 + F_0_765, C6));
-    let (t0, t1) = (raised(x[0] + x[4]), raised(x[0] - x[4]));
-    let (t10, t13) = (added(t0, t3), less(t0, t3));
-    let (t11, t12) = (added(t1, t2), less(t1, t2));
+    // Every output has one of these once, so they round all.
+    let (t0, t1) = (raised(simd, x[0] + x[4], shift), raised(simd, x[0] - x[4], shift));
+    let (t10, t13) = (added(t0, t3), less::<S>(t0, t3));
+    let (t11, t12) = (added(t1, t2), less::<S>(t1, t2));
 
     let sums = zip(x[7] + x[3], x[5] + x[1]);
     let z3 = weighted(simd, sums, (C3 - F_1_961, C3));
@@ -195,22 +219,23 @@ fn transform_once<S: Simd>(simd: S, x: [i16x32<S>; 8], shift: u32) -> [i16x32<S>
     let o1 = added(weighted(simd, inner, (F_2_053 - F_2_562, -F_2_562)), z4);
     let o2 = added(weighted(simd, inner, (-F_2_562, F_3_072 - F_2_562)), z3);
     [
-        scaled(simd, added(t10, o3), shift),
-        scaled(simd, added(t11, o2), shift),
-        scaled(simd, added(t12, o1), shift),
-        scaled(simd, added(t13, o0), shift),
-        scaled(simd, less(t13, o0), shift),
-        scaled(simd, less(t12, o1), shift),
-        scaled(simd, less(t11, o2), shift),
-        scaled(simd, less(t10, o3), shift),
+        scaled::<S>(added(t10, o3), shift),
+        scaled::<S>(added(t11, o2), shift),
+        scaled::<S>(added(t12, o1), shift),
+        scaled::<S>(added(t13, o0), shift),
+        scaled::<S>(less::<S>(t13, o0), shift),
+        scaled::<S>(less::<S>(t12, o1), shift),
+        scaled::<S>(less::<S>(t11, o2), shift),
+        scaled::<S>(less::<S>(t10, o3), shift),
     ]
 }
 
-/// Returns values times 8,192.
+/// Returns values times 8,192, and what rounds them when this number of bits is taken away.
 #[inline(always)]
-fn raised<S: Simd>(values: i16x32<S>) -> Wide<S> {
-    let (low, high): (i32x16<S>, i32x16<S>) = values.widen();
-    (low << 13, high << 13)
+fn raised<S: Simd>(simd: S, values: S::i16s, bits: u32) -> Wide<S> {
+    let half = S::i32s::splat(simd, 1 << (bits - 1));
+    let (low, high) = values.widen();
+    ((low << 13) + half, (high << 13) + half)
 }
 
 #[inline(always)]
@@ -218,43 +243,70 @@ fn less<S: Simd>(one: Wide<S>, other: Wide<S>) -> Wide<S> {
     (one.0 - other.0, one.1 - other.1)
 }
 
-/// Takes away as many bits, rounded, and saturates.
+/// Takes away as many bits, and saturates.
 #[inline(always)]
-fn scaled<S: Simd>(simd: S, (low, high): Wide<S>, bits: u32) -> i16x32<S> {
-    let half = i32x16::splat(simd, 1 << (bits - 1));
-    ((low + half) >> bits).saturating_narrow((high + half) >> bits)
+fn scaled<S: Simd>((low, high): Wide<S>, bits: u32) -> S::i16s {
+    (low >> bits).saturating_narrow(high >> bits)
 }
 
 /// Makes samples of eight columns and puts them beside each other, block after block.
 #[inline(always)]
-fn join<S: Simd>(simd: S, columns: [i16x32<S>; 8], out: &mut [u8; SAMPLES]) {
+fn join<S: Simd>(simd: S, columns: [S::i16s; 8], out: &mut [u8]) {
     let [c0, c1, c2, c3, c4, c5, c6, c7] = columns;
     // Each vector has the samples of two columns that lie four apart: zipped, the lower ones come first.
     let [a, b, c, d] = [pack(simd, c0, c4), pack(simd, c1, c5), pack(simd, c2, c6), pack(simd, c3, c7)];
-    let (front, back) = (zip16(a.zip_low(b), c.zip_low(d)), zip16(a.zip_high(b), c.zip_high(d)));
-    let vectors = [zip32(front.0, back.0), zip32(front.1, back.1)];
-    for (vector, to) in vectors.into_iter().flatten().zip(out.as_chunks_mut::<64>().0) {
+    let (front, back) = (zip16::<S>(a.zip_low(b), c.zip_low(d)), zip16::<S>(a.zip_high(b), c.zip_high(d)));
+    let vectors = [zip32::<S>(front.0, back.0), zip32::<S>(front.1, back.1)];
+    for (vector, to) in vectors.into_iter().flatten().zip(out.chunks_exact_mut(S::u8s::LEN)) {
         vector.store_slice(to);
     }
 }
 
 /// Makes samples of two columns: libjpeg narrows them to signed bytes.
 #[inline(always)]
-fn pack<S: Simd>(simd: S, one: i16x32<S>, other: i16x32<S>) -> u8x64<S> {
-    let signed: i8x64<S> = one.saturating_narrow(other);
-    signed.bitcast::<u8x64<S>>() + u8x64::splat(simd, 128)
+fn pack<S: Simd>(simd: S, one: S::i16s, other: S::i16s) -> S::u8s {
+    let signed: S::i8s = one.saturating_narrow(other);
+    signed.bitcast::<S::u8s>() + S::u8s::splat(simd, 128)
 }
 
 /// Zips pairs of bytes.
 #[inline(always)]
-fn zip16<S: Simd>(one: u8x64<S>, other: u8x64<S>) -> (u8x64<S>, u8x64<S>) {
-    let (one, other) = (one.bitcast::<i16x32<S>>(), other.bitcast::<i16x32<S>>());
+fn zip16<S: Simd>(one: S::u8s, other: S::u8s) -> (S::u8s, S::u8s) {
+    let (one, other) = (one.bitcast::<S::i16s>(), other.bitcast::<S::i16s>());
     (one.zip_low(other).bitcast(), one.zip_high(other).bitcast())
 }
 
 /// Zips fours of bytes.
 #[inline(always)]
-fn zip32<S: Simd>(one: u8x64<S>, other: u8x64<S>) -> [u8x64<S>; 2] {
-    let (one, other) = (one.bitcast::<i32x16<S>>(), other.bitcast::<i32x16<S>>());
+fn zip32<S: Simd>(one: S::u8s, other: S::u8s) -> [S::u8s; 2] {
+    let (one, other) = (one.bitcast::<S::i32s>(), other.bitcast::<S::i32s>());
     [one.zip_low(other).bitcast(), one.zip_high(other).bitcast()]
+}
+
+#[cfg(test)]
+mod tests {
+    use fearless_simd::{Level, dispatch};
+
+    use super::*;
+
+    #[test]
+    fn narrow_vectors_give_the_samples_of_wide_ones() {
+        let mut group = Group::default();
+        let mut state = 1_u32;
+        for place in 0..64 {
+            for block in 0..BLOCKS {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                group.set(block, place, (state >> 24) as i8 as i16 / (1 + place as i16));
+            }
+        }
+        group.reach(63);
+        let samples = [Level::baseline(), Level::new()].map(|level| {
+            let (mut between, mut out) = ([[[0; BLOCKS]; 8]; 8], [[0; SAMPLES]; 8]);
+            dispatch!(level, simd => inverse(simd, &group, &[7; 64], &mut between, &mut out));
+            let mut halved = [[0; SAMPLES / 2]; 4];
+            dispatch!(level, simd => inverse_halved(simd, group.rows(), 64, &mut halved));
+            (out, halved)
+        });
+        assert_eq!(samples[0], samples[1]);
+    }
 }

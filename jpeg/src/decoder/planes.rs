@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::chunk::{Chunk, ComponentPlan, MCUS, Plan};
+use super::coefficients::BLOCKS;
 use super::frame::Frame;
 use super::idct::{SAMPLES, inverse};
 use crate::encoder::Piece;
@@ -58,16 +59,22 @@ impl Segment {
         self.samples[before..].chunks_exact_mut(self.side * across * count).take(self.side * down)
     }
 
+    /// Returns the rows of a component's plane, and the column of the picture's plane where they begin.
+    pub fn rows(&self, plan: &Plan, component: usize) -> (usize, impl Iterator<Item = &[u8]>) {
+        let (count, side) = (self.mcus.len(), self.side);
+        let (group, across, down) =
+            plan.components.get(component).map_or((0, 1, 0), |plane| (plane.group, plane.across, plane.down));
+        let (before, left) = (count * side * side * group, side * across * self.mcus.start as usize);
+        (left, self.samples[before..].chunks_exact(side * across * count).take(side * down))
+    }
+
     /// Copies a component's samples into rows of its plane, which begin at the left edge of the picture. Samples past the
     /// end of a row are dropped.
     pub fn copy_to<'a>(&self, plan: &Plan, component: usize, rows: impl Iterator<Item = &'a mut [u8]>) {
-        let (count, side) = (self.mcus.len(), self.side);
-        let Some(plane) = plan.components.get(component) else { return };
-        let before = count * side * side * plane.group;
-        let (width, left) = (side * plane.across * count, side * plane.across * self.mcus.start as usize);
-        for (from, to) in self.samples[before..].chunks_exact(width).zip(rows).take(side * plane.down) {
+        let (left, samples) = self.rows(plan, component);
+        for (from, to) in samples.zip(rows) {
             let to = to.get_mut(left..).unwrap_or_default();
-            let length = to.len().min(width);
+            let length = to.len().min(from.len());
             to[..length].copy_from_slice(&from[..length]);
         }
     }
@@ -76,13 +83,14 @@ impl Segment {
 /// Transforms the MCUs of a chunk that count, of which the first has this number in the picture.
 pub fn transform(frame: &Frame, plan: &Plan, chunk: &Chunk, number: u32) -> Vec<Segment> {
     let mut segments = Segment::of_chunk(frame, plan, chunk, number, 8);
+    let (mut between, mut out) = ([[[0; BLOCKS]; 8]; 8], [[0; SAMPLES]; 8]);
     for (set, groups) in chunk.sets() {
         with_vectors!(simd => {
             for (component, plane) in frame.components.iter().zip(&plan.components) {
                 for down in 0..plane.down {
                     for part in 0..plane.across {
-                        let mut out = [[0; SAMPLES]; 8];
-                        inverse(simd, &groups[plane.group + down * plane.across + part], &component.steps, &mut out);
+                        let group = &groups[plane.group + down * plane.across + part];
+                        inverse(simd, group, &component.steps, &mut between, &mut out);
                         scatter(&out, Place { chunk, set, plane, down, part }, &mut segments);
                     }
                 }

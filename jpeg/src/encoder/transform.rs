@@ -6,13 +6,13 @@
 //! Source: C. Loeffler, A. Ligtenberg and G. Moschytz, "Practical fast 1-D DCT algorithms with 11 multiplications", 1989;
 //! libjpeg's `jfdctint.c` and `jcdctmgr.c`.
 
+use fearless_simd::Simd;
 use fearless_simd::prelude::*;
-use fearless_simd::{Simd, i16x32, u8x64};
 
 use crate::quantisation::Quantisation;
 use crate::tables::ZIGZAG;
 use crate::vectors::weights::*;
-use crate::vectors::{Wide, added, shifted, weighted, widened, zip};
+use crate::vectors::{added, shifted, weighted, zip};
 
 /// Number of blocks side by side.
 pub const BLOCKS: usize = 32;
@@ -102,7 +102,7 @@ impl Step {
     }
 }
 
-/// Transforms and quantises 32 blocks.
+/// Transforms and quantises 32 blocks: as many at once as a vector of the processor has values.
 #[inline(always)]
 pub fn transform<S: Simd>(
     simd: S,
@@ -112,19 +112,24 @@ pub fn transform<S: Simd>(
     out: &mut Coefficients,
 ) {
     for (samples, row) in rows.iter().zip(rows_done.0.as_chunks_mut::<8>().0) {
-        let transformed = transform_once(simd, split(simd, samples), true);
-        for (coefficients, to) in transformed.into_iter().zip(row) {
-            coefficients.store_slice(to);
+        for (part, samples) in samples.chunks_exact(8 * S::i16s::LEN).enumerate() {
+            let transformed = transform_once(simd, split(simd, samples), true);
+            for (coefficients, to) in transformed.into_iter().zip(row.iter_mut()) {
+                coefficients.store_slice(&mut to[part * S::i16s::LEN..][..S::i16s::LEN]);
+            }
         }
     }
     for column in 0..8 {
-        let mut values = [i16x32::splat(simd, 0); 8];
-        for (value, row) in values.iter_mut().zip(rows_done.0.as_chunks::<8>().0) {
-            *value = i16x32::from_slice(simd, &row[column]);
-        }
-        let transformed = transform_once(simd, values, false);
-        for (coefficients, row) in transformed.into_iter().zip(all_done.0.as_chunks_mut::<8>().0) {
-            coefficients.store_slice(&mut row[column]);
+        for first in (0..BLOCKS).step_by(S::i16s::LEN) {
+            let blocks = first..first + S::i16s::LEN;
+            let mut values = [S::i16s::splat(simd, 0); 8];
+            for (value, row) in values.iter_mut().zip(rows_done.0.as_chunks::<8>().0) {
+                *value = S::i16s::from_slice(simd, &row[column][blocks.clone()]);
+            }
+            let transformed = transform_once(simd, values, false);
+            for (coefficients, row) in transformed.into_iter().zip(all_done.0.as_chunks_mut::<8>().0) {
+                coefficients.store_slice(&mut row[column][blocks.clone()]);
+            }
         }
     }
     quantise(all_done, 64, quantiser, out);
@@ -132,24 +137,29 @@ pub fn transform<S: Simd>(
 
 /// Splits a row into the first samples of all blocks, the second ones, and so on.
 #[inline(always)]
-fn split<S: Simd>(simd: S, samples: &[u8; SAMPLES]) -> [i16x32<S>; 8] {
-    let [a, b, c, d] = [0, 64, 128, 192].map(
+fn split<S: Simd>(simd: S, samples: &[u8]) -> [S::i16s; 8] {
+    let [a, b, c, d] = [0, 1, 2, 3].map(
         #[inline(always)]
-        |at| u8x64::from_slice(simd, &samples[at..at + 64]),
+        |part| S::u8s::from_slice(simd, &samples[part * S::u8s::LEN..][..S::u8s::LEN]),
     );
     let ((even, odd), (more_even, more_odd)) = (a.deinterleave(b), c.deinterleave(d));
     let ((by_4, by_4_and_2), (by_4_and_1, by_4_and_3)) =
         (even.deinterleave(more_even), odd.deinterleave(more_odd));
     let ((x0_x2, x4_x6), (x1_x3, x5_x7)) =
         (by_4.deinterleave(by_4_and_2), by_4_and_1.deinterleave(by_4_and_3));
-    let ((x0, x2), (x4, x6)) = (widened(x0_x2), widened(x4_x6));
-    let ((x1, x3), (x5, x7)) = (widened(x1_x3), widened(x5_x7));
-    [x0, x1, x2, x3, x4, x5, x6, x7]
+    let [(x0, x2), (x4, x6), (x1, x3), (x5, x7)] = [x0_x2, x4_x6, x1_x3, x5_x7].map(
+        #[inline(always)]
+        |bytes| bytes.widen(),
+    );
+    [x0, x1, x2, x3, x4, x5, x6, x7].map(
+        #[inline(always)]
+        |values| values.bitcast(),
+    )
 }
 
 /// Transforms in one direction: rows first. Their results are four times the final scale.
 #[inline(always)]
-fn transform_once<S: Simd>(simd: S, x: [i16x32<S>; 8], are_rows: bool) -> [i16x32<S>; 8] {
+fn transform_once<S: Simd>(simd: S, x: [S::i16s; 8], are_rows: bool) -> [S::i16s; 8] {
     /// 13 bits of the weights, with the 2 bits of the rows' scale.
     const SHIFTS: [u32; 2] = [13 + 2, 13 - 2];
     let shift = SHIFTS[usize::from(are_rows)];
@@ -161,9 +171,9 @@ fn transform_once<S: Simd>(simd: S, x: [i16x32<S>; 8], are_rows: bool) -> [i16x3
     let (t11, t12) = (t1 + t2, t1 - t2);
     let (y0, y4) = if are_rows {
         // Samples are unsigned here; subtracting 128 from each changes only the mean.
-        ((t10 + t11 - i16x32::splat(simd, 8 * 128)) << 2, (t10 - t11) << 2)
+        ((t10 + t11 - S::i16s::splat(simd, 8 * 128)) << 2, (t10 - t11) << 2)
     } else {
-        let half = i16x32::splat(simd, 2);
+        let half = S::i16s::splat(simd, 2);
         ((t10 + t11 + half) >> 2, (t10 - t11 + half) >> 2)
     };
     let even = zip(t12, t13);
@@ -183,7 +193,7 @@ fn transform_once<S: Simd>(simd: S, x: [i16x32<S>; 8], are_rows: bool) -> [i16x3
 
 /// Shifts sums right by this number of bits and rounds.
 #[inline(always)]
-fn scaled<S: Simd>(simd: S, sums: Wide<S>, bits: u32) -> i16x32<S> {
+fn scaled<S: Simd>(simd: S, sums: (S::i32s, S::i32s), bits: u32) -> S::i16s {
     shifted(simd, sums, 1 << (bits - 1), bits)
 }
 
@@ -253,7 +263,22 @@ fn busy_blocks(coefficients: &Each<i16>, end: usize, busy: &[(u16, u16); 64]) ->
 
 #[cfg(test)]
 mod tests {
-    use super::Step;
+    use fearless_simd::{Level, dispatch};
+
+    use super::*;
+
+    #[test]
+    fn narrow_vectors_give_the_coefficients_of_wide_ones() {
+        let rows: [[u8; SAMPLES]; 8] =
+            std::array::from_fn(|row| std::array::from_fn(|at| (row * 37 + at * at * 11) as u8));
+        let quantiser = Quantiser::new(&Quantisation::of_quality(90, true), 1);
+        let coefficients = [Level::baseline(), Level::new()].map(|level| {
+            let (mut transformed, mut out) = (Transformed::default(), Coefficients::default());
+            dispatch!(level, simd => transform(simd, rows.each_ref(), &quantiser, &mut transformed, &mut out));
+            out.values.0
+        });
+        assert_eq!(coefficients[0], coefficients[1]);
+    }
 
     #[test]
     fn a_quotient_is_exact_for_every_step_and_rounding() {

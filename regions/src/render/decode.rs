@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use edgezoom_jpeg::decoder::frame::{Colours, Frame};
+use edgezoom_jpeg::decoder::frame::Colours;
 use edgezoom_jpeg::decoder::mcu_rows::{McuRows, Stop};
 use edgezoom_jpeg::decoder::rows::{self, Rows};
 use edgezoom_jpeg::decoder::sequential::{Sequential, Workspace};
@@ -21,8 +21,8 @@ pub struct Undecodable;
 #[derive(Default)]
 pub struct Decoder {
     jpeg: Workspace,
-    /// A row of MCUs or of pixels.
-    band: Vec<u8>,
+    /// A row of pixels.
+    row: Vec<u8>,
 }
 
 impl From<Stop> for Undecodable {
@@ -59,13 +59,8 @@ impl Decoder {
             Kind::Rgb | Kind::Rgba => false,
         };
         if is_planes {
-            let frame_of_planes = frame.clone();
-            return copy_planes(
-                McuRows::new(self.jpeg.decode(frame, scan)),
-                &frame_of_planes,
-                &mut self.band,
-                tile,
-            );
+            let height = 8 * frame.most_blocks().1;
+            return copy_planes(McuRows::new(self.jpeg.decode(frame, scan)), height, tile);
         }
         let samples = match frame.colours {
             Colours::Grey => 1,
@@ -75,12 +70,12 @@ impl Decoder {
         if !matches!(tile.canvas.kind, Kind::Rgb | Kind::Rgba) || !rows::can_read(&frame) {
             return Err(Undecodable);
         }
-        self.band.clear();
-        self.band.resize(frame.width as usize * samples, 0);
+        self.row.clear();
+        self.row.resize(frame.width as usize * samples, 0);
         let mut rows = Rows::new(self.jpeg.decode(frame, scan));
         for row in tile.region.top..tile.rows.end {
-            rows.read_row(&mut self.band)?;
-            tile.put(row, &self.band, samples);
+            rows.read_row(&mut self.row)?;
+            tile.put(row, &self.row, samples);
         }
         Ok(())
     }
@@ -114,39 +109,29 @@ impl Decoder {
 /// Copies the planes of a JPEG whose components are those of the canvas.
 fn copy_planes(
     mut mcu_rows: McuRows<Sequential<'_, &[u8]>>,
-    frame: &Frame,
-    band: &mut Vec<u8>,
+    height: u32,
     tile: &mut Tile<'_>,
 ) -> Result<(), Undecodable> {
-    let (across, down) = frame.most_blocks();
-    let stride = (8 * across * frame.mcus().0) as usize;
-    let height = 8 * down;
-    band.resize(stride * height as usize * 3, 0);
     let region = tile.region;
     for mcu_row in 0..(tile.rows.end - region.top).div_ceil(height) {
         let pixels = region.top + mcu_row * height..region.top + (mcu_row + 1) * height;
-        let planes = tile.canvas.planes.len();
+        let drawn = pixels.start.max(tile.rows.start)..pixels.end.min(tile.rows.end).max(tile.rows.start);
         mcu_rows.read(|plan, segment| {
-            let bands = band.chunks_exact_mut(stride * height as usize);
-            for (component, band) in bands.enumerate().take(planes) {
-                let stride = if component == 0 { stride } else { stride / across as usize };
-                segment.copy_to(plan, component, band.chunks_exact_mut(stride));
+            for (component, plane) in tile.canvas.planes.iter_mut().enumerate() {
+                let (left, rows) = segment.rows(plan, component);
+                let left = (region.left >> plane.halvings) + left as u32;
+                let wanted = halved(&tile.columns, plane.halvings);
+                let drawn = halved(&drawn, plane.halvings);
+                for (row, samples) in (pixels.start >> plane.halvings..).zip(rows) {
+                    let columns = wanted.start.max(left)..wanted.end.min(left + samples.len() as u32);
+                    if drawn.contains(&row) && !columns.is_empty() {
+                        let start = (columns.start - left) as usize;
+                        let samples = &samples[start..start + columns.len()];
+                        plane.part_mut(row, columns).copy_from_slice(samples);
+                    }
+                }
             }
         })?;
-        let drawn = pixels.start.max(tile.rows.start)..pixels.end.min(tile.rows.end);
-        if drawn.is_empty() {
-            continue;
-        }
-        for (plane, band) in tile.canvas.planes.iter_mut().zip(band.chunks_exact(stride * height as usize)) {
-            let columns = halved(&tile.columns, plane.halvings);
-            let left = (columns.start - (region.left >> plane.halvings)) as usize;
-            let first = pixels.start >> plane.halvings;
-            let stride = stride >> plane.halvings;
-            for row in halved(&drawn, plane.halvings) {
-                let start = (row - first) as usize * stride + left;
-                plane.part_mut(row, columns.clone()).copy_from_slice(&band[start..start + columns.len()]);
-            }
-        }
     }
     Ok(())
 }

@@ -193,25 +193,19 @@ fn mix_samples<S: Simd>(simd: S, axis: &Axis, vectors: usize, left: u32, row: &[
     for ((out, firsts), weights) in
         out.chunks_mut(AT_ONCE).zip(axis.firsts.as_chunks::<AT_ONCE>().0).zip(weights)
     {
-        let mut sums = [half; AT_ONCE];
-        for ((sum, first), weights) in sums.iter_mut().zip(firsts).zip(weights.chunks_exact(vectors)) {
-            let inputs = &row[(first - left) as usize..][..vectors * LANES];
-            let products = inputs.as_chunks().0.iter().zip(weights).map(
-                #[inline(always)]
-                |(inputs, weights)| {
-                    i16x8::load_array_ref(simd, inputs)
-                        .pairwise_dot_product(i16x8::load_array_ref(simd, weights))
-                },
-            );
-            let mut total = i32x4::splat(simd, 0);
-            for product in products {
-                total += product;
+        let sum = |number: usize| {
+            let inputs = &row[(firsts[number] - left) as usize..][..vectors * LANES];
+            let weights = &weights[number * vectors..][..vectors];
+            let mut sum = i32x4::splat(simd, 0);
+            for (inputs, weights) in inputs.as_chunks().0.iter().zip(weights) {
+                let weights = i16x8::load_array_ref(simd, weights);
+                sum += i16x8::load_array_ref(simd, inputs).pairwise_dot_product(weights);
             }
-            *sum = total;
-        }
+            sum
+        };
         let [a, b, c, d] = [0, 4, 8, 12].map(
             #[inline(always)]
-            |at| (added([sums[at], sums[at + 1], sums[at + 2], sums[at + 3]]) + half) >> bits,
+            |at| (added([sum(at), sum(at + 1), sum(at + 2), sum(at + 3)]) + half) >> bits,
         );
         let [low, high] = [a.saturating_narrow(b), c.saturating_narrow(d)];
         // From -128 on, as narrowing has signs.
