@@ -136,6 +136,15 @@ fn a_process_in_the_container_gets_user_namespaces_and_no_other_privileged_call(
     assert!(succeeds("unshare --user --map-root-user --mount --net --pid --ipc --uts true"));
     assert!(!succeeds("unshare --user --map-root-user --time true"));
     assert!(!succeeds("unshare --user --map-root-user --cgroup true"));
+    // Perl makes any system call; its words have no spaces here.
+    let clone =
+        |flags| format!("perl -e exit(syscall({},{},0,0,0,0)<0)", numbers()["clone"], flags | libc::SIGCHLD);
+    assert!(succeeds(&clone(libc::CLONE_NEWUSER)));
+    assert!(!succeeds(&clone(libc::CLONE_NEWUSER | libc::CLONE_NEWCGROUP)));
+    for family in [libc::AF_ALG, libc::AF_VSOCK] {
+        let socket = confined(&format!("perl -e exit(socket(S,{family},{},0)?0:$!+0)", libc::SOCK_SEQPACKET));
+        assert_eq!(socket.status.code(), Some(libc::EPERM), "socket of family {family}");
+    }
     let profile: Value = serde_json::from_str(PROFILE).unwrap();
     let names: Vec<&str> = profile["syscalls"]
         .as_array()
