@@ -7,14 +7,15 @@
 #   deploy/tests/packages.sh [archive] [deb] [image] [local] [worker]
 #
 # FOLDER keeps the base system and the images for another run. IMAGES=source builds the images' programs by the Dockerfile, too (an hour).
-# ARCHIVES names another folder than target/release-archives.
+# SUITE=trixie takes Debian 13 instead of 12. ARCHIVES names another folder than target/release-archives.
 set -eu
 cd "$(dirname "$(readlink -f "$0")")/../.."
 [ $# -gt 0 ] || set -- archive deb image local worker
 work=$(mktemp -d)
 kept=${FOLDER:-$work}
 archives=$(readlink -f "${ARCHIVES:-target/release-archives}")
-base=localhost/debian:bookworm-slim
+suite=${SUITE:-bookworm}
+base=localhost/debian:$suite-slim
 port=18765
 sources=
 
@@ -38,9 +39,9 @@ end() {
 trap end EXIT
 trap 'exit 1' INT TERM
 
-# A copy of debian:bookworm-slim: the required packages, without documentation.
+# A copy of Debian's slim image: the required packages, without documentation.
 if ! podman image exists "$base"; then
-  debootstrap --variant=minbase --include=ca-certificates bookworm "$work/base" http://deb.debian.org/debian >"$work/debootstrap.log"
+  debootstrap --variant=minbase --include=ca-certificates "$suite" "$work/base" http://deb.debian.org/debian >"$work/debootstrap.log"
   printf 'path-exclude=%s\n' '/usr/share/man/*' '/usr/share/locale/*' '/usr/share/info/*' '/usr/share/doc/*' >"$work/base/etc/dpkg/dpkg.cfg.d/slim"
   echo 'path-include=/usr/share/doc/*/copyright' >>"$work/base/etc/dpkg/dpkg.cfg.d/slim"
   find "$work/base/usr/share/doc" -type f ! -name copyright -delete
