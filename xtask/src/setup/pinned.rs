@@ -51,31 +51,34 @@ pub fn pdfium_for(project: &Project, target: &str) -> Result<()> {
     let known = PDFIUM_FILES.iter().find(|(known, ..)| *known == machine(target));
     let (_, platform, checksum) = known.with_context(|| format!("there is no PDFium build for {target}"))?;
     let folder = pdfium_folder(project, target);
+    install("PDFium", &folder, checksum, || {
+        debian::require(&[debian::PYTHON])?;
+        let unpacked = folder.join("unpacked");
+        fs::create_dir(&unpacked)?;
+        let options = ["--only-binary=:all:", "--platform", platform];
+        let package = download_python_package(&unpacked, "python3", PDFIUM, checksum, &options)?;
+        let mut unzip = Command::new("python3");
+        command::run(unzip.args(["-m", "zipfile", "-e"]).args([&package, &unpacked]))?;
+        fs::rename(unpacked.join("pypdfium2_raw/libpdfium.so"), folder.join("libpdfium.so"))?;
+        // They are in the directory that has the package's version in its name.
+        let mut licences = entries(&unpacked)?.into_iter().map(|entry| entry.join("licenses"));
+        let licences = licences.find(|path| path.is_dir()).context("PDFium came without licences")?;
+        fs::rename(licences, folder.join("licenses"))?;
+        Ok(fs::remove_dir_all(&unpacked)?)
+    })
+}
+
+/// Fills a new directory, unless it has the download with this checksum. Set-up holds a lock, so no other task does so at the same time.
+fn install(what: &str, folder: &Path, checksum: &str, fill: impl FnOnce() -> Result<()>) -> Result<()> {
     let stamp = folder.join("installed");
-    if folder.join("libpdfium.so").is_file()
-        && fs::read_to_string(&stamp).is_ok_and(|installed| installed == *checksum)
-    {
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == checksum) {
         return Ok(());
     }
-    debian::require(&[debian::PYTHON])?;
-    eprintln!("xtask | installing PDFium into {}", folder.display());
-    // Unpacked elsewhere, then moved as a whole. Set-up holds a lock, so no other task unpacks here.
-    let unpacked = project.target.join("pdfium-unpacked");
-    let _ = fs::remove_dir_all(&unpacked); // it may not exist
-    fs::create_dir(&unpacked)?;
-    let options = ["--only-binary=:all:", "--platform", platform];
-    let package = download_python_package(&unpacked, "python3", PDFIUM, checksum, &options)?;
-    let mut unzip = Command::new("python3");
-    command::run(unzip.args(["-m", "zipfile", "-e"]).args([&package, &unpacked]))?;
-    let _ = fs::remove_dir_all(&folder); // it may not exist
-    fs::create_dir(&folder)?;
-    fs::rename(unpacked.join("pypdfium2_raw/libpdfium.so"), folder.join("libpdfium.so"))?;
-    // They are in the directory that has the package's version in its name.
-    let licences = entries(&unpacked)?.into_iter().map(|entry| entry.join("licenses"));
-    let licences = licences.into_iter().find(|path| path.is_dir()).context("PDFium came without licences")?;
-    fs::rename(licences, folder.join("licenses"))?;
-    let _ = fs::remove_dir_all(&unpacked); // if this fails, the next set-up removes it
-    fs::write(stamp, checksum).context("cannot mark PDFium as installed")
+    eprintln!("xtask | installing {what} into {}", folder.display());
+    let _ = fs::remove_dir_all(folder); // it may not exist
+    fs::create_dir_all(folder)?;
+    fill()?;
+    fs::write(stamp, checksum).with_context(|| format!("cannot mark {what} as installed"))
 }
 
 /// Downloads a Python package and returns its path. pip rejects one with another checksum.
@@ -112,22 +115,18 @@ const MIRADOR_PARTS: [&str; 2] = ["package/dist/mirador.min.js", "package/LICENS
 /// install 250 packages that this script already contains.
 pub fn mirador(project: &Project) -> Result<()> {
     let folder = project.target.join("mirador");
-    let stamp = folder.join("installed");
-    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == MIRADOR_CHECKSUM) {
-        return Ok(());
-    }
-    eprintln!("xtask | installing Mirador into {}", folder.display());
-    fs::create_dir_all(&folder)?;
-    let mut pack = project.npm()?;
-    command::run(pack.args(["pack", MIRADOR, "--silent", "--pack-destination"]).arg(&folder))?;
-    let sums = folder.join("sums");
-    fs::write(&sums, format!("{MIRADOR_CHECKSUM}  {MIRADOR_FILE}\n"))?;
-    command::run(Command::new("sha256sum").current_dir(&folder).args(["--check", "--status"]).arg(&sums))?;
-    let mut unpack = Command::new("tar");
-    unpack.current_dir(&folder).args(["-xzf", MIRADOR_FILE, "--strip-components=1"]);
-    command::run(unpack.args(MIRADOR_PARTS))?;
-    fs::remove_file(folder.join(MIRADOR_FILE))?;
-    fs::write(stamp, MIRADOR_CHECKSUM).context("cannot mark Mirador as installed")
+    install("Mirador", &folder, MIRADOR_CHECKSUM, || {
+        let mut pack = project.npm()?;
+        command::run(pack.args(["pack", MIRADOR, "--silent", "--pack-destination"]).arg(&folder))?;
+        let sums = folder.join("sums");
+        fs::write(&sums, format!("{MIRADOR_CHECKSUM}  {MIRADOR_FILE}\n"))?;
+        let mut check = Command::new("sha256sum");
+        command::run(check.current_dir(&folder).args(["--check", "--status"]).arg(&sums))?;
+        let mut unpack = Command::new("tar");
+        unpack.current_dir(&folder).args(["-xzf", MIRADOR_FILE, "--strip-components=1"]);
+        command::run(unpack.args(MIRADOR_PARTS))?;
+        Ok(fs::remove_file(folder.join(MIRADOR_FILE))?)
+    })
 }
 
 const IIIF_VALIDATOR: &str = "iiif-validator==1.0.5";
@@ -137,25 +136,14 @@ const IIIF_VALIDATOR_CHECKSUM: &str = "c8a5faee9561166827868ed1212525fc98995d2ef
 /// are Debian's packages, so Debian's Python runs it.
 pub fn iiif_validator(project: &Project) -> Result<()> {
     let folder = project.target.join("iiif-validator");
-    let stamp = folder.join("installed");
-    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == IIIF_VALIDATOR_CHECKSUM) {
-        return Ok(());
-    }
-    eprintln!("xtask | installing IIIF's validator into {}", folder.display());
-    let _ = fs::remove_dir_all(&folder); // it may not exist
-    fs::create_dir_all(&folder)?;
-    // With isolation pip would download tools that read the package's name and version.
-    let options = ["--no-binary=:all:", "--no-build-isolation"];
-    let package = download_python_package(
-        &folder,
-        "/usr/bin/python3",
-        IIIF_VALIDATOR,
-        IIIF_VALIDATOR_CHECKSUM,
-        &options,
-    )?;
-    let mut unpack = Command::new("tar");
-    unpack.arg("-xzf").arg(package).arg("-C").arg(&folder).arg("--strip-components=1");
-    command::run(&mut unpack)?;
-    fs::remove_dir_all(folder.join("package"))?;
-    fs::write(stamp, IIIF_VALIDATOR_CHECKSUM).context("cannot mark IIIF's validator as installed")
+    install("IIIF's validator", &folder, IIIF_VALIDATOR_CHECKSUM, || {
+        // With isolation pip would download tools that read the package's name and version.
+        let options = ["--no-binary=:all:", "--no-build-isolation"];
+        let (python, checksum) = ("/usr/bin/python3", IIIF_VALIDATOR_CHECKSUM);
+        let package = download_python_package(&folder, python, IIIF_VALIDATOR, checksum, &options)?;
+        let mut unpack = Command::new("tar");
+        unpack.arg("-xzf").arg(package).arg("-C").arg(&folder).arg("--strip-components=1");
+        command::run(&mut unpack)?;
+        Ok(fs::remove_dir_all(folder.join("package"))?)
+    })
 }
