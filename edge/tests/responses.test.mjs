@@ -1,11 +1,9 @@
 // Responses over HTTP: what the runtime and the Worker's entry add to the responses in `edge/src/tests/`, such as CORS, HEAD,
-// lengths and conditions. Also the size of the Worker.
+// lengths and conditions.
 
 import assert from "node:assert/strict";
 import http from "node:http";
-import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import { gzipSync } from "node:zlib";
 import { ORIGIN, byUrl, start } from "./system.mjs";
 
 const SOURCE = "http://example.com/a.jpg";
@@ -171,10 +169,4 @@ test("a URL in the path of the home page redirects to its share page", async () 
 test("bytes of a URL that are not UTF-8 are kept", async () => {
   const { url } = await (await system.fetch("/v1/content/?url=http%3A%2F%2Fexample.com%2Fcaf%E9.jpg")).json();
   assert.equal(url, "http://example.com/caf%E9.jpg");
-});
-
-test("the Worker has at most 600 KB, compressed", async () => {
-  const files = ["index.js", "index_bg.wasm"].map((name) => readFile(new URL(`../build/worker/${name}`, import.meta.url)));
-  const size = gzipSync(Buffer.concat(await Promise.all(files)), { level: 9 }).length;
-  assert.ok(size <= 600_000, `${size} bytes`);
 });

@@ -5,6 +5,8 @@
 use edgezoom_regions::{Colours, Format, Region, Turn};
 use percent_encoding::percent_decode_str;
 
+use super::decimal::parse_decimal;
+
 /// A request below `/iiif/<id>`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum IiifRequest {
@@ -135,7 +137,7 @@ fn parse_region(text: &str) -> Option<RequestedRegion> {
         _ => {}
     }
     if let Some(parts) = text.strip_prefix("pct:") {
-        let parts: Vec<f64> = parts.split(',').map(decimal).collect::<Option<_>>()?;
+        let parts: Vec<f64> = parts.split(',').map(parse_decimal).collect::<Option<_>>()?;
         let [left, top, width, height] = parts.try_into().ok()?;
         return (width > 0.0 && height > 0.0).then_some(RequestedRegion::Percent([left, top, width, height]));
     }
@@ -150,7 +152,7 @@ fn parse_size(text: &str) -> Option<RequestedSize> {
     let form = if size == "max" {
         SizeForm::Max
     } else if let Some(percent) = size.strip_prefix("pct:") {
-        SizeForm::Percent(decimal(percent).filter(|n| *n > 0.0 && (upscaled || *n <= 100.0))?)
+        SizeForm::Percent(parse_decimal(percent).filter(|n| *n > 0.0 && (upscaled || *n <= 100.0))?)
     } else {
         let (confined, sides) = size.strip_prefix('!').map_or((false, size), |sides| (true, sides));
         let (width, height) = sides.split_once(',')?;
@@ -170,7 +172,7 @@ fn parse_size(text: &str) -> Option<RequestedSize> {
 /// Parses the rotation (section 4.3).
 fn parse_rotation(text: &str) -> Result<(bool, Turn), ImageRequestError> {
     let (mirrored, degrees) = text.strip_prefix('!').map_or((false, text), |degrees| (true, degrees));
-    let degrees = decimal(degrees).filter(|degrees| *degrees <= 360.0).ok_or(Malformed("rotation"))?;
+    let degrees = parse_decimal(degrees).filter(|degrees| *degrees <= 360.0).ok_or(Malformed("rotation"))?;
     let turn =
         Turn::ALL.into_iter().zip([0.0, 90.0, 180.0, 270.0]).find(|(_, turned)| degrees % 360.0 == *turned);
     turn.map(|(turn, _)| (mirrored, turn)).ok_or(Unsupported)
@@ -200,11 +202,6 @@ fn parse_format(text: &str) -> Result<Format, ImageRequestError> {
 /// Parses an integer without a sign.
 fn integer(text: &str) -> Option<u32> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
-}
-
-/// Parses a number without sign or exponent (section 4.6).
-fn decimal(text: &str) -> Option<f64> {
-    text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.').then(|| text.parse().ok())?
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use std::fmt;
 use edgezoom_content::Size;
 use edgezoom_regions::{Colours, Format, Region, Rendering, Turn};
 
+use super::decimal::parse_decimal;
+
 /// A place in a picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
@@ -113,7 +115,7 @@ fn number(text: &str, max_decimals: usize) -> Option<f64> {
     let (whole, decimals) = text.split_once('.').map_or((text, "0"), |(whole, decimals)| (whole, decimals));
     let is_filled =
         |part: &str, most| (1..=most).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
-    (is_filled(whole, MAX_DIGITS) && is_filled(decimals, max_decimals)).then(|| text.parse().ok())?
+    (is_filled(whole, MAX_DIGITS) && is_filled(decimals, max_decimals)).then(|| parse_decimal(text))?
 }
 
 fn rounded(figure: f64, decimals: i32) -> f64 {

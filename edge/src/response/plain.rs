@@ -1,8 +1,8 @@
 //! The small responses: health, version, robots.txt, sitemap, preflight, 404, 405.
 
 use http::StatusCode;
-use serde::Serialize;
 
+use super::element::Element::{Object, Printed, Text};
 use super::{CachePolicy, Response};
 use crate::config::Addresses;
 
@@ -13,17 +13,15 @@ pub fn health() -> Response {
 /// `/version`: the name and the version of the service, with the commit and its date in a Worker that `cargo xtask deploy` built.
 pub fn version() -> Response {
     let build = option_env!("EDGEZOOM_BUILD").and_then(|build| build.split_once(' '));
-    let (commit, date) = (build.map(|(commit, _)| commit), build.map(|(_, date)| date));
-    let version = Version { name: "edgezoom", version: env!("CARGO_PKG_VERSION"), commit, date };
-    json(serde_json::to_string(&version).unwrap_or_default()) // never fails
-}
-
-#[derive(Serialize)]
-struct Version {
-    name: &'static str,
-    version: &'static str,
-    commit: Option<&'static str>,
-    date: Option<&'static str>,
+    let text = |text: &str| Text(text.to_owned());
+    let or_null = |known: Option<&str>| known.map_or_else(|| Printed("null".to_owned()), text);
+    let version = vec![
+        ("name", text("edgezoom")),
+        ("version", text(env!("CARGO_PKG_VERSION"))),
+        ("commit", or_null(build.map(|(commit, _)| commit))),
+        ("date", or_null(build.map(|(_, date)| date))),
+    ];
+    json(Object(version).json())
 }
 
 /// `/robots.txt`: crawlers may read pages and the preview images of link cards, but neither tiles nor the API, which
