@@ -1,6 +1,6 @@
-// Shows a content in other viewers on another site: OpenSeadragon by `info.json`, Mirador by the manifest. Reports for each
-// viewer the requests, and where colours of the picture are seen. Arguments: { browser, base, colours, mirador }, the last
-// Mirador's script.
+// Shows a content in other viewers on another site: OpenSeadragon and Leaflet-IIIF by `info.json`, Mirador by the manifest.
+// Reports for each viewer the requests, and where colours of the picture are seen. Arguments: { browser, base, colours,
+// mirador }, the last Mirador's script.
 
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -10,6 +10,7 @@ import { decodePng } from "../../edge/viewer/png.mjs";
 import { run } from "./chromium.mjs";
 
 const PATIENCE_MS = 60_000;
+const TYPES = { css: "text/css", js: "text/javascript" };
 /** Matches the request of a tile at full size. */
 const FULL_SIZE = /,512,512\/512,512\/0\/default\.jpg$/;
 
@@ -17,7 +18,7 @@ await run(async (browser, { base, colours, mirador }) => {
   const site = await startSite(base, mirador);
   try {
     const seen = {};
-    for (const name of ["openseadragon", "mirador"]) seen[name] = await visit(name);
+    for (const name of ["openseadragon", "mirador", "leaflet"]) seen[name] = await visit(name);
     return seen;
   } finally {
     site.close();
@@ -43,31 +44,43 @@ await run(async (browser, { base, colours, mirador }) => {
 
 /** Starts a site with a page for each viewer, whose function `closer` zooms in. */
 async function startSite(base, mirador) {
-  const scripts = {
-    "/openseadragon.js": createRequire(import.meta.url).resolve("openseadragon"),
+  const { resolve } = createRequire(import.meta.url);
+  const files = {
+    "/openseadragon.js": resolve("openseadragon"),
     "/mirador.js": mirador,
+    "/leaflet.js": resolve("leaflet/dist/leaflet.js"),
+    "/leaflet.css": resolve("leaflet/dist/leaflet.css"),
+    "/leaflet-iiif.js": resolve("leaflet-iiif"),
   };
-  const frame = (script, code) =>
+  const frame = (head, code) =>
     `<!doctype html><html lang="en"><link rel="icon" href="data:,"><body style="margin: 0"><div id="viewer" style="position: fixed; inset: 0"></div>
-    <script src="${script}"></script><script>${code}</script></body></html>`;
+    ${head}<script>${code}</script></body></html>`;
+  const script = (path) => `<script src="${path}"></script>`;
   const pages = {
     "/openseadragon": frame(
-      "/openseadragon.js",
+      script("/openseadragon.js"),
       `globalThis.viewer = OpenSeadragon({ id: "viewer", crossOriginPolicy: "Anonymous", drawer: "canvas", showNavigationControl: false,
         animationTime: 0, tileSources: ${JSON.stringify(`${base}/info.json`)} });
       globalThis.closer = () => viewer.viewport.zoomTo(viewer.viewport.imageToViewportZoom(1), null, true);`,
     ),
     "/mirador": frame(
-      "/mirador.js",
+      script("/mirador.js"),
       `Mirador.viewer({ id: "viewer", osdConfig: { crossOriginPolicy: "Anonymous", drawer: "canvas" },
         windows: [{ manifestId: ${JSON.stringify(`${base}/manifest.json`)} }] });
       globalThis.closer = () => { for (let press = 0; press < 3; press += 1) document.querySelector("[aria-label='Zoom in']").click(); };`,
     ),
+    "/leaflet": frame(
+      `<link rel="stylesheet" href="/leaflet.css">${script("/leaflet.js")}${script("/leaflet-iiif.js")}`,
+      `const map = L.map("viewer", { center: [0, 0], zoom: 0, crs: L.CRS.Simple, fadeAnimation: false, zoomAnimation: false });
+      const layer = L.tileLayer.iiif(${JSON.stringify(`${base}/info.json`)}).addTo(map);
+      globalThis.closer = () => map.setZoom(layer.maxZoom);`,
+    ),
   };
   const site = createServer(async ({ url }, response) => {
-    const script = scripts[url];
-    response.setHeader("Content-Type", script ? "text/javascript" : "text/html; charset=utf-8");
-    response.end(script ? await readFile(script) : pages[url]);
+    const file = files[url];
+    const [, ending] = file?.match(/\.(\w+)$/) ?? [];
+    response.setHeader("Content-Type", TYPES[ending] ?? "text/html; charset=utf-8");
+    response.end(file ? await readFile(file) : pages[url]);
   });
   await new Promise((listening) => site.listen(0, "127.0.0.1", listening));
   return site;

@@ -1,4 +1,4 @@
-//! OpenSeadragon and Mirador show a picture by IIIF, in a browser on another origin.
+//! OpenSeadragon, Mirador and Leaflet-IIIF show a picture by IIIF, in a browser on another origin.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ fn colour(column: u32, row: u32) -> [u8; 3] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn openseadragon_and_mirador_show_a_picture_by_iiif() -> Result<()> {
+async fn three_viewers_show_a_picture_by_iiif() -> Result<()> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
     let field = picture::cells(WIDTH, HEIGHT, (WIDTH / COLUMNS, HEIGHT / ROWS), colour);
     let source = sources.serve("field.jpg", Source::file("image/jpeg", picture::jpeg(&field)?));
@@ -31,7 +31,7 @@ async fn openseadragon_and_mirador_show_a_picture_by_iiif() -> Result<()> {
         programs::run_in_browser("iiif.mjs", json!({ "base": base, "colours": colours, "mirador": mirador }))
             .await?;
 
-    for viewer in ["openseadragon", "mirador"] {
+    for viewer in ["openseadragon", "mirador", "leaflet"] {
         let Value::Array(requests) = &seen[viewer]["requests"] else { panic!("{seen}") };
         let paths: Vec<_> = requests.iter().filter_map(|request| request["path"].as_str()).collect();
         assert!(requests.iter().all(|request| request["status"] == 200), "{viewer}: {requests:?}");
