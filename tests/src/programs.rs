@@ -157,6 +157,14 @@ pub fn chromium() -> Result<&'static str> {
 /// The script fails.
 pub async fn run_in_browser(script: &str, mut arguments: Value) -> Result<Value> {
     arguments["browser"] = chromium()?.into();
+    run_script(script, arguments).await
+}
+
+/// Runs a script of `tests/browser` in Node.js. Its arguments and its result are JSON values.
+///
+/// # Errors
+/// The script fails.
+pub async fn run_script(script: &str, arguments: Value) -> Result<Value> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     let node: PathBuf = tests.join("../node_modules/.bin/node");
     let mut command = tokio::process::Command::new(&node);

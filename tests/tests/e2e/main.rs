@@ -9,6 +9,7 @@ mod hostile_page;
 mod iiif_validator;
 mod iiif_viewers;
 mod kv_record;
+mod link_cards;
 mod local_service;
 mod monitoring;
 mod operator;
