@@ -8,6 +8,7 @@
 //! Source: CIPA DC-008 (Exif 2.3), 4.6.4, tag 274; TIFF 6.0, section 8.
 
 use edgezoom_geometry::Size;
+use edgezoom_jpeg::turn::Turn;
 
 /// The mapping from an upright pixel (x, y) to the stored picture: swap x and y, then count from the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,13 @@ impl Orientation {
             _ => return Self::UPRIGHT,
         };
         Self { swapped, from_right, from_bottom }
+    }
+
+    /// Returns the same for the blocks of a JPEG.
+    #[must_use]
+    pub fn of_blocks(self) -> Turn {
+        let Self { swapped, from_right, from_bottom } = self;
+        Turn { swapped, from_right, from_bottom }
     }
 
     /// Returns the orientation in a block of EXIF. Broken EXIF counts as upright: the pixels may be good.

@@ -229,6 +229,14 @@ impl Wrapper for Turned {
         self.source.orientation().then(self.by)
     }
 
+    fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
+        self.source.begin_blocks(tiles)
+    }
+
+    fn read_blocks(&mut self, halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
+        self.source.read_blocks(halved)
+    }
+
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         self.source.read_rows(into)
     }

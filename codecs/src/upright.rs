@@ -3,6 +3,8 @@
 //! rows first, so the picture is buffered within the memory bound (768 MiB hold 268 megapixels in RGB), and refused beyond.
 
 use edgezoom_geometry::Size;
+use edgezoom_jpeg::decoder::requantise::TileBlocks;
+use edgezoom_jpeg::encoder::Piece;
 
 use crate::buffered::Buffered;
 use crate::row_reader::Wrapper;
@@ -54,6 +56,14 @@ impl Wrapper for AsStored {
 
     fn orientation(&self) -> Orientation {
         self.orientation
+    }
+
+    fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
+        self.source.begin_blocks(tiles)
+    }
+
+    fn read_blocks(&mut self, halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
+        self.source.read_blocks(halved)
     }
 
     fn damage(&self) -> Option<Damage> {

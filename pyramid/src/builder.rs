@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, ScopedJoinHandle};
 
-use edgezoom_codecs::{Damage, Orientation, RowReader};
+use edgezoom_codecs::{Damage, RowReader};
 use edgezoom_geometry::{Dzi, PreviewKind, Size, TileFormat};
 use edgezoom_jpeg::decoder::requantise::TileBlocks;
 use edgezoom_jpeg::ycbcr420::ROWS;
@@ -81,11 +81,13 @@ pub fn build<'a>(
         .filter(|_| has_blocks_of_source(dzi, &*reader))
         .map(|steps| if orientation.swapped { steps.map(|table| transposed(&table)) } else { steps })
         .map(|steps| encoding.quantisation_for(&steps));
-    let has_blocks = match &of_blocks {
+    let tiles = match &of_blocks {
         Some(quantisation) if can_keep_blocks(dzi, &levels, encoding, &wanted) => {
-            reader.begin_blocks(&TileBlocks { quantisation: quantisation.clone(), side: dzi.tile_size })
+            let (quantisation, side) = (quantisation.clone(), dzi.tile_size);
+            let tiles = TileBlocks { quantisation, side, turn: orientation.of_blocks() };
+            reader.begin_blocks(&tiles).then_some(tiles)
         }
-        _ => false,
+        _ => None,
     };
     let stored_rows = u64::from(reader.size().height.max(1));
     let progress = |rows| {
@@ -105,7 +107,7 @@ pub fn build<'a>(
     };
     if cutters == 1 {
         let mut encoder = encoder(0);
-        Downsampler::new(&levels, layout, has_blocks)
+        Downsampler::new(&levels, layout, tiles)
             .run(&mut *reader, progress, |strip| Ok(encoder.take(&strip)?))?;
         return Ok(reader.damage());
     }
@@ -118,7 +120,7 @@ pub fn build<'a>(
                 (sender, scope.spawn(move || take_all(encoder(index), strips)))
             })
             .unzip();
-        let downsampler = Downsampler::new(&levels, layout, has_blocks);
+        let downsampler = Downsampler::new(&levels, layout, tiles);
         let read = downsampler.run(&mut *reader, progress, |strip| send(&senders, &strip));
         drop(senders);
         let damage = reader.damage();
@@ -142,9 +144,9 @@ fn has_blocks_of_source(dzi: &Dzi, reader: &dyn RowReader) -> bool {
 /// Returns true if tiles of the full level can be made of the source's blocks without their pixels.
 fn can_keep_blocks(dzi: &Dzi, levels: &[Level], encoding: Encoding, wanted: &Wanted<'_>) -> bool {
     let [.., below, _] = levels else { return false };
-    let is_enough = |size: Size| below.columns.side >= size.width && below.rows.side >= size.height;
-    encoding.orientation == Orientation::UPRIGHT
-        && encoding.format == TileFormat::Jpg
+    let below = dzi.level_size(below.number);
+    let is_enough = |size: Size| below.width >= size.width && below.height >= size.height;
+    encoding.format == TileFormat::Jpg
         && !wanted.background.is_used()
         && (!wanted.previews || PreviewKind::ALL.iter().all(|kind| is_enough(kind.size(dzi.size))))
         && (wanted.coarse.is_none() || dzi.size.width.max(dzi.size.height) > coarse::MAX_SIDE)

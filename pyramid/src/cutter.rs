@@ -202,7 +202,8 @@ impl<'a> Cutter<'a> {
         let common = rows.start.max(strip_rows.start)..rows.end.min(strip_rows.end);
         if let Some(blocks) = strip.blocks() {
             for pieces in blocks.rows(&common) {
-                encoder.pieces(pieces.iter().filter(|piece| blocks.is_in(piece, &columns)));
+                let of_tile = pieces.iter().filter(|piece| blocks.is_in(piece, &columns));
+                encoder.mcus(of_tile.flat_map(|piece| piece.runs()));
             }
         } else if self.encoding.layout == Layout::YCbCr420 {
             let first = common.start - strip_rows.start;

@@ -12,13 +12,15 @@ use std::mem;
 use std::sync::Arc;
 
 use edgezoom_codecs::{Layout, RowReader, ycbcr420};
+use edgezoom_jpeg::decoder::requantise::{SampleTiler, TileBlocks};
+use edgezoom_jpeg::turn::Turn;
 use edgezoom_jpeg::ycbcr420::ROWS;
 
 use crate::BuildError;
 use crate::geometry::Level;
 use crate::row_pairs::RowPairs;
 use crate::shrink::{halve_rows, halve_ycbcr420};
-use crate::strip::{Pool, Strip};
+use crate::strip::{Pool, Strip, mcu_side};
 
 /// Size of a strip in bytes. A strip should still be in a core's cache when its tiles are encoded. Measured at a width of 18,000
 /// pixels with 2 MiB of cache per core: strips of 3.4 MB cost 15 % more than strips of 0.9 MB, and smaller ones save nothing.
@@ -31,7 +33,8 @@ const STRIPS_PER_LEVEL: usize = 8;
 /// All levels of a pyramid while they are being filled.
 pub struct Downsampler<'a> {
     layout: Layout,
-    of_blocks: bool,
+    /// Tiles that consist of the source's blocks.
+    tiles: Option<TileBlocks>,
     /// From level 0 to the full picture.
     levels: Vec<LevelBuffer<'a>>,
 }
@@ -50,11 +53,11 @@ struct LevelBuffer<'a> {
 }
 
 impl<'a> Downsampler<'a> {
-    /// With `of_blocks`, rows of the full picture are read as blocks as far as that goes.
-    pub fn new(levels: &'a [Level], layout: Layout, of_blocks: bool) -> Self {
+    /// With `tiles`, rows of the full picture are read as blocks as far as that goes.
+    pub fn new(levels: &'a [Level], layout: Layout, tiles: Option<TileBlocks>) -> Self {
         let widest = levels.iter().map(|level| level.row_bytes).max().unwrap_or(1);
         // Rows that a decoder returns at once and that are halved without another strip's rows.
-        let unit = if of_blocks { ROWS } else { layout.rows_read(2) };
+        let unit = if tiles.is_some() { ROWS } else { layout.rows_read(2) };
         let rows = u32::try_from(STRIP_BYTES / widest.max(1)).unwrap_or(MAX_ROWS);
         let strip_rows = rows.clamp(unit, MAX_ROWS) / unit * unit;
         let above = levels.iter().skip(1).map(Some).chain([None]);
@@ -66,7 +69,7 @@ impl<'a> Downsampler<'a> {
                 LevelBuffer { level, pool, strip: None, next_row: 0, strip_rows, above }
             })
             .collect();
-        Self { layout, of_blocks, levels }
+        Self { layout, tiles, levels }
     }
 
     /// Reads the whole picture and passes the strips of all levels to `cut`, each level's in order. Passes the number of rows
@@ -79,6 +82,10 @@ impl<'a> Downsampler<'a> {
     ) -> Result<(), BuildError> {
         self.run_blocks(reader, &mut progress, &mut cut)?;
         let Some((full, lower)) = self.levels.split_last_mut() else { return Ok(()) };
+        // A tile that has to be turned consists of blocks only.
+        let width = full.level.columns.side;
+        let turned = self.tiles.as_ref().filter(|tiles| tiles.turn != Turn::default());
+        let mut tiler = turned.map(|tiles| SampleTiler::new(tiles, width, self.layout == Layout::Grey));
         let mut pairs = RowPairs::new(reader);
         while full.next_row < full.level.rows.positions() {
             let mut strip = full.empty_strip();
@@ -86,7 +93,14 @@ impl<'a> Downsampler<'a> {
             let room = if self.layout == Layout::YCbCr420 { rows.next_multiple_of(2) } else { rows };
             pairs.read(strip.extend(rows, room))?;
             full.next_row += rows;
-            pass_on(self.layout, lower, strip, &mut cut)?;
+            if let (Some(tiler), Some((below, lowest))) = (&mut tiler, lower.split_last_mut()) {
+                cut(Arc::new(strip.to_blocks(full.level, self.layout, tiler)))?;
+                if let Some(filled) = below.take_halved(self.layout, &strip) {
+                    pass_on(self.layout, lowest, filled, &mut cut)?;
+                }
+            } else {
+                pass_on(self.layout, lower, strip, &mut cut)?;
+            }
             progress(full.next_row)?;
         }
         Ok(())
@@ -99,9 +113,9 @@ impl<'a> Downsampler<'a> {
         progress: &mut impl FnMut(u32) -> Result<(), BuildError>,
         cut: &mut impl FnMut(Arc<Strip>) -> Result<(), BuildError>,
     ) -> Result<(), BuildError> {
-        let mcu_side = if self.layout == Layout::YCbCr420 { ROWS } else { ROWS / 2 };
+        let mcu_side = mcu_side(self.layout);
         let [lower @ .., below, full] = self.levels.as_mut_slice() else { return Ok(()) };
-        let mut has_more = self.of_blocks;
+        let mut has_more = self.tiles.is_some();
         while has_more && full.next_row < full.level.rows.positions() {
             let mut blocks = full.pool.strip_of_blocks(full.level.number, full.next_row, mcu_side);
             let end = full.next_row + full.rows_of_strip();

@@ -3,8 +3,10 @@
 //! Rows are stored in small blocks that tiles reuse, so an unfinished tile needs memory only for the rows received.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use edgezoom_codecs::{Layout, Orientation};
+use edgezoom_jpeg::encoder::Piece;
 use edgezoom_jpeg::ycbcr420::Pair;
 
 use crate::TileCoord;
@@ -27,6 +29,8 @@ pub struct StoredTile {
     /// Columns and rows of the tile in the collected area after turning.
     crop: [Range<u32>; 2],
     blocks: Vec<Vec<u8>>,
+    /// Rows of MCUs, if it consists of blocks of a JPEG instead of pixels.
+    mcus: Vec<Vec<Arc<Piece>>>,
 }
 
 /// Buffers that a thread reuses for its tiles.
@@ -52,14 +56,19 @@ impl StoredTile {
                 (positions, crop)
             });
         let crop = if encoding.orientation.swapped { [down, across] } else { [across, down] };
-        Self { coord: level.coord(column, row), columns, rows, crop, blocks: Vec::new() }
+        Self { coord: level.coord(column, row), columns, rows, crop, blocks: Vec::new(), mcus: Vec::new() }
     }
 
     /// Adds the strip's rows that belong to the tile. Returns true if the tile is complete.
     pub fn collect(&mut self, level: &Level, strip: &Strip, layout: Layout, buffers: &mut Buffers) -> bool {
         let strip_rows = strip.rows();
         let common = self.rows.start.max(strip_rows.start)..self.rows.end.min(strip_rows.end);
-        if layout == Layout::YCbCr420 {
+        if let Some(blocks) = strip.blocks() {
+            for pieces in blocks.rows(&common) {
+                let of_tile = pieces.iter().filter(|piece| blocks.is_in(piece, &self.columns));
+                self.mcus.push(of_tile.cloned().collect());
+            }
+        } else if layout == Layout::YCbCr420 {
             let skipped = (common.start - strip_rows.start) as usize / 2;
             let luma = self.columns.start as usize..self.columns.end as usize;
             let chroma = luma.start / 2..luma.end / 2;
@@ -108,6 +117,10 @@ impl StoredTile {
         let [width, height] = [columns, rows].map(|range| range.end - range.start);
         let mut is_blank = background.skips();
         background.begin(encoder, [width, height], tile)?;
+        if !self.mcus.is_empty() {
+            self.encode_mcus(encoding.orientation, encoder);
+            return Ok(is_blank);
+        }
         let width = self.columns.len();
         match encoding.layout {
             Layout::YCbCr420 => self.encode_planes(encoding.orientation, encoder, &mut buffers.upright),
@@ -128,6 +141,17 @@ impl StoredTile {
         }
         buffers.blocks.extend(self.blocks);
         Ok(is_blank)
+    }
+
+    fn encode_mcus(&self, orientation: Orientation, encoder: &mut TileEncoder) {
+        let rows: Vec<Vec<_>> =
+            self.mcus.iter().map(|row| row.iter().flat_map(|piece| piece.runs()).collect()).collect();
+        let (height, width) = (rows.len(), rows.first().map_or(0, Vec::len));
+        let upright: Vec<_> = orientation.of_blocks().cells((height, width)).collect();
+        let upright_width = if orientation.swapped { height } else { width };
+        for cells in upright.chunks(upright_width.max(1)) {
+            encoder.mcus(cells.iter().filter_map(|&(row, column)| rows.get(row)?.get(column).copied()));
+        }
     }
 
     fn encode_planes(&self, orientation: Orientation, encoder: &mut TileEncoder, upright: &mut [Vec<u8>; 3]) {

@@ -9,10 +9,16 @@ use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use edgezoom_codecs::Layout;
+use edgezoom_jpeg::decoder::requantise::SampleTiler;
 use edgezoom_jpeg::encoder::Piece;
-use edgezoom_jpeg::ycbcr420::{self, Pair};
+use edgezoom_jpeg::ycbcr420::{self, Pair, ROWS};
 
 use crate::geometry::Level;
+
+/// Returns the width and height in pixels of an MCU of a picture in grey or YCbCr 4:2:0.
+pub fn mcu_side(layout: Layout) -> u32 {
+    if layout == Layout::YCbCr420 { ROWS } else { ROWS / 2 }
+}
 
 /// Buffers of one level.
 pub struct Pool {
@@ -44,12 +50,12 @@ pub struct Blocks {
     pub mcu_side: u32,
     /// First row of pixels.
     first: u32,
-    rows: Vec<Vec<Piece>>,
+    rows: Vec<Vec<Arc<Piece>>>,
 }
 
 impl Blocks {
     /// Returns the rows of MCUs at these rows of pixels, which begin with an MCU.
-    pub fn rows(&self, pixels: &Range<u32>) -> &[Vec<Piece>] {
+    pub fn rows(&self, pixels: &Range<u32>) -> &[Vec<Arc<Piece>>] {
         let row = |pixel: u32| ((pixel - self.first).div_ceil(self.mcu_side) as usize).min(self.rows.len());
         &self.rows[row(pixels.start)..row(pixels.end)]
     }
@@ -102,9 +108,35 @@ impl Strip {
     /// Adds a row of MCUs, which has this number of rows of pixels.
     pub fn push_blocks(&mut self, rows: u32, pieces: Vec<Piece>) {
         if let Some(blocks) = &mut self.blocks {
-            blocks.rows.push(pieces);
+            blocks.rows.push(pieces.into_iter().map(Arc::new).collect());
             self.filled += rows;
         }
+    }
+
+    /// Makes blocks of its pixels, whose rows begin with an MCU.
+    pub fn to_blocks(&self, level: &Level, layout: Layout, tiler: &mut SampleTiler) -> Self {
+        let mcu_side = mcu_side(layout);
+        let mut strip = self.pool.strip_of_blocks(self.level, self.first, mcu_side);
+        let planes: [Vec<&[u8]>; 3] = match layout {
+            Layout::YCbCr420 => [
+                self.pairs(level).flat_map(|pair| pair.luma).collect(),
+                self.pairs(level).map(|pair| pair.chroma[0]).collect(),
+                self.pairs(level).map(|pair| pair.chroma[1]).collect(),
+            ],
+            _ => {
+                let rows = self.pixels_of(&self.rows()).chunks_exact(level.row_bytes);
+                [rows.collect(), Vec::new(), Vec::new()]
+            }
+        };
+        for first in (0..self.filled).step_by(mcu_side as usize) {
+            let pieces = tiler.pieces(|component, row| {
+                let above = first as usize / if component == 0 { 1 } else { 2 };
+                let rows = &planes[component];
+                rows.get(above + row).or(rows.last()).copied().unwrap_or_default()
+            });
+            strip.push_blocks(mcu_side.min(self.filled - first), pieces);
+        }
+        strip
     }
 
     /// Takes back the last rows.

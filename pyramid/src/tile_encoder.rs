@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use edgezoom_codecs::{Layout, Orientation};
 use edgezoom_geometry::TileFormat;
-use edgezoom_jpeg::encoder::{Encoder, Input, Piece};
+use edgezoom_jpeg::encoder::{Encoder, Input, Mcus};
 use edgezoom_jpeg::quantisation::Quantisation;
 use edgezoom_jpeg::ycbcr420::Pair;
 
@@ -130,10 +130,10 @@ impl TileEncoder {
         }
     }
 
-    /// Adds a row of MCUs in pieces, from left to right.
-    pub fn pieces<'a>(&mut self, pieces: impl Iterator<Item = &'a Piece>) {
+    /// Adds a row of MCUs, from left to right.
+    pub fn mcus<'a>(&mut self, mcus: impl Iterator<Item = Mcus<'a>>) {
         if let Self::Jpeg(jpeg) | Self::JpegYCbCr420(jpeg) = self {
-            jpeg.pieces(pieces);
+            jpeg.mcus(mcus);
         }
     }
 

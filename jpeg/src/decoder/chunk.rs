@@ -57,9 +57,14 @@ impl Plan {
     /// Plans the MCUs of a picture.
     #[must_use]
     pub fn new(frame: &Frame) -> Self {
+        Self::of_sampling(frame.components.iter().map(|component| (component.across, component.down)))
+    }
+
+    /// Plans MCUs whose components have these numbers of blocks across and down.
+    pub fn of_sampling(sampling: impl IntoIterator<Item = (u8, u8)>) -> Self {
         let (mut components, mut blocks, mut group) = (Vec::new(), Vec::new(), 0);
-        for (number, component) in frame.components.iter().enumerate() {
-            let (across, down) = (usize::from(component.across), usize::from(component.down));
+        for (number, (across, down)) in sampling.into_iter().enumerate() {
+            let (across, down) = (usize::from(across), usize::from(down));
             components.push(ComponentPlan { group, across, down });
             for row in 0..down {
                 for column in 0..across {
@@ -71,9 +76,18 @@ impl Plan {
         Self { components, blocks }
     }
 
-    /// Returns the number of bits before a chunk's end at which decoding stops, as an MCU may need bytes of the next chunk.
-    fn tail_bits(&self) -> usize {
+    /// Returns the maximum number of bits of an MCU.
+    fn mcu_bits(&self) -> usize {
         self.blocks.len() * BLOCK_BITS
+    }
+
+    /// Returns the tables and the place of each block.
+    fn steps<'a>(&'a self, frame: &'a Frame) -> Vec<Step<'a>> {
+        let step = |block: &'a BlockPlan| {
+            let component = &frame.components[block.component];
+            Step { dc: &component.dc, ac: &component.ac, block }
+        };
+        self.blocks.iter().map(step).collect()
     }
 
     /// Returns the number of groups of a set, which is that of an MCU's blocks.
@@ -149,7 +163,7 @@ pub struct Chunk {
     pub mcus: usize,
     /// The first MCU that counts.
     pub first: usize,
-    /// First bit of each MCU, if the beginning was guessed.
+    /// First bit of each MCU of a whole chunk.
     starts: Vec<u32>,
     /// The bit at which decoding stopped.
     end: usize,
@@ -209,7 +223,7 @@ impl Chunk {
         self.starts.clear();
     }
 
-    /// Decodes from a known bit on, up to the last MCUs, which may need bytes of the next chunk.
+    /// Decodes from a known bit on, as far as the bytes go.
     fn decode_from(
         &mut self,
         frame: &Frame,
@@ -218,7 +232,7 @@ impl Chunk {
         predictions: Predictions,
     ) -> Result<(), Irregular> {
         self.begin(start, predictions);
-        self.run(frame, plan, self.source.bits().saturating_sub(plan.tail_bits()), usize::MAX, false)
+        self.run(&plan.steps(frame), self.source.bits(), usize::MAX, true)
     }
 
     /// Decodes the first chunk of a scan.
@@ -253,20 +267,20 @@ impl Chunk {
         scan: Scan,
     ) -> Result<(), Irregular> {
         let limit = match scan {
-            Scan::GoesOn => self.source.bits().saturating_sub(plan.tail_bits()),
+            Scan::GoesOn => self.source.bits(),
             Scan::Ends => usize::MAX,
         };
-        self.run(frame, plan, limit, most, false)?;
+        self.run(&plan.steps(frame), limit, most, false)?;
         if self.end <= self.source.bits() { Ok(()) } else { Err(Irregular) }
     }
 
     /// Decodes from a guessed state on.
     pub fn decode_guessed(&mut self, frame: &Frame, plan: &Plan) {
-        let limit = self.source.bits().saturating_sub(plan.tail_bits());
+        let (steps, limit) = (plan.steps(frame), self.source.bits());
         let mut start = 0;
         loop {
             self.begin(start, Predictions::default());
-            if start >= limit || self.run(frame, plan, limit, usize::MAX, true).is_ok() {
+            if start >= limit || self.run(&steps, limit, usize::MAX, true).is_ok() {
                 return;
             }
             // Nothing decodes like this. Guess again, behind the MCU that failed.
@@ -278,7 +292,7 @@ impl Chunk {
     pub fn finish(&mut self, frame: &Frame, plan: &Plan, mcus: usize) -> Result<(), Irregular> {
         let mcus = self.first + mcus;
         if self.mcus > mcus {
-            // It went on behind the last one, into what fills the last byte.
+            // It went on behind the last one.
             return if self.starts_at(mcus).is_some_and(|end| end <= self.source.bits()) {
                 self.mcus = mcus;
                 Ok(())
@@ -286,7 +300,7 @@ impl Chunk {
                 Err(Irregular)
             };
         }
-        self.run(frame, plan, usize::MAX, mcus, false)?;
+        self.run(&plan.steps(frame), usize::MAX, mcus, false)?;
         if self.mcus == mcus && self.end <= self.source.bits() { Ok(()) } else { Err(Irregular) }
     }
 
@@ -302,11 +316,12 @@ impl Chunk {
         parts: impl Iterator<Item = (&'a [u8], usize)>,
     ) -> Result<(), Irregular> {
         self.begin(0, Predictions::default());
+        let steps = plan.steps(frame);
         for (raw, mcus) in parts {
             self.source.replace(raw).ok_or(Irregular)?;
             (self.end, self.predictions) = (0, Predictions::default());
             let mcus = self.mcus + mcus;
-            self.run(frame, plan, usize::MAX, mcus, false)?;
+            self.run(&steps, usize::MAX, mcus, false)?;
             // libjpeg warns of whole bytes that are left.
             if self.end > self.source.bits() || self.source.bits() - self.end >= 8 {
                 return Err(Irregular);
@@ -341,6 +356,7 @@ impl Chunk {
         let length = before.bytes.len() + other.len();
         bridge.source.replace_joined(&before.bytes, other);
         bridge.begin(before.bit, before.predictions);
+        let steps = plan.steps(frame);
         let mut guess = 0;
         let found = loop {
             if bridge.mcus == left {
@@ -355,14 +371,14 @@ impl Chunk {
                 if self.starts_at(guess) == Some(at) && guess < self.mcus {
                     break true;
                 }
-                if guess >= self.mcus || bridge.end + plan.tail_bits() > 8 * length {
+                if guess >= self.mcus || bridge.end + plan.mcu_bits() > 8 * length {
                     break false;
                 }
             }
             if bridge.end >= 8 * length {
                 return Err(Irregular);
             }
-            bridge.run(frame, plan, usize::MAX, bridge.mcus + 1, false)?;
+            bridge.run(&steps, usize::MAX, bridge.mcus + 1, false)?;
         };
         if found {
             self.correct(plan, guess, bridge.predictions);
@@ -396,33 +412,25 @@ impl Chunk {
         self.sets[mcu / MCUS][row + column / BLOCKS].get(column % BLOCKS, 0)
     }
 
-    /// Decodes MCUs until one begins at or behind the bit `limit`, or there are as many as `most`.
+    /// Decodes MCUs up to the last one that ends before the bit `limit`, or until there are as many as `most`.
     fn run(
         &mut self,
-        frame: &Frame,
-        plan: &Plan,
+        steps: &[Step<'_>],
         limit: usize,
         most: usize,
-        is_guess: bool,
+        notes_starts: bool,
     ) -> Result<(), Irregular> {
-        let steps: Vec<_> = plan
-            .blocks
-            .iter()
-            .map(|block| {
-                let component = &frame.components[block.component];
-                Step { dc: &component.dc, ac: &component.ac, block }
-            })
-            .collect();
         let bytes = &*self.source.bytes;
         let mut bits = Bits::at(bytes, self.end);
         let mut predictions = self.predictions;
         let mut result = Ok(());
         while self.mcus < most {
+            let before = (bits, predictions);
             let at = bits.position();
             if at >= limit {
                 break;
             }
-            if is_guess {
+            if notes_starts {
                 self.starts.push(at as u32);
             }
             let (set, mcu) = (self.mcus / MCUS, self.mcus % MCUS);
@@ -434,10 +442,21 @@ impl Chunk {
                 groups.resize_with(steps.len(), Group::default);
                 groups.iter_mut().for_each(Group::clear);
             }
-            if decode_mcu(&steps, bytes, &mut bits, groups, mcu, &mut predictions).is_none() {
-                // Clears everything that the failed MCU stored when the group is used again.
-                groups.iter_mut().for_each(|group| group.reach(63));
-                result = Err(Irregular);
+            let is_decoded = decode_mcu(steps, bytes, &mut bits, groups, mcu, &mut predictions).is_some();
+            if !is_decoded || bits.position() > limit {
+                for Step { block, .. } in steps {
+                    let (group, index) = block.place(mcu);
+                    groups[group].clear_block(index);
+                }
+                if is_decoded || at.saturating_add(steps.len() * BLOCK_BITS) > limit {
+                    // The bytes that it needs are not here.
+                    (bits, predictions) = before;
+                    if notes_starts {
+                        self.starts.pop();
+                    }
+                } else {
+                    result = Err(Irregular);
+                }
                 break;
             }
             self.mcus += 1;

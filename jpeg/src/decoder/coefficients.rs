@@ -29,6 +29,11 @@ impl Group {
         self.end = 0;
     }
 
+    /// Sets the coefficients of a block to zero.
+    pub fn clear_block(&mut self, block: usize) {
+        self.rows.iter_mut().for_each(|row| row[block % BLOCKS] = 0);
+    }
+
     /// Stores a coefficient. One at a place past the 64th is dropped.
     #[inline(always)]
     pub fn set(&mut self, block: usize, place: usize, value: i16) {

@@ -8,8 +8,9 @@ use super::frame::Frame;
 /// The bytes of a scan, as they come.
 pub struct Input<R> {
     file: R,
-    /// Bytes that were read and belong to the next chunk.
-    rest: Vec<u8>,
+    /// Bytes that were read, of which those before `start` were given.
+    bytes: Vec<u8>,
+    start: usize,
     has_restarts: bool,
 }
 
@@ -27,7 +28,7 @@ const READ_BYTES: usize = 64 << 10;
 impl<R: Read> Input<R> {
     /// Begins at the first byte of a scan.
     pub fn new(file: R, has_restarts: bool) -> Self {
-        Self { file, rest: Vec::new(), has_restarts }
+        Self { file, bytes: Vec::new(), start: 0, has_restarts }
     }
 
     /// Returns the next chunk of about this many bytes. With restart markers it ends at one.
@@ -35,50 +36,53 @@ impl<R: Read> Input<R> {
     /// # Errors
     /// The file's. The inner one: it does not end with an EOI or DNL, or has other markers in its middle.
     pub fn next(&mut self, length: usize) -> io::Result<Result<Raw, Irregular>> {
-        let mut bytes = std::mem::take(&mut self.rest);
-        let mut searched = 0;
+        let mut searched = self.start;
         loop {
+            let wanted = if self.has_restarts { usize::MAX } else { self.start + length };
             // A marker is seen when both of its bytes are there.
-            while let Some(at) =
-                memchr::memchr(0xff, bytes.get(searched..bytes.len().saturating_sub(1)).unwrap_or_default())
-            {
+            let end = self.bytes.len().saturating_sub(1).min(wanted);
+            while let Some(at) = memchr::memchr(0xff, self.bytes.get(searched..end).unwrap_or_default()) {
                 let at = searched + at;
                 searched = at + 2;
-                match bytes.get(at + 1) {
+                match self.bytes.get(at + 1) {
                     Some(0) => {}
                     // The end, or DNL: libjpeg ignores a number of lines behind the picture.
-                    Some(0xd9 | 0xdc) => {
-                        bytes.truncate(at);
-                        return Ok(Ok(Raw { bytes, is_last: true }));
-                    }
+                    Some(0xd9 | 0xdc) => return Ok(Ok(self.give(at, true))),
                     Some(0xd0..=0xd7) if self.has_restarts => {
-                        if at >= length {
-                            self.rest = bytes.split_off(at + 2);
-                            bytes.truncate(at + 2);
-                            return Ok(Ok(Raw { bytes, is_last: false }));
+                        if at >= self.start + length {
+                            return Ok(Ok(self.give(at + 2, false)));
                         }
                     }
                     _ => return Ok(Err(Irregular)),
                 }
             }
-            searched = searched.max(bytes.len().saturating_sub(1));
-            if !self.has_restarts && searched > length {
-                self.rest = bytes.split_off(searched);
-                return Ok(Ok(Raw { bytes, is_last: false }));
+            searched = searched.max(end);
+            if searched >= wanted {
+                return Ok(Ok(self.give(searched, false)));
             }
-            let before = bytes.len();
-            bytes.resize(before + READ_BYTES, 0);
+            self.bytes.drain(..self.start);
+            searched -= self.start;
+            self.start = 0;
+            let before = self.bytes.len();
+            self.bytes.resize(before + READ_BYTES, 0);
             let read = loop {
-                match self.file.read(&mut bytes[before..]) {
+                match self.file.read(&mut self.bytes[before..]) {
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
                     result => break result?,
                 }
             };
-            bytes.truncate(before + read);
+            self.bytes.truncate(before + read);
             if read == 0 {
                 return Ok(Err(Irregular));
             }
         }
+    }
+
+    /// Returns the bytes up to this one.
+    fn give(&mut self, end: usize, is_last: bool) -> Raw {
+        let bytes = self.bytes[self.start..end].to_vec();
+        self.start = end;
+        Raw { bytes, is_last }
     }
 }
 

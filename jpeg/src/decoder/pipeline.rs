@@ -23,8 +23,9 @@ use super::requantise::{Requantiser, Workspace, requantise};
 const CHUNK_MCUS: usize = 1024;
 /// Bytes of the first chunk, of which it is not known how many MCUs they hold.
 const FIRST_BYTES: usize = 8 << 10;
-/// Bounds of the bytes of a chunk. The lower one bounds the memory of flat pictures, whose MCUs may take two bytes.
-const CHUNK_BYTES: RangeInclusive<usize> = 8 << 10..=512 << 10;
+/// Bounds of the bytes of a chunk. The lower one, the most that an MCU can have, bounds the memory of flat pictures, whose MCUs may
+/// take two bytes.
+const CHUNK_BYTES: RangeInclusive<usize> = 4 << 10..=512 << 10;
 
 /// The rest of a file.
 type File = Box<dyn Read + Send>;

@@ -30,6 +30,11 @@ impl Segment {
         Self::with_side(8, row, 0..across, plan)
     }
 
+    /// Returns MCUs of a row without samples.
+    pub(super) fn without_samples(mcus: Range<u32>) -> Self {
+        Self { mcus, ..Self::default() }
+    }
+
     fn with_side(side: usize, row: u32, mcus: Range<u32>, plan: &Plan) -> Self {
         let samples = vec![0; mcus.len() * plan.groups() * side * side];
         Self { row, mcus, samples, side, pieces: Vec::new() }

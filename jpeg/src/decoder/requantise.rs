@@ -7,15 +7,19 @@
 //!                            └─▶ idct, 4×4 of a block    samples of the level below
 //! ```
 
+use std::ops::Range;
+
 use super::chunk::{Chunk, MCUS, Plan};
 use super::coefficients::{BLOCKS, Group};
 use super::frame::{Colours, Frame};
 use super::idct::{SAMPLES, Steps, inverse_halved};
 use super::planes::{Place, Segment, scatter};
+use crate::encoder::Piece;
 use crate::encoder::tokens::PieceMaker;
-use crate::encoder::transform::{Coefficients, Each, Quantiser, quantise};
+use crate::encoder::transform::{Coefficients, Each, Quantiser, Transformed, quantise, transform};
 use crate::quantisation::Quantisation;
 use crate::tables::ZIGZAG;
+use crate::turn::Turn;
 use crate::vectors::with_vectors;
 
 /// Bounds of the first coefficient of a block, and of the others, that a baseline file can store at any step.
@@ -24,20 +28,32 @@ const BOUNDS: [(i16, i16); 2] = [(-1024, 1023), (-1023, 1023)];
 /// Tiles that consist of a picture's blocks.
 #[derive(Clone, Debug)]
 pub struct TileBlocks {
-    /// Steps of the tiles.
+    /// Steps of the upright tiles.
     pub quantisation: Quantisation,
     /// Width and height of a tile in pixels.
     pub side: u32,
+    /// The turn of the picture. A side that is counted from its end must consist of whole MCUs.
+    pub turn: Turn,
 }
 
 /// Quantises the blocks of a picture for tiles.
 pub struct Requantiser {
     /// Of each component.
     dequantisers: Vec<[Factor; 64]>,
+    tiling: Tiling,
+}
+
+/// Quantises blocks for tiles, and cuts rows of MCUs into pieces of tiles.
+struct Tiling {
     /// Of luma and chroma.
     quantisers: [Quantiser; 2],
+    /// The stored number of each block of an upright MCU.
+    blocks: Vec<usize>,
+    is_turned: bool,
     /// MCUs of a tile across.
     tile_mcus: u32,
+    /// MCUs that a row would need more before the first, to begin with a whole tile.
+    missing: u32,
 }
 
 /// Multiplies a coefficient by its step.
@@ -75,8 +91,94 @@ impl Requantiser {
             && has_small_steps;
         let dequantisers =
             frame.components.iter().map(|component| Factor::of_steps(&component.steps)).collect();
-        let quantisers = [0, 1].map(|kind| Quantiser::new(&tiles.quantisation, kind));
-        is_possible.then_some(Self { dequantisers, quantisers, tile_mcus: tiles.side / mcu_side })
+        is_possible.then(|| {
+            let tiling = Tiling::new(tiles, &Plan::new(frame), tiles.side / mcu_side, frame.mcus().0);
+            Self { dequantisers, tiling }
+        })
+    }
+}
+
+impl Tiling {
+    /// `across` is the number of MCUs of a stored row.
+    fn new(tiles: &TileBlocks, plan: &Plan, tile_mcus: u32, across: u32) -> Self {
+        let turn = tiles.turn;
+        let missing = if turn.from_right { across.next_multiple_of(tile_mcus) - across } else { 0 };
+        Self {
+            quantisers: [0, 1].map(|kind| Quantiser::turning(turn, &tiles.quantisation, kind)),
+            blocks: plan
+                .components
+                .iter()
+                .flat_map(|plane| {
+                    let cells = turn.cells((plane.down, plane.across));
+                    cells.map(move |(row, column)| plane.group + row * plane.across + column)
+                })
+                .collect(),
+            is_turned: turn != Turn::default(),
+            tile_mcus,
+            missing,
+        }
+    }
+}
+
+/// Makes pieces of tiles of rows of samples.
+pub struct SampleTiler {
+    plan: Plan,
+    tiling: Tiling,
+    /// MCUs of a row.
+    across: u32,
+    transformed: Transformed,
+    quantised: Vec<Coefficients>,
+    maker: PieceMaker,
+}
+
+impl SampleTiler {
+    /// Makes a tiler of a stored picture of this width, in grey or YCbCr 4:2:0.
+    #[must_use]
+    pub fn new(tiles: &TileBlocks, width: u32, is_grey: bool) -> Self {
+        let (plan, mcu_side) = match is_grey {
+            true => (Plan::of_sampling([(1, 1)]), 8),
+            false => (Plan::of_sampling([(2, 2), (1, 1), (1, 1)]), 16),
+        };
+        let across = width.div_ceil(mcu_side);
+        let tiling = Tiling::new(tiles, &plan, tiles.side / mcu_side, across);
+        let quantised = (0..plan.groups()).map(|_| Coefficients::default()).collect();
+        Self {
+            plan,
+            tiling,
+            across,
+            transformed: Transformed::default(),
+            quantised,
+            maker: PieceMaker::default(),
+        }
+    }
+
+    /// Returns the pieces of a row of MCUs. `samples` returns a component's row of samples.
+    pub fn pieces<'a>(&mut self, samples: impl Fn(usize, usize) -> &'a [u8]) -> Vec<Piece> {
+        let Self { plan, tiling, across, transformed, quantised, maker } = self;
+        let mut segments = [Segment::without_samples(0..*across)];
+        let mut pieces = Pieces::new(&segments, maker, tiling);
+        for first in (0..*across as usize).step_by(MCUS) {
+            for (number, plane) in plan.components.iter().enumerate() {
+                for down in 0..plane.down {
+                    for part in 0..plane.across {
+                        let left = first * 8 * plane.across + part * SAMPLES;
+                        let rows: [[u8; SAMPLES]; 8] = std::array::from_fn(|row| {
+                            let all = samples(number, 8 * down + row);
+                            std::array::from_fn(|at| {
+                                all.get(left + at).or(all.last()).copied().unwrap_or_default()
+                            })
+                        });
+                        let out = &mut quantised[plane.group + down * plane.across + part];
+                        let quantiser = &tiling.quantisers[number.min(1)];
+                        with_vectors!(simd => transform(simd, rows.each_ref(), quantiser, transformed, out));
+                    }
+                }
+            }
+            let mcus = first..(first + MCUS).min(*across as usize);
+            with_vectors!(_simd => pieces.add(mcus, plan, quantised, &mut segments));
+        }
+        let [segment] = segments;
+        segment.pieces
     }
 }
 
@@ -101,12 +203,13 @@ pub fn requantise(
 ) -> Vec<Segment> {
     let mut segments = Segment::of_chunk(frame, plan, chunk, number, 4);
     let Workspace { values, end, quantised, maker } = workspace;
+    let Requantiser { dequantisers, tiling } = requantiser;
     quantised.resize_with(plan.groups(), Coefficients::default);
-    let mut pieces = Pieces::new(&segments, maker, requantiser.tile_mcus);
+    let mut pieces = Pieces::new(&segments, maker, tiling);
     for (set, groups) in chunk.sets() {
         with_vectors!(simd => {
-            for (number, (plane, factors)) in plan.components.iter().zip(&requantiser.dequantisers).enumerate() {
-                let quantiser = &requantiser.quantisers[number.min(1)];
+            for (number, (plane, factors)) in plan.components.iter().zip(dequantisers).enumerate() {
+                let quantiser = &tiling.quantisers[number.min(1)];
                 for down in 0..plane.down {
                     for part in 0..plane.across {
                         let index = plane.group + down * plane.across + part;
@@ -114,23 +217,30 @@ pub fn requantise(
                         let mut out = [[0; SAMPLES / 2]; 4];
                         inverse_halved(simd, &values.0, *end, &mut out);
                         scatter(&out, Place { chunk, set, plane, down, part }, &mut segments);
-                        quantise(values, *end, quantiser, &mut quantised[index]);
+                        let end = if tiling.is_turned { DIAGONAL_ENDS[*end] } else { *end };
+                        quantise(values, end, quantiser, &mut quantised[index]);
                     }
                 }
             }
-            pieces.maker.reserve(MCUS * plan.groups());
-            let from = chunk.first.max(set * MCUS);
-            for mcu in from..chunk.mcus.min((set + 1) * MCUS) {
-                for block in &plan.blocks {
-                    let (group, index) = block.place(mcu % MCUS);
-                    pieces.maker.block(block.component, &quantised[group], index);
-                }
-                pieces.end_mcu(&mut segments);
-            }
+            let mcus = chunk.first.max(set * MCUS)..chunk.mcus.min((set + 1) * MCUS);
+            pieces.add(mcus, plan, quantised, &mut segments);
         });
     }
     segments
 }
+
+/// For each number of coefficients in zigzag order, the number of those on their diagonals, which a turn exchanges.
+const DIAGONAL_ENDS: [usize; 65] = {
+    let mut ends = [0; 65];
+    let mut end = 64;
+    while end > 0 {
+        let place = ZIGZAG[end - 1];
+        let is_last = end == 64 || place / 8 + place % 8 != ZIGZAG[end] / 8 + ZIGZAG[end] % 8;
+        ends[end] = if is_last { end } else { ends[end + 1] };
+        end -= 1;
+    }
+    ends
+};
 
 /// Multiplies the coefficients of a group by their steps, and by 8. In `out`, those from the number `end_before` on are zero. Returns
 /// the number from which on they are now.
@@ -154,7 +264,7 @@ fn dequantise(group: &Group, factors: &[Factor; 64], out: &mut Each<i16>, end_be
 /// Cuts the MCUs of segments into pieces of tiles.
 struct Pieces<'a> {
     maker: &'a mut PieceMaker,
-    tile_mcus: u32,
+    tiling: &'a Tiling,
     /// The segment of the next MCU, and that MCU's column.
     segment: usize,
     column: u32,
@@ -163,9 +273,23 @@ struct Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
-    fn new(segments: &[Segment], maker: &'a mut PieceMaker, tile_mcus: u32) -> Self {
+    fn new(segments: &[Segment], maker: &'a mut PieceMaker, tiling: &'a Tiling) -> Self {
         let begin = segments.first().map_or(0, |segment| segment.mcus.start);
-        Self { maker, tile_mcus, segment: 0, column: begin, begin }
+        Self { maker, tiling, segment: 0, column: begin, begin }
+    }
+
+    /// Adds MCUs of a set.
+    #[inline(always)]
+    fn add(&mut self, mcus: Range<usize>, plan: &Plan, set: &[Coefficients], segments: &mut [Segment]) {
+        self.maker.reserve(MCUS * plan.groups());
+        for mcu in mcus {
+            for &number in &self.tiling.blocks {
+                let block = &plan.blocks[number];
+                let (group, index) = block.place(mcu % MCUS);
+                self.maker.block(block.component, &set[group], index);
+            }
+            self.end_mcu(segments);
+        }
     }
 
     /// Counts an MCU, and ends the piece if it was the last one of a tile or of a segment.
@@ -174,7 +298,11 @@ impl<'a> Pieces<'a> {
         self.column += 1;
         let Some(segment) = segments.get_mut(self.segment) else { return };
         let is_last = self.column == segment.mcus.end;
-        if !is_last && !self.column.is_multiple_of(self.tile_mcus) {
+        let is_end = is_last || (self.column + self.tiling.missing).is_multiple_of(self.tiling.tile_mcus);
+        if is_end || self.tiling.is_turned {
+            self.maker.end_run();
+        }
+        if !is_end {
             return;
         }
         segment.pieces.push(self.maker.finish(self.begin..self.column));
@@ -223,7 +351,11 @@ mod tests {
                     let expected: Vec<u8> = decoder.grayscale().unwrap().read_scanlines().unwrap();
 
                     let frame = frame::read(&mut file.as_slice()).unwrap().unwrap();
-                    let tiles = TileBlocks { quantisation: Quantisation::of_quality(82, true), side: 64 };
+                    let tiles = TileBlocks {
+                        quantisation: Quantisation::of_quality(82, true),
+                        side: 64,
+                        turn: Turn::default(),
+                    };
                     let requantiser = Requantiser::new(&frame, &tiles);
                     assert!(requantiser.is_some());
                     let scan = Cursor::new(file[frame.header_bytes as usize..].to_vec());

@@ -37,8 +37,8 @@ use entropy::{Coder, Codes, PendingBits, Scan};
 use header::{END_OF_IMAGE, Header};
 use mcu_row::McuRow;
 use tokens::Kind::{Chroma, Luma};
-pub use tokens::Piece;
 use tokens::{BlockSink, Counted, Frequencies, RowTokens, Spare, StoredTokens, Uncounted};
+pub use tokens::{Mcus, Piece};
 use transform::{BLOCKS, Coefficients, Quantiser, Transformed, transform};
 
 /// Memory for the tokens of unfinished files, unless [`Encoder::with_token_bytes`] sets it.
@@ -228,15 +228,15 @@ impl Encoder {
         self.encode_if_full();
     }
 
-    /// Adds a whole row of MCUs, whose blocks are quantised already, in pieces from left to right.
-    pub fn pieces<'a>(&mut self, pieces: impl Iterator<Item = &'a Piece>) {
+    /// Adds a whole row of MCUs, whose blocks are quantised already, from left to right.
+    pub fn mcus<'a>(&mut self, mcus: impl Iterator<Item = Mcus<'a>>) {
         let working = Rc::clone(&self.working);
         let Working { row, spare, coded, scan, .. } = &mut *working.borrow_mut();
         row.clear();
-        for piece in pieces {
+        for mcus in mcus {
             match self.coded {
-                None => row.piece(piece, &mut self.previous_dc, &mut *self.frequencies),
-                Some(_) => row.piece(piece, &mut self.previous_dc, &mut Uncounted),
+                None => row.mcus(mcus, &mut self.previous_dc, &mut *self.frequencies),
+                Some(_) => row.mcus(mcus, &mut self.previous_dc, &mut Uncounted),
             }
         }
         self.pixels += self.mcu_row.width() * self.tables.sampling.mcu_rows();

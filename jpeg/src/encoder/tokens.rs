@@ -163,18 +163,22 @@ impl RowTokens {
         self.written += out.written;
     }
 
-    /// Adds the tokens of a piece. `previous_dc` are the first coefficients of the blocks before it.
-    pub fn piece<C: Counter>(&mut self, piece: &Piece, previous_dc: &mut [i16; 3], counter: &mut C) {
-        self.reserve(piece.tokens.len() / BLOCK_TOKENS + 2);
-        let mut copied = 0;
-        for (component, (&(at, dc), previous)) in piece.first.iter().zip(previous_dc.iter()).enumerate() {
-            self.copy(&piece.tokens[copied..at], counter);
+    /// Adds the tokens of MCUs. `previous_dc` are the first coefficients of the blocks before them.
+    pub fn mcus<C: Counter>(&mut self, mcus: Mcus<'_>, previous_dc: &mut [i16; 3], counter: &mut C) {
+        let Mcus { tokens, run } = mcus;
+        let end = run.end as usize;
+        let mut copied = run.begin as usize;
+        self.reserve((end - copied) / BLOCK_TOKENS + 2);
+        let first = run.first.iter().zip(previous_dc.iter()).take(run.components);
+        for (component, (&(at, dc), previous)) in first.enumerate() {
+            let at = at as usize;
+            self.copy(&tokens[copied..at], counter);
             copied = at;
             let Some(out) = self.writer(Kind::of_component(component), counter) else { return };
             self.written += out.first(dc.wrapping_sub(*previous)).written;
         }
-        self.copy(&piece.tokens[copied..], counter);
-        *previous_dc = piece.last;
+        self.copy(&tokens[copied..end], counter);
+        *previous_dc = run.last;
     }
 
     fn copy<C: Counter>(&mut self, tokens: &[u16], counter: &mut C) {
@@ -327,25 +331,50 @@ fn bits(value: i16) -> u16 {
     if value < 0 { (value as u16).wrapping_sub(1) & ((1 << size) - 1) } else { value as u16 }
 }
 
-/// Blocks of MCUs beside each other, as tokens. Those of the first blocks' first coefficients are missing, because they depend on
-/// the MCU before, which another thread may have.
+/// Blocks of MCUs beside each other, as tokens.
 #[derive(Debug, Default)]
 pub struct Piece {
     /// Columns of MCUs.
     pub mcus: Range<u32>,
     tokens: Vec<u16>,
-    /// For each component, the number of tokens before the first block's first coefficient, and that coefficient.
-    first: Vec<(usize, i16)>,
+    /// All MCUs, or each alone if the picture is turned.
+    runs: Vec<Run>,
+}
+
+/// MCUs that follow each other in a file. The tokens of the first blocks' first coefficients are missing, because they depend on the MCU
+/// before, which another thread may have.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    /// Its tokens among those of the piece.
+    begin: u32,
+    end: u32,
+    components: usize,
+    /// For each component, the number of the piece's tokens before the first block's first coefficient, and that coefficient.
+    first: [(u32, i16); 3],
     /// The last block's first coefficient of each component.
     last: [i16; 3],
+}
+
+/// MCUs of a piece that follow each other in a file.
+#[derive(Clone, Copy)]
+pub struct Mcus<'a> {
+    tokens: &'a [u16],
+    run: &'a Run,
+}
+
+impl Piece {
+    /// Iterates over the MCUs: all of them at once, or one by one if the picture is turned.
+    pub fn runs(&self) -> impl Iterator<Item = Mcus<'_>> {
+        self.runs.iter().map(|run| Mcus { tokens: &self.tokens, run })
+    }
 }
 
 /// Makes pieces, one after the other.
 #[derive(Default)]
 pub struct PieceMaker {
     row: RowTokens,
-    first: Vec<(usize, i16)>,
-    last: [i16; 3],
+    runs: Vec<Run>,
+    run: Run,
 }
 
 impl PieceMaker {
@@ -357,22 +386,33 @@ impl PieceMaker {
     /// Adds a block of a component, for which room must be reserved. The components of an MCU follow each other.
     #[inline(always)]
     pub fn block(&mut self, component: usize, coefficients: &Coefficients, index: usize) {
-        let Some(last) = self.last.get_mut(component) else { return };
+        let Self { row, run, .. } = self;
+        let Some(last) = run.last.get_mut(component) else { return };
         let kind = Kind::of_component(component);
-        if self.first.len() > component {
-            self.row.block(kind, coefficients, index, last, &mut Uncounted);
+        if component < run.components {
+            row.block(kind, coefficients, index, last, &mut Uncounted);
         } else {
             *last = coefficients.values.0[0][index % BLOCKS];
-            self.first.push((self.row.written, *last));
-            self.row.rest_of_block(kind, coefficients, index);
+            run.first[component] = (row.written as u32, *last);
+            run.components += 1;
+            row.rest_of_block(kind, coefficients, index);
         }
     }
 
-    /// Returns the piece of these MCUs, and begins the next one.
+    /// Ends the MCUs that follow each other.
+    pub fn end_run(&mut self) {
+        let end = self.row.written as u32;
+        self.runs.push(Run { end, ..self.run });
+        self.run = Run { begin: end, ..Run::default() };
+    }
+
+    /// Returns the piece of these MCUs, whose last run must have ended, and begins the next one.
     pub fn finish(&mut self, mcus: Range<u32>) -> Piece {
         let tokens = self.row.tokens().to_vec();
         self.row.clear();
-        Piece { mcus, tokens, first: mem::take(&mut self.first), last: self.last }
+        self.run = Run::default();
+        let room = self.runs.len();
+        Piece { mcus, tokens, runs: mem::replace(&mut self.runs, Vec::with_capacity(room)) }
     }
 }
 

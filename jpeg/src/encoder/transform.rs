@@ -11,6 +11,7 @@ use fearless_simd::prelude::*;
 
 use crate::quantisation::Quantisation;
 use crate::tables::ZIGZAG;
+use crate::turn::Turn;
 use crate::vectors::weights::*;
 use crate::vectors::{added, shifted, weighted, zip};
 
@@ -52,6 +53,8 @@ impl<T: Copy + Default> Default for Each<T> {
 
 /// Divides coefficients by their steps and rounds, by multiplying with reciprocals.
 pub struct Quantiser {
+    /// The stored place of each coefficient in zigzag order, and a mask that changes its sign.
+    sources: [(u8, i16); 64],
     steps: [Step; 64],
     /// For each coefficient, the smallest magnitude that counts as busy, and what is added to the magnitudes of a busy block.
     busy: Option<[(u16, u16); 64]>,
@@ -68,6 +71,11 @@ struct Step {
 impl Quantiser {
     /// Makes the quantiser of luma (0) or chroma (1).
     pub fn new(quantisation: &Quantisation, kind: usize) -> Self {
+        Self::turning(Turn::default(), quantisation, kind)
+    }
+
+    /// Makes a quantiser that turns stored blocks.
+    pub fn turning(turn: Turn, quantisation: &Quantisation, kind: usize) -> Self {
         let step = |place| {
             let step = quantisation.steps[kind][place];
             Step::new(step, quantisation.rounding(step, place == 0))
@@ -76,7 +84,11 @@ impl Quantiser {
             let step = quantisation.steps[kind][place];
             (8 * step - quantisation.rounding(step, false), quantisation.busy_rounding(step))
         };
-        Self { steps: std::array::from_fn(step), busy: (kind == 1).then(|| std::array::from_fn(busy)) }
+        Self {
+            sources: turn.coefficients(),
+            steps: std::array::from_fn(step),
+            busy: (kind == 1).then(|| std::array::from_fn(busy)),
+        }
     }
 }
 
@@ -197,14 +209,15 @@ fn scaled<S: Simd>(simd: S, sums: (S::i32s, S::i32s), bits: u32) -> S::i16s {
     shifted(simd, sums, 1 << (bits - 1), bits)
 }
 
-/// Quantises coefficients, 8 times as large as a file has them, in row order. Those from the number `end` on in zigzag order are zero.
+/// Quantises coefficients, 8 times as large as a file has them, in row order. Those from the number `end` on in zigzag order of the
+/// turned block are zero.
 /// The compiler vectorises these loops as they are written.
 #[inline(always)]
 #[allow(clippy::needless_range_loop, clippy::manual_map, reason = "a closure would have vectors of its own")]
 pub fn quantise(coefficients: &Each<i16>, end: usize, quantiser: &Quantiser, out: &mut Coefficients) {
     let end = end.max(1);
     let busy = match &quantiser.busy {
-        Some(busy) => Some((busy, busy_blocks(coefficients, end, busy))),
+        Some(busy) => Some((busy, busy_blocks(coefficients, end, &quantiser.sources, busy))),
         None => None,
     };
     out.magnitudes = [0; BLOCKS];
@@ -212,7 +225,8 @@ pub fn quantise(coefficients: &Each<i16>, end: usize, quantiser: &Quantiser, out
         let mut nonzero = [0_u16; BLOCKS];
         for (bit, &place) in places.iter().enumerate().take(end.saturating_sub(16 * word)) {
             let step = quantiser.steps[place];
-            let values = &coefficients.0[place];
+            let (from, changes) = quantiser.sources[16 * word + bit];
+            let values = &coefficients.0[usize::from(from % 64)];
             let mut magnitudes = [0_u16; BLOCKS];
             let is_first = word == 0 && bit == 0;
             match &busy {
@@ -230,7 +244,7 @@ pub fn quantise(coefficients: &Each<i16>, end: usize, quantiser: &Quantiser, out
             }
             let to = &mut out.values.0[16 * word + bit];
             for block in 0..BLOCKS {
-                let sign = values[block] >> 15;
+                let sign = values[block] >> 15 ^ changes;
                 to[block] = (magnitudes[block] as i16 ^ sign).wrapping_sub(sign);
             }
             if !is_first {
@@ -247,10 +261,15 @@ pub fn quantise(coefficients: &Each<i16>, end: usize, quantiser: &Quantiser, out
 /// Returns a mask of all bits for each busy block, else 0.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)]
-fn busy_blocks(coefficients: &Each<i16>, end: usize, busy: &[(u16, u16); 64]) -> [u16; BLOCKS] {
+fn busy_blocks(
+    coefficients: &Each<i16>,
+    end: usize,
+    sources: &[(u8, i16); 64],
+    busy: &[(u16, u16); 64],
+) -> [u16; BLOCKS] {
     let mut counts = [0_u16; BLOCKS];
-    for &place in ZIGZAG.iter().take(end).skip(1) {
-        let (values, (smallest, _)) = (&coefficients.0[place], &busy[place]);
+    for (&place, &(from, _)) in ZIGZAG.iter().zip(sources).take(end).skip(1) {
+        let (values, (smallest, _)) = (&coefficients.0[usize::from(from % 64)], &busy[place]);
         for block in 0..BLOCKS {
             counts[block] += u16::from(values[block].unsigned_abs() >= *smallest);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use edgezoom_codecs::{Damage, DecodeOptions, Layout, RowReader, SourceError};
+use edgezoom_codecs::{Damage, DecodeOptions, Layout, Orientation, RowReader, SourceError};
 use edgezoom_geometry::{Dzi, Size, TileFormat};
 use edgezoom_jpeg::decoder::requantise::TileBlocks;
 use edgezoom_jpeg::encoder::Piece;
@@ -13,12 +13,14 @@ use edgezoom_test_support::pyramid::{decode, halved, rebuilt};
 use mozjpeg::{ColorSpace, Compress};
 
 use crate::output;
+use crate::turned::upright;
 
 const QUALITY: u8 = 82;
 
 /// Passes a reader on, with or without its blocks, and counts the rows of blocks.
 struct Counted {
     reader: Box<dyn RowReader>,
+    orientation: Orientation,
     has_blocks: bool,
     rows: usize,
 }
@@ -30,6 +32,10 @@ impl RowReader for Counted {
 
     fn layout(&self) -> Layout {
         self.reader.layout()
+    }
+
+    fn orientation(&self) -> Orientation {
+        self.orientation
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
@@ -59,10 +65,15 @@ impl RowReader for Counted {
 type Built = (BTreeMap<TileCoord, Vec<u8>>, usize, Option<Damage>);
 
 fn build(file: &[u8], dzi: &Dzi, has_blocks: bool, threads: usize) -> Built {
+    build_turned(file, 1, dzi, has_blocks, threads)
+}
+
+/// Builds the pyramid of a picture with this orientation in EXIF.
+fn build_turned(file: &[u8], number: u32, dzi: &Dzi, has_blocks: bool, threads: usize) -> Built {
     let threads_of_decoder = threads.try_into().unwrap();
     let options = DecodeOptions { ycbcr420: true, threads: threads_of_decoder, ..DecodeOptions::default() };
     let reader = edgezoom_codecs::open_with(files::file(file), BOUNDS, &options).unwrap();
-    let mut reader = Counted { reader, has_blocks, rows: 0 };
+    let mut reader = Counted { reader, orientation: Orientation::from_exif(number), has_blocks, rows: 0 };
     let tiles = output::build(&mut reader, dzi, QUALITY, threads);
     (tiles, reader.rows, reader.damage())
 }
@@ -111,28 +122,66 @@ fn tiles_of_blocks_look_like_tiles_of_pixels() {
                 (Picture::noise(width, height, layout), 85.0),
                 (half_grey(Picture::noise(width, height, layout)), 85.0),
             ] {
-                let (file, dzi) = (jpeg(&picture, quality), dzi(&picture, tile));
-                let (blocks, rows, _) = build(&file, &dzi, true, 2);
-                let mcu_side = if layout == Layout::Grey { 8 } else { 16 };
-                assert_eq!(rows, height.div_ceil(mcu_side) as usize);
-                let (pixels, rows, _) = build(&file, &dzi, false, 2);
-                assert_eq!(rows, 0);
-                assert!(blocks.keys().eq(pixels.keys()));
-
-                let case = format!("{width}×{height}, {layout:?}, Q{quality}, tiles of {tile}");
-                let source = files::decode(&file).unwrap();
-                let full = dzi.max_level();
-                let through = |tiles| source.psnr(&level(tiles, &dzi, full));
-                let (of_blocks, of_pixels) = (through(&blocks), through(&pixels));
-                assert!(of_blocks > of_pixels - 0.1, "{case}: {of_blocks:.2} and {of_pixels:.2} dB");
-                let bytes = |tiles: &BTreeMap<_, Vec<u8>>| tiles.values().map(Vec::len).sum::<usize>();
-                assert!(bytes(&blocks) < bytes(&pixels) * 103 / 100, "{case}: bytes");
-                // Samples below are the means of what the blocks show, before it is cut to the range of bytes.
-                let halved = halved(&source);
-                let [of_blocks, of_pixels] =
-                    [&blocks, &pixels].map(|tiles| halved.psnr(&level(tiles, &dzi, full - 1)));
-                assert!(of_blocks > of_pixels - 0.2, "{case}: {of_blocks:.2} and {of_pixels:.2} dB below");
+                check(&picture, quality, 1, tile);
             }
+        }
+    }
+}
+
+/// Compares the tiles of a picture, stored with this orientation, with those of its pixels.
+fn check(stored: &Picture, quality: f32, number: u32, tile: u32) {
+    let file = jpeg(stored, quality);
+    let source = upright(&files::decode(&file).unwrap(), number);
+    let dzi = dzi(&source, tile);
+    let (blocks, rows, _) = build_turned(&file, number, &dzi, true, 2);
+    let mcu_side = if stored.layout == Layout::Grey { 8 } else { 16 };
+    assert_eq!(rows, stored.height.div_ceil(mcu_side) as usize);
+    let (pixels, rows, _) = build_turned(&file, number, &dzi, false, 2);
+    assert_eq!(rows, 0);
+    assert!(blocks.keys().eq(pixels.keys()));
+
+    let Picture { width, height, layout, .. } = stored;
+    let case = format!("{width}×{height}, {layout:?}, Q{quality}, orientation {number}, tiles of {tile}");
+    let full = dzi.max_level();
+    let through = |tiles| source.psnr(&level(tiles, &dzi, full));
+    let (of_blocks, of_pixels) = (through(&blocks), through(&pixels));
+    assert!(of_blocks > of_pixels - 0.1, "{case}: {of_blocks:.2} and {of_pixels:.2} dB");
+    let bytes = |tiles: &BTreeMap<_, Vec<u8>>| tiles.values().map(Vec::len).sum::<usize>();
+    assert!(bytes(&blocks) < bytes(&pixels) * 103 / 100, "{case}: bytes");
+    // Samples below are the means of what the blocks show, before it is cut to the range of bytes.
+    let halved = halved(&source);
+    let [of_blocks, of_pixels] = [&blocks, &pixels].map(|tiles| halved.psnr(&level(tiles, &dzi, full - 1)));
+    assert!(of_blocks > of_pixels - 0.2, "{case}: {of_blocks:.2} and {of_pixels:.2} dB below");
+}
+
+#[test]
+fn turned_tiles_of_blocks_look_like_turned_tiles_of_pixels() {
+    for number in 2..=8 {
+        let Orientation { from_right, from_bottom, .. } = Orientation::from_exif(number);
+        // A side that is counted from its end consists of whole MCUs.
+        let (width, height) = (if from_right { 688 } else { 701 }, if from_bottom { 336 } else { 333 });
+        for layout in [Layout::Rgb, Layout::Grey] {
+            check(&Picture::photo(width, height, layout), 90.0, number, 128);
+            check(&Picture::noise(width, height, layout), 85.0, number, 512);
+            check(&half_grey(Picture::noise(width, height, layout)), 85.0, number, 64);
+        }
+    }
+}
+
+#[test]
+fn a_damaged_turned_picture_goes_on_with_blocks_of_the_pixels_that_libjpeg_shows() {
+    for (number, layout) in (2..=8).flat_map(|number| [(number, Layout::Rgb), (number, Layout::Grey)]) {
+        let stored = Picture::noise(640, 2000, layout);
+        let file = jpeg(&stored, 80.0);
+        let file = &file[..file.len() * 3 / 4];
+        let dzi = dzi(&upright(&stored, number), 256);
+        let (blocks, rows, damage) = build_turned(file, number, &dzi, true, 1);
+        let (pixels, _, expected) = build_turned(file, number, &dzi, false, 1);
+        assert!(damage.is_some() && damage == expected, "{damage:?}, {expected:?}");
+        assert!((10..200).contains(&rows) && blocks.keys().eq(pixels.keys()));
+        for below in 0..2 {
+            let [one, other] = [&blocks, &pixels].map(|tiles| level(tiles, &dzi, dzi.max_level() - below));
+            assert!(one.psnr(&other) > 30.0, "{layout:?}, {number}: {:.1} dB", one.psnr(&other));
         }
     }
 }

@@ -31,7 +31,8 @@ fn stored_at(number: u32, (width, height): (usize, usize), (x, y): (usize, usize
     }
 }
 
-fn upright(stored: &Picture, number: u32) -> Picture {
+/// Returns the upright picture.
+pub fn upright(stored: &Picture, number: u32) -> Picture {
     let size = (stored.width as usize, stored.height as usize);
     let (width, height) =
         if number >= 5 { (stored.height, stored.width) } else { (stored.width, stored.height) };
