@@ -26,23 +26,31 @@ pub fn changed() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// A picture of noise and edges, by a seed.
-pub fn jpeg(seed: u64, (width, height): (usize, usize)) -> Vec<u8> {
+/// Colour spaces of the pixels and of the file. The first is grey.
+const COLOURS: [(ColorSpace, ColorSpace); 6] = [
+    (ColorSpace::JCS_GRAYSCALE, ColorSpace::JCS_GRAYSCALE),
+    (ColorSpace::JCS_CMYK, ColorSpace::JCS_CMYK),
+    (ColorSpace::JCS_CMYK, ColorSpace::JCS_YCCK),
+    (ColorSpace::JCS_RGB, ColorSpace::JCS_RGB),
+    (ColorSpace::JCS_RGB, ColorSpace::JCS_YCbCr),
+    (ColorSpace::JCS_RGB, ColorSpace::JCS_YCbCr),
+];
+
+/// Returns a source of numbers: the first one chooses from [`COLOURS`].
+fn numbers(seed: u64) -> impl FnMut() -> u64 {
     let mut state = seed | 1;
-    let mut random = move || {
+    move || {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         state
-    };
-    let (from, stored) = [
-        (ColorSpace::JCS_GRAYSCALE, ColorSpace::JCS_GRAYSCALE),
-        (ColorSpace::JCS_CMYK, ColorSpace::JCS_CMYK),
-        (ColorSpace::JCS_CMYK, ColorSpace::JCS_YCCK),
-        (ColorSpace::JCS_RGB, ColorSpace::JCS_RGB),
-        (ColorSpace::JCS_RGB, ColorSpace::JCS_YCbCr),
-        (ColorSpace::JCS_RGB, ColorSpace::JCS_YCbCr),
-    ][random() as usize % 6];
+    }
+}
+
+/// A picture of noise and edges, by a seed.
+pub fn jpeg(seed: u64, (width, height): (usize, usize)) -> Vec<u8> {
+    let mut random = numbers(seed);
+    let (from, stored) = COLOURS[random() as usize % COLOURS.len()];
     let channels = from.num_components();
     let (h, v) = [(2, 2), (1, 1), (2, 1), (1, 2), (4, 1), (2, 2)][random() as usize % 6];
     let is_subsampled = matches!(stored, ColorSpace::JCS_YCbCr | ColorSpace::JCS_YCCK);
@@ -144,10 +152,7 @@ pub fn in_scans(seed: u64, (width, height): (usize, usize)) -> Vec<u8> {
 
 /// A grey picture, by a seed.
 fn grey(seed: u64, size: (usize, usize)) -> Vec<u8> {
-    (0..).map(|number| jpeg(seed.wrapping_add(number), size)).find(|file| is_grey(file)).unwrap()
-}
-
-fn is_grey(file: &[u8]) -> bool {
-    let frame = file.windows(2).position(|pair| pair == [0xff, 0xc0]).unwrap();
-    file[frame + 9] == 1
+    let is_grey = |seed: &u64| (numbers(*seed)() as usize).is_multiple_of(COLOURS.len());
+    let seed = (0..).map(|number| seed.wrapping_add(number)).find(is_grey).unwrap();
+    jpeg(seed, size)
 }
