@@ -141,7 +141,11 @@ fn lossless_webp_is_decoded_with_every_transform() {
         few(1000),
     ];
     for (number, picture) in pictures.iter().enumerate() {
-        for level in ["0", "4", "6", "9"] {
+        // At level 9 the encoder tries all combinations of transforms, which takes seconds with all pixels.
+        let (half_width, half_height) = (picture.width.div_ceil(2), picture.height.div_ceil(2));
+        let quarter =
+            Picture::new(half_width, half_height, picture.layout, |x, y| picture.colour(2 * x, 2 * y));
+        for (level, picture) in [("0", picture), ("4", picture), ("6", picture), ("9", &quarter)] {
             let file = webp(picture, &["-lossless", "-exact", "-z", level]);
             let read = read(&file, 0);
             assert_eq!((read.width, read.height), (picture.width, picture.height));
