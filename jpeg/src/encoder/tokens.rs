@@ -141,18 +141,46 @@ impl RowTokens {
         previous_dc: &mut i16,
         counter: &mut C,
     ) {
-        let Some(out) = self.writer(kind, counter) else { return };
-        let dc = coefficients.values.0[0][index % BLOCKS];
-        self.written += out.first(dc.wrapping_sub(*previous_dc)).others(coefficients, index % BLOCKS);
+        let index = index % BLOCKS;
+        let dc = coefficients.values.0[0][index];
+        let difference = dc.wrapping_sub(*previous_dc);
         *previous_dc = dc;
+        if difference.unsigned_abs().max(coefficients.magnitudes[index]) > LARGEST {
+            return self.long_block(kind, coefficients, index, Some(difference), counter);
+        }
+        let Some(mut out) = self.writer(kind, counter) else { return };
+        out.push(FIRST as u16 | out.kind << 8 | difference as u16 & 0xff);
+        self.written += out.short_others(coefficients, index);
+    }
+
+    /// Adds a block with long values, without its first coefficient if there is no difference. Apart from the others, so that these
+    /// need not keep their state in memory for it.
+    #[cold]
+    #[inline(never)]
+    fn long_block<C: Counter>(
+        &mut self,
+        kind: Kind,
+        coefficients: &Coefficients,
+        index: usize,
+        difference: Option<i16>,
+        counter: &mut C,
+    ) {
+        let Some(mut out) = self.writer(kind, counter) else { return };
+        if let Some(difference) = difference {
+            out = out.first(difference);
+        }
+        self.written += out.long_others(coefficients, index);
     }
 
     /// Adds a block without its first coefficient. Room must be reserved.
     #[inline(always)]
     fn rest_of_block(&mut self, kind: Kind, coefficients: &Coefficients, index: usize) {
-        let counter = &mut Uncounted;
+        let (index, counter) = (index % BLOCKS, &mut Uncounted);
+        if coefficients.magnitudes[index] > LARGEST {
+            return self.long_block(kind, coefficients, index, None, counter);
+        }
         let Some(out) = self.writer(kind, counter) else { return };
-        self.written += out.others(coefficients, index % BLOCKS);
+        self.written += out.short_others(coefficients, index);
     }
 
     /// Adds a block that pads an MCU.
@@ -224,17 +252,7 @@ impl<C: Counter> Writer<'_, C> {
         }
     }
 
-    /// Adds the other coefficients. Returns the number of the block's tokens.
-    #[inline(always)]
-    fn others(self, coefficients: &Coefficients, index: usize) -> usize {
-        if coefficients.magnitudes[index] <= LARGEST {
-            self.short_others(coefficients, index)
-        } else {
-            self.long_others(coefficients, index)
-        }
-    }
-
-    /// Adds the other coefficients, if none is long.
+    /// Adds the other coefficients, if none is long. Returns the number of the block's tokens.
     #[inline(always)]
     fn short_others(mut self, coefficients: &Coefficients, index: usize) -> usize {
         let mut nonzero = nonzero(coefficients, index);
@@ -261,9 +279,7 @@ impl<C: Counter> Writer<'_, C> {
         self.written
     }
 
-    /// Adds the other coefficients, if some are long.
-    #[cold]
-    #[inline(never)]
+    /// Adds the other coefficients, of which some may be long.
     fn long_others(mut self, coefficients: &Coefficients, index: usize) -> usize {
         let nonzero = nonzero(coefficients, index);
         let mut zeros = 0;
