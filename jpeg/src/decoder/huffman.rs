@@ -230,6 +230,22 @@ impl Bits {
 /// that of the block before. `None`: something is irregular, and the bits are anywhere.
 #[inline(always)]
 pub fn block(
+    all_bits: &mut Bits,
+    bytes: &[u8],
+    dc: &Table,
+    ac: &Table,
+    group: &mut Group,
+    number: usize,
+) -> Option<i16> {
+    // A copy, which stays in registers.
+    let mut bits = *all_bits;
+    let difference = coefficients(&mut bits, bytes, dc, ac, group, number);
+    *all_bits = bits;
+    difference
+}
+
+#[inline(always)]
+fn coefficients(
     bits: &mut Bits,
     bytes: &[u8],
     dc: &Table,
@@ -243,7 +259,9 @@ pub fn block(
         bits.skip((entry & 255) as u32);
         (entry >> 32) as i16
     } else {
-        slow(bits, bytes, dc, Class::Dc)?.1
+        let (after, _, value) = slow(*bits, bytes, dc, Class::Dc);
+        *bits = after;
+        value?
     };
     let mut at = 0;
     loop {
@@ -252,9 +270,10 @@ pub fn block(
             let entry = ac.entries[bits.look()];
             if entry & 255 == 0 {
                 let before = at;
-                let (advance, value) = slow(bits, bytes, ac, Class::Ac)?;
+                let (after, advance, value) = slow(*bits, bytes, ac, Class::Ac);
+                *bits = after;
                 at += advance;
-                group.set(number, at, value);
+                group.set(number, at, value?);
                 if at >= 63 {
                     return finish(group, before, at, difference);
                 }
@@ -286,10 +305,18 @@ fn finish(group: &mut Group, before: usize, at: usize, difference: i16) -> Optio
     (at == 63 || at >= END_OF_BLOCK).then_some(difference)
 }
 
-/// Decodes a coefficient whose look-up is not complete: how far it advances, and its value.
+/// Decodes a coefficient whose look-up is not complete: the bits behind it, how far it advances, and its value. `None`: something is
+/// irregular.
 #[cold]
 #[inline(never)]
-fn slow(bits: &mut Bits, bytes: &[u8], table: &Table, class: Class) -> Option<(usize, i16)> {
+fn slow(mut bits: Bits, bytes: &[u8], table: &Table, class: Class) -> (Bits, usize, Option<i16>) {
+    match symbol(&mut bits, bytes, table, class) {
+        Some((advance, value)) => (bits, advance, Some(value)),
+        None => (bits, 0, None),
+    }
+}
+
+fn symbol(bits: &mut Bits, bytes: &[u8], table: &Table, class: Class) -> Option<(usize, i16)> {
     bits.refill(bytes);
     let (length, symbol) = table.symbol(bits.next).ok()?;
     bits.skip(length);
