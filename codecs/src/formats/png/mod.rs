@@ -1,4 +1,5 @@
-//! PNG, row by row. Interlaced pictures have seven passes: small ones are buffered, and of large ones half is stored while
+//! PNG, row by row. Regular pictures are [inflated](inflate) by a thread, and their [filters](unfilter) undone in vectors; the
+//! `png` crate reads the others. Interlaced pictures have seven passes: small ones are buffered, and of large ones half is stored while
 //! the other half is read.
 //!
 //! An `eXIf` chunk counts wherever it is. Many programs write it behind the pixels, so the headers of all chunks are read
@@ -15,14 +16,18 @@ use crate::buffered::Buffered;
 use crate::format::{Decoded, Input, Open};
 use crate::scratch::TemporaryFile;
 use crate::tolerant::missing;
-use crate::{Bounds, Damage, Format, Orientation, Reading, SourceError};
+use crate::{Bounds, Damage, Format, Orientation, Reading, SourceError, SourceFile};
 use exif::LateExif;
 use interlaced::Interlaced;
 use pixels::RowDecoder;
 
 mod exif;
+mod inflate;
 mod interlaced;
 mod pixels;
+#[cfg(test)]
+mod tests;
+mod unfilter;
 
 pub(crate) static FORMAT: Format = Format {
     name: "PNG",
@@ -40,12 +45,13 @@ const DECODER_BYTES: usize = 64 << 20;
 /// The share of [`Bounds::memory`] up to which an interlaced picture is buffered.
 const MEMORY_SHARE: u64 = 4;
 
-fn open(Input { file, bounds, temporary, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+fn open(Input { file, bounds, options, temporary }: Input<'_>) -> Result<Decoded, SourceError> {
     let source = file.get_ref().clone();
     let is_growing = source.is_growing();
     let exif = exif::find(&source);
     let orientation = exif.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
-    let decoded = open_reader(file, orientation, bounds, temporary.as_ref())?;
+    let again = Again { file: source.clone(), threads: options.threads.get() };
+    let decoded = open_rows(file, Some(again), orientation, bounds, temporary.as_ref())?;
     // Chunks behind the pixels are known only when those have arrived.
     Ok(if is_growing && exif.is_none() {
         Decoded { reader: LateExif::wrap(decoded.reader, source), ..decoded }
@@ -54,18 +60,40 @@ fn open(Input { file, bounds, temporary, .. }: Input<'_>) -> Result<Decoded, Sou
     })
 }
 
+/// The error of a file that is cut off.
+const ENDS_EARLY: &str = "it ends before its last row";
+
 /// Converts an error of the decoder.
 fn error(error: DecodingError) -> SourceError {
     match error {
         DecodingError::LimitsExceeded => FORMAT.unsupported("its rows or its metadata are too long"),
-        DecodingError::IoError(_) => FORMAT.corrupt("it ends before its last row"),
+        DecodingError::IoError(_) => FORMAT.corrupt(ENDS_EARLY),
         other => FORMAT.corrupt(other),
     }
+}
+
+/// A file to read once more from its start, on this number of threads.
+struct Again {
+    file: SourceFile,
+    threads: usize,
 }
 
 /// Opens a PNG from a reader that is at its start.
 pub(super) fn open_reader<R>(
     file: R,
+    orientation: Orientation,
+    bounds: Bounds,
+    temporary: Option<&TemporaryFile>,
+) -> Result<Decoded, SourceError>
+where
+    R: BufRead + Seek + 'static,
+{
+    open_rows(file, None, orientation, bounds, temporary)
+}
+
+fn open_rows<R>(
+    file: R,
+    again: Option<Again>,
     orientation: Orientation,
     bounds: Bounds,
     temporary: Option<&TemporaryFile>,
@@ -80,7 +108,17 @@ where
     let size = bounds.admit(header.width, header.height)?;
     let (mut decoder, profile) = RowDecoder::new(decoder.read_info().map_err(error)?);
     let layout = decoder.kind.layout();
-    let plain = if !decoder.reader.info().interlaced {
+    let regular = match again {
+        Some(Again { file, threads }) => inflate::Rows::open(&file, decoder.reader.info(), threads)?,
+        None => None,
+    };
+    let plain = if let Some(mut rows) = regular {
+        let kind = decoder.kind;
+        Decoded::rows(size, layout, move |row| {
+            kind.convert(rows.next()?, &mut None, row);
+            Ok(())
+        })
+    } else if !decoder.reader.info().interlaced {
         Decoded::rows(size, layout, move |row| decoder.read_row(row))
     } else if size.pixels() * layout.channels() as u64 > bounds.memory / MEMORY_SHARE {
         Decoded::plain(Interlaced::open(decoder, size, bounds, temporary)?)

@@ -4,7 +4,7 @@ use std::io::{BufRead, Seek};
 
 use ::png::{Adam7Info, BitDepth, ColorType, Info, InterlaceInfo, Reader};
 
-use super::{FORMAT, error};
+use super::{ENDS_EARLY, FORMAT, error};
 use crate::colour::icc::{Profile, Transform16};
 use crate::colour::samples::round_16;
 use crate::{Layout, SourceError};
@@ -108,7 +108,7 @@ impl<R: BufRead + Seek> RowDecoder<R> {
         let is_direct = kind.is_final() && out.len() == samples.len();
         let row = reader.read_row(if is_direct { &mut *out } else { samples }).map_err(error)?;
         if row.is_none() {
-            return Err(FORMAT.corrupt("it ends before its last row"));
+            return Err(FORMAT.corrupt(ENDS_EARLY));
         }
         if !is_direct {
             let pixels = out.len() / kind.layout().channels();
