@@ -116,7 +116,7 @@ impl Unstuffed {
     }
 
     /// Adds bytes, of which it removes the zeros behind each `ff`. `None`: there is something else behind one.
-    fn append(&mut self, raw: &[u8]) -> Option<()> {
+    pub fn append(&mut self, raw: &[u8]) -> Option<()> {
         self.bytes.truncate(self.length);
         let mut from = 0;
         for at in memchr::memchr_iter(0xff, raw) {
@@ -142,13 +142,25 @@ impl Unstuffed {
     }
 
     /// Removes the first bytes.
-    fn remove(&mut self, count: usize) {
+    pub fn remove(&mut self, count: usize) {
         self.bytes.drain(..count);
         self.length -= count;
     }
 
-    fn bits(&self) -> usize {
+    /// Returns the number of bits.
+    pub fn bits(&self) -> usize {
         8 * self.length
+    }
+
+    /// Returns the number of bytes.
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Returns the bytes, and zeros behind them.
+    #[inline(always)]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 }
 
@@ -215,6 +227,26 @@ impl Chunk {
     pub fn sets(&self) -> impl Iterator<Item = (usize, &[Group])> {
         let sets = self.sets.iter().map(Vec::as_slice).enumerate();
         sets.take(self.mcus.div_ceil(MCUS)).skip(self.first / MCUS)
+    }
+
+    /// Begins with this number of MCUs, all of whose coefficients are zero.
+    pub fn begin_zeros(&mut self, plan: &Plan, mcus: usize) {
+        self.begin(0, Predictions::default());
+        self.mcus = mcus;
+        let sets = mcus.div_ceil(MCUS);
+        if self.sets.len() < sets {
+            self.sets.resize_with(sets, Vec::new);
+        }
+        for groups in &mut self.sets[..sets] {
+            groups.resize_with(plan.groups(), Group::default);
+            groups.iter_mut().for_each(Group::clear);
+        }
+    }
+
+    /// Returns a group of a set.
+    #[inline(always)]
+    pub fn group_mut(&mut self, set: usize, group: usize) -> Option<&mut Group> {
+        self.sets.get_mut(set)?.get_mut(group)
     }
 
     /// Forgets what was decoded, and begins at a bit.

@@ -206,7 +206,7 @@ impl Bits {
 
     /// Makes at least 56 bits valid. Behind the end are zeros.
     #[inline(always)]
-    fn refill(&mut self, bytes: &[u8]) {
+    pub fn refill(&mut self, bytes: &[u8]) {
         let word =
             bytes.get(self.place..).and_then(<[u8]>::first_chunk).map_or(0, |word| u64::from_be_bytes(*word));
         self.next |= word >> self.valid;
@@ -214,15 +214,31 @@ impl Bits {
         self.valid |= 56;
     }
 
+    /// Passes some of the valid bits.
     #[inline(always)]
-    fn skip(&mut self, bits: u32) {
+    pub fn skip(&mut self, bits: u32) {
         self.next <<= bits;
         self.valid -= bits;
     }
 
+    /// Returns the bits of a look-up.
     #[inline(always)]
-    fn look(&self) -> usize {
+    pub fn look(&self) -> usize {
         (self.next >> (64 - LOOKUP_BITS)) as usize
+    }
+
+    /// Returns the next bits from the top.
+    #[inline(always)]
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Takes up to 16 of the valid bits.
+    #[inline(always)]
+    pub fn take(&mut self, count: u32) -> u32 {
+        let bits = (self.next >> 32 >> (32 - count)) as u32;
+        self.skip(count);
+        bits
     }
 }
 

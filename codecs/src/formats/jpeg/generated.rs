@@ -1,6 +1,6 @@
 //! Small JPEGs for tests: of all colour spaces and samplings, and damaged ones.
 
-use mozjpeg::{ColorSpace, ColorSpaceExt, Compress};
+use mozjpeg::{ColorSpace, ColorSpaceExt, Compress, ScanMode};
 use proptest::prelude::*;
 
 /// True if libjpeg's vectors show damaged files as our decoder does on all machines: what overflows is saturated. Those for ARM64 truncate
@@ -11,10 +11,12 @@ pub const LIBJPEG_SATURATES: bool = cfg!(target_arch = "x86_64");
 pub fn changed() -> impl Strategy<Value = Vec<u8>> {
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5);
     let cut = prop::option::weighted(0.2, any::<prop::sample::Index>());
-    let has_scans = prop::bool::weighted(0.3);
+    let kinds = prop::sample::select(
+        &[jpeg, in_scans, progressive, progressive] as &[fn(u64, (usize, usize)) -> Vec<u8>]
+    );
     let sizes = (1_usize..200, 1_usize..150);
-    (any::<u64>(), sizes, changes, cut, has_scans).prop_map(|(seed, size, changes, cut, has_scans)| {
-        let mut file = if has_scans { in_scans(seed, size) } else { jpeg(seed, size) };
+    (any::<u64>(), sizes, changes, cut, kinds).prop_map(|(seed, size, changes, cut, kind)| {
+        let mut file = kind(seed, size);
         for (index, value) in changes {
             let at = index.index(file.len());
             file[at] = value;
@@ -48,7 +50,16 @@ fn numbers(seed: u64) -> impl FnMut() -> u64 {
 }
 
 /// A picture of noise and edges, by a seed.
-pub fn jpeg(seed: u64, (width, height): (usize, usize)) -> Vec<u8> {
+pub fn jpeg(seed: u64, size: (usize, usize)) -> Vec<u8> {
+    jpeg_of(seed, size, false)
+}
+
+/// A progressive picture, by a seed.
+pub fn progressive(seed: u64, size: (usize, usize)) -> Vec<u8> {
+    jpeg_of(seed, size, true)
+}
+
+fn jpeg_of(seed: u64, (width, height): (usize, usize), is_progressive: bool) -> Vec<u8> {
     let mut random = numbers(seed);
     let (from, stored) = COLOURS[random() as usize % COLOURS.len()];
     let channels = from.num_components();
@@ -57,16 +68,22 @@ pub fn jpeg(seed: u64, (width, height): (usize, usize)) -> Vec<u8> {
     let (h, v) = if is_subsampled { (h, v) } else { (1, 1) };
     let quality = (random() % 76 + 25) as f32; // below 25, steps have 16 bits
     let (noise, step) = ([0, 4, 60, 255][random() as usize % 4], random() as usize % 40 + 1);
-    let has_restarts = random().is_multiple_of(3);
+    let has_restarts = random().is_multiple_of(3) && !is_progressive;
+    let scans = [ScanMode::AllComponentsTogether, ScanMode::ScanPerComponent, ScanMode::Auto];
+    let scans = scans[random() as usize % 3];
     let pixels: Vec<u8> = (0..width * height * channels)
         .map(|at| ((at / step * 37) as u64 % 200 + random() % (noise + 1)) as u8)
         .collect();
     let encode = |pixels: &[u8]| {
         let mut encoder = Compress::new(from);
         encoder.set_fastest_defaults();
+        encoder.set_scan_optimization_mode(scans);
         encoder.set_color_space(stored);
         encoder.set_size(width, pixels.len() / (width * channels));
         encoder.set_quality(quality);
+        if is_progressive {
+            encoder.set_progressive_mode();
+        }
         if is_subsampled {
             encoder.set_chroma_sampling_pixel_sizes((h, v), (h, v));
             for (number, component) in encoder.components_mut().iter_mut().enumerate() {

@@ -1,7 +1,8 @@
-//! JPEG, row by row: regular baseline pictures with `edgezoom_jpeg`, all others with libjpeg (mozjpeg) and its SIMD.
+//! JPEG, row by row: regular pictures with `edgezoom_jpeg`, all others with libjpeg (mozjpeg) and its SIMD.
 //!
-//! Baseline pictures are decoded as they are read, in a few rows of memory, also those with a scan for each component. Of
-//! progressive pictures libjpeg keeps the coefficients of the whole, in memory within the bounds, or in a temporary file.
+//! Baseline pictures are decoded as they are read, in a few rows of memory. Pictures of several scans, too, once all of the file
+//! has arrived. If libjpeg decodes such a picture, it keeps the coefficients of the whole, in memory within the bounds, or in
+//! a temporary file.
 //!
 //! A damaged file is shown as far as libjpeg can decode it, as in browsers.
 //!

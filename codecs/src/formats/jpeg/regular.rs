@@ -1,14 +1,16 @@
-//! Regular baseline JPEGs, of one scan or several, decoded on several threads by `edgezoom_jpeg`. Where such a file turns out
+//! Regular JPEGs, baseline of one scan or several and progressive, decoded on several threads by `edgezoom_jpeg`. Where such a file turns out
 //! to be irregular, libjpeg begins again and goes on where this reader stopped, so that damaged files look as libjpeg shows
 //! them.
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::ops::Range;
 
 use edgezoom_geometry::Size;
-use edgezoom_jpeg::decoder::frame::{self, Colours, Frame, Scans};
+use edgezoom_jpeg::decoder::frame::{self, Colours, Frame, Progressive, Scans, Several};
 use edgezoom_jpeg::decoder::mcu_rows::{McuRows, Source, Stop};
 use edgezoom_jpeg::decoder::pipeline::Pipeline;
 use edgezoom_jpeg::decoder::planes::Segment;
+use edgezoom_jpeg::decoder::progressive::ProgressivePipeline;
 use edgezoom_jpeg::decoder::requantise::{Requantiser, TileBlocks};
 use edgezoom_jpeg::decoder::rows::{self, Rows};
 use edgezoom_jpeg::decoder::scans::JoinedScans;
@@ -36,7 +38,7 @@ pub struct RegularReader {
     fallback: Option<Fallback>,
     /// Steps of luma and chroma.
     steps: Option<[[u16; 64]; 2]>,
-    /// Header of a picture in one scan, whose blocks may be of use for tiles.
+    /// Header of a picture whose blocks may be of use for tiles.
     frame: Option<Frame>,
 }
 
@@ -58,6 +60,7 @@ pub enum Regular {
     /// All components are in one scan.
     Scan(Frame),
     Scans(Scans),
+    Progressive(Progressive),
 }
 
 impl Regular {
@@ -70,7 +73,10 @@ impl Regular {
     ) -> Result<Option<Self>, SourceError> {
         let mut file = BufReader::with_capacity(READ_BYTES, file);
         let found = match has_several_scans {
-            true => frame::read_scans(&mut file)?.map(Self::Scans),
+            true => frame::read_scans(&mut file)?.map(|several| match several {
+                Several::Scans(scans) => Self::Scans(scans),
+                Several::Progressive(progressive) => Self::Progressive(progressive),
+            }),
             false => frame::read(&mut file)?.map(Self::Scan),
         };
         Ok(found.filter(|found| {
@@ -89,10 +95,11 @@ impl Regular {
         match self {
             Self::Scan(frame) => frame,
             Self::Scans(scans) => &scans.frame,
+            Self::Progressive(progressive) => &progressive.frame,
         }
     }
 
-    /// Begins to decode a file, whose clones are read independently. Only a picture in one scan can be requantised.
+    /// Begins to decode a file, whose clones are read independently. Scans of single components cannot be requantised.
     fn decode<R>(
         self,
         requantiser: Option<Requantiser>,
@@ -106,17 +113,24 @@ impl Regular {
             let mut file = file.clone();
             file.seek(SeekFrom::Start(offset)).map(|_| file)
         };
+        let part = |bytes: Range<u64>| {
+            const EOI: &[u8] = &[0xff, 0xd9];
+            io::Result::Ok(from(bytes.start)?.take(bytes.end - bytes.start).chain(EOI))
+        };
         let Scans { frame, scans } = match self {
             Self::Scan(frame) => {
                 let scan = from(frame.header_bytes)?;
                 return Ok(Box::new(Pipeline::start_with(requantiser, frame, scan, threads)?));
             }
+            Self::Progressive(Progressive { frame, scans }) => {
+                let scan = |scan: frame::ProgressiveScan| part(scan.bytes.clone()).map(|bytes| (scan, bytes));
+                let scans = scans.into_iter().map(scan).collect::<io::Result<_>>()?;
+                return Ok(Box::new(ProgressivePipeline::start(requantiser, frame, scans, threads)?));
+            }
             Self::Scans(scans) => scans,
         };
         let scan = |scan: frame::Scan| {
-            const EOI: &[u8] = &[0xff, 0xd9];
-            let bytes = from(scan.bytes.start)?.take(scan.bytes.end - scan.bytes.start).chain(EOI);
-            Ok((Pipeline::start(scan.frame, bytes, threads)?, scan.components))
+            Ok((Pipeline::start(scan.frame, part(scan.bytes)?, threads)?, scan.components))
         };
         let scans = scans.into_iter().map(scan).collect::<io::Result<_>>()?;
         Ok(Box::new(JoinedScans::new(frame, scans)))
@@ -142,6 +156,7 @@ impl RegularReader {
         let frame = match &regular {
             Regular::Scan(frame) => Some(frame.clone()),
             Regular::Scans(_) => None,
+            Regular::Progressive(progressive) => Some(progressive.frame.clone()),
         };
         let (file, threads) = (file.clone(), options.threads.get());
         let start = move |requantiser| regular.decode(requantiser, &file, threads);
@@ -294,7 +309,7 @@ mod tests {
     use proptest::prelude::*;
     use proptest::test_runner::{Config, TestRunner};
 
-    use super::super::generated::{LIBJPEG_SATURATES, changed, in_scans, jpeg};
+    use super::super::generated::{LIBJPEG_SATURATES, changed, in_scans, jpeg, progressive};
     use super::super::ycbcr420::YCbCr420Reader;
     use super::super::{coefficients_of, open_shared, open_with, read_header, read_markers, side};
     use super::*;
@@ -401,7 +416,7 @@ mod tests {
         let sizes = (1_usize..300, 1_usize..200);
         runner
             .run(&(any::<u64>(), sizes), |(seed, size)| {
-                for file in [jpeg(seed, size), in_scans(seed, size)] {
+                for file in [jpeg(seed, size), in_scans(seed, size), progressive(seed, size)] {
                     check(&file);
                     assert!(is_read_by_ours(&file));
                 }
@@ -410,6 +425,7 @@ mod tests {
             .unwrap();
         check(&jpeg(7, (2000, 1500)));
         check(&in_scans(7, (2000, 1500)));
+        check(&progressive(7, (2000, 1500)));
     }
 
     #[test]
