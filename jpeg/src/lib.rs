@@ -1,5 +1,5 @@
-//! Baseline JPEG in safe Rust: an encoder for many small files at once, the tiles of a picture that arrives row by row, and
-//! a decoder that uses all cores for one file.
+//! JPEG in safe Rust: an encoder for many small baseline files at once, the tiles of a picture that arrives row by row, and
+//! a decoder of baseline and progressive files that uses all cores for one file.
 //!
 //! - [`encoder`] encodes rows of pixels with Huffman tables for each file, and the steps of [`quantisation`].
 //! - [`decoder`] decodes regular files on several threads, sample by sample as libjpeg-turbo does, or into blocks for tiles, which [`turn`] turns.
