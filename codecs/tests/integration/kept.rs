@@ -98,9 +98,7 @@ fn progressive_jpeg_is_decoded_as_planes() {
     let mut file = Vec::new();
     large.rewind().unwrap();
     large.read_to_end(&mut file).unwrap();
-    let whole = file.clone();
     let file = without_end(file);
-    assert!(read_planes(&file, 0) == read_planes(&whole, 0));
     assert!(read_planes(&file, 0) == read_planes(&file, 1 << 30));
     assert!(read(&file, 0) == read(&file, 1 << 30));
 }
@@ -111,7 +109,10 @@ fn a_picture_is_refused_if_the_temporary_file_is_too_small() {
     let mut interlaced = Vec::new();
     files::interlaced_png(&picture, 200, 1, &mut interlaced);
     let progressive = files::jpeg(&picture, Jpeg { progressive: true, ..Jpeg::default() });
-    assert!(open(&progressive, 1000, None, &DecodeOptions::default()).is_ok(), "a whole one is decoded by rows");
+    assert!(
+        open(&progressive, 1000, None, &DecodeOptions::default()).is_ok(),
+        "a whole one is decoded by rows"
+    );
     for file in [interlaced, without_end(progressive)] {
         for file_bytes in [None, Some(1000)] {
             let error = open(&file, 1000, file_bytes, &DecodeOptions::default()).err().unwrap();

@@ -79,6 +79,10 @@ fn build_turned(file: &[u8], number: u32, dzi: &Dzi, has_blocks: bool, threads: 
 }
 
 fn jpeg(picture: &Picture, quality: f32) -> Vec<u8> {
+    jpeg_of(picture, quality, false)
+}
+
+fn jpeg_of(picture: &Picture, quality: f32, is_progressive: bool) -> Vec<u8> {
     let is_grey = picture.layout == Layout::Grey;
     let mut encoder = Compress::new(if is_grey { ColorSpace::JCS_GRAYSCALE } else { ColorSpace::JCS_RGB });
     encoder.set_size(picture.width as usize, picture.height as usize);
@@ -86,6 +90,9 @@ fn jpeg(picture: &Picture, quality: f32) -> Vec<u8> {
     encoder.set_quality(quality);
     if !is_grey {
         encoder.set_chroma_sampling_pixel_sizes((2, 2), (2, 2));
+    }
+    if is_progressive {
+        encoder.set_progressive_mode();
     }
     let mut encoder = encoder.start_compress(Vec::new()).unwrap();
     encoder.write_scanlines(&picture.pixels).unwrap();
@@ -110,6 +117,16 @@ fn level(tiles: &BTreeMap<TileCoord, Vec<u8>>, dzi: &Dzi, level: u32) -> Picture
         (TileCoord { level: of_level.max_level(), ..coord }, decode(TileFormat::Jpg, tile))
     });
     rebuilt(&decoded.collect(), &of_level)
+}
+
+#[test]
+fn a_progressive_picture_has_the_tiles_of_a_baseline_picture_with_the_same_blocks() {
+    for (width, height, layout) in [(1000, 333, Layout::Rgb), (640, 512, Layout::Grey)] {
+        let picture = Picture::photo(width, height, layout);
+        let dzi = dzi(&picture, 128);
+        let baseline = build(&jpeg(&picture, 90.0), &dzi, true, 2);
+        assert!(build(&jpeg_of(&picture, 90.0, true), &dzi, true, 2) == baseline, "{layout:?}");
+    }
 }
 
 #[test]
