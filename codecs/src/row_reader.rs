@@ -7,6 +7,7 @@ use std::mem;
 use edgezoom_geometry::{Scale, Size};
 use edgezoom_jpeg::decoder::requantise::TileBlocks;
 use edgezoom_jpeg::encoder::Piece;
+use edgezoom_jpeg::quantisation::SourceSteps;
 
 use crate::{Orientation, SourceError, ycbcr420};
 
@@ -42,10 +43,10 @@ pub trait RowReader {
     fn scale(&self) -> Option<Scale> {
         None
     }
-    /// Returns the quantisation steps of luma and chroma, in row order, of a JPEG whose blocks begin at the first stored pixel.
-    /// Encoders that use the same blocks can adapt their own.
-    fn jpeg_steps(&self) -> Option<[[u16; 64]; 2]> {
-        None
+    /// Returns the quantisation steps of a JPEG whose blocks begin at the first stored pixel. Encoders that use the same blocks can
+    /// adapt their own.
+    fn jpeg_steps(&self) -> SourceSteps {
+        [None; 2]
     }
     /// Prepares to read the blocks of a JPEG for tiles, before any row has been read. Returns false if the picture has none of use.
     fn begin_blocks(&mut self, _tiles: &TileBlocks) -> bool {
@@ -280,7 +281,7 @@ pub(crate) trait Wrapper {
         Ok(None)
     }
 
-    fn jpeg_steps(&self) -> Option<[[u16; 64]; 2]> {
+    fn jpeg_steps(&self) -> SourceSteps {
         self.source().jpeg_steps()
     }
 
@@ -326,7 +327,7 @@ impl<W: Wrapper> RowReader for W {
         Wrapper::read_blocks(self, halved)
     }
 
-    fn jpeg_steps(&self) -> Option<[[u16; 64]; 2]> {
+    fn jpeg_steps(&self) -> SourceSteps {
         Wrapper::jpeg_steps(self)
     }
 

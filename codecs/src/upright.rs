@@ -5,6 +5,7 @@
 use edgezoom_geometry::Size;
 use edgezoom_jpeg::decoder::requantise::TileBlocks;
 use edgezoom_jpeg::encoder::Piece;
+use edgezoom_jpeg::quantisation::SourceSteps;
 
 use crate::buffered::Buffered;
 use crate::row_reader::Wrapper;
@@ -80,6 +81,10 @@ impl Wrapper for AsStored {
 impl Wrapper for Mirrored {
     fn source(&self) -> &dyn RowReader {
         &*self.source
+    }
+
+    fn jpeg_steps(&self) -> SourceSteps {
+        [None; 2]
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {

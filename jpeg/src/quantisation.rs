@@ -1,17 +1,15 @@
 //! Steps and rounding of coefficients, which decide a file's size and its likeness.
 //!
 //! The steps are those of jpegli, which were optimised for what people see: finer ones for low frequencies, which show as blocks
-//! and bands. They grow with jpegli's distance: 1 looks the same, 2 is good. A dead zone rounds small remainders down,
-//! which are not worth their bits.
+//! and bands. They grow with jpegli's distance: 1 looks the same, 2 is good. With jpegli's distance for a quality, tiles look as
+//! libjpeg's of that quality do. A dead zone rounds small remainders down, which are not worth their bits.
 //!
 //! | quality | 30 | 50 | 75 | 82 | 90 | 95 | 100 |
 //! |---|---|---|---|---|---|---|---|
-//! | distance | 6.8 | 4.9 | 2.5 | 1.8 | 1.1 | 0.6 | 0.1 |
+//! | distance | 6.4 | 4.6 | 2.4 | 1.7 | 1.0 | 0.6 | 0.1 |
 //!
 //! Source: jpegli in libjxl, `lib/jpegli/quant.cc`, Copyright (c) the JPEG XL Project Authors; its licence is in `LICENSE`.
 
-/// Distance relative to the one that jpegli takes for a quality. With it Q82 looks as libjpeg's Q82 does.
-const DISTANCE_SCALE: f32 = 1.06;
 /// Scale of the steps of chroma. Cb has those of Cr, which are finer than it needs.
 const CHROMA_SCALE: f32 = 1.15;
 /// Distance up to which steps grow in proportion to it.
@@ -20,22 +18,30 @@ const LINEAR_UP_TO: f32 = 1.5;
 const HALVED_SCALE: f32 = 1.22;
 /// Largest step that baseline decoders must accept.
 const LARGEST: f32 = 255.0;
+/// Rounds to the nearest.
+const NEAREST: u16 = 128;
 /// Remainders below this many 256ths of a step are rounded down.
-const DEAD_ZONE: u16 = 148;
+const DEAD_ZONE: u16 = 159;
+/// The same for the lowest frequencies after the mean, without which slow gradients become blocks.
+const LOW_DEAD_ZONE: u16 = 108;
 /// The same in busy blocks of chroma. Rounding down would take the colour out of noise, which is seen sooner than coarse steps.
 const BUSY_DEAD_ZONE: u16 = 84;
 
-/// Multiples of a source's step: below the first its own is kept, from the second on it does not matter.
-const KEEP_BELOW: f32 = 2.0;
+/// Multiples of a source's step: below the first its own is kept, and from the second on ours.
+const KEEP_BELOW: f32 = 2.5;
 const FREE_FROM: f32 = 3.5;
+
+/// Steps of a JPEG in row order: of luma at full resolution, and of chroma at half the resolution both ways, if Cb and Cr have the
+/// same.
+pub type SourceSteps = [Option<[u16; 64]>; 2];
 
 /// Steps and rounding of an encoder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantisation {
     /// Steps of luma and of chroma in row order, 1 to 255.
     pub steps: [[u16; 64]; 2],
-    /// The smallest remainder that is rounded up, in 256ths of a step. The first coefficient is rounded to the nearest.
-    pub dead_zone: u16,
+    /// The smallest remainder of each coefficient that is rounded up, in 256ths of a step.
+    pub dead_zones: [[u16; 64]; 2],
     /// The same in blocks of chroma of which more than [`Self::BUSY_FROM`] other coefficients would not be zero.
     pub busy_dead_zone: u16,
 }
@@ -56,40 +62,54 @@ impl Quantisation {
         };
         Self {
             steps: [steps(&LUMA, &[1.0; 64], 1.0), steps(&CHROMA, &HALVED, CHROMA_SCALE)],
-            dead_zone: DEAD_ZONE,
+            dead_zones: [dead_zones(); 2],
             busy_dead_zone: BUSY_DEAD_ZONE,
         }
     }
 
-    /// Returns the quantisation for tiles whose blocks are blocks of a JPEG with these steps. A second rounding at a step that differs
-    /// a little costs likeness and saves nothing, so steps become the source's own or whole multiples of them, unless the source is
-    /// much finer.
+    /// Returns the quantisation for tiles whose blocks are blocks of a JPEG with these steps. A second rounding at a step that is not
+    /// much coarser costs likeness and saves little, so steps become the source's own, or three times as large, which rounds thirds.
+    /// Twice a step would round halves. If the source is much finer, it does not matter. Coefficients are rounded to the nearest: what
+    /// the source's encoder left is mostly seen.
     #[must_use]
-    pub fn for_source(&self, source: &[[u16; 64]; 2]) -> Self {
+    pub fn for_source(&self, source: &SourceSteps) -> Self {
         let mut adapted = self.clone();
-        for (step, &source) in adapted.steps.iter_mut().flatten().zip(source.iter().flatten()) {
-            let ratio = f32::from(*step) / f32::from(source.max(1));
-            let times = match ratio {
-                ..KEEP_BELOW => 1,
-                ..FREE_FROM => ratio.round() as u16,
-                _ => continue,
-            };
-            *step = (source * times).clamp(1, LARGEST as u16);
+        let kinds = adapted.steps.iter_mut().zip(&mut adapted.dead_zones);
+        for ((steps, dead_zones), source) in kinds.zip(source) {
+            let coefficients = steps.iter_mut().zip(dead_zones);
+            for ((step, dead_zone), &source) in coefficients.zip(source.iter().flatten()) {
+                let ratio = f32::from(*step) / f32::from(source.max(1));
+                *dead_zone = (*dead_zone).min(NEAREST);
+                let times = match ratio {
+                    ..KEEP_BELOW => 1,
+                    ..FREE_FROM => 3,
+                    _ => continue,
+                };
+                *step = (source * times).clamp(1, LARGEST as u16);
+            }
         }
         adapted
     }
 
     /// Returns what is added to 8 times a coefficient's magnitude before it is divided by 8 times its step and rounded down.
     #[must_use]
-    pub fn rounding(&self, step: u16, is_first: bool) -> u16 {
-        rounding(step, if is_first { 128 } else { self.dead_zone })
+    pub fn rounding(&self, kind: usize, place: usize) -> u16 {
+        rounding(self.steps[kind][place], self.dead_zones[kind][place])
     }
 
     /// Returns how much more is added in busy blocks.
     #[must_use]
-    pub fn busy_rounding(&self, step: u16) -> u16 {
-        rounding(step, self.busy_dead_zone).saturating_sub(rounding(step, self.dead_zone))
+    pub fn busy_rounding(&self, kind: usize, place: usize) -> u16 {
+        rounding(self.steps[kind][place], self.busy_dead_zone).saturating_sub(self.rounding(kind, place))
     }
+}
+
+/// Returns the dead zones of a block in row order. The mean is rounded to the nearest.
+fn dead_zones() -> [u16; 64] {
+    let mut zones = [DEAD_ZONE; 64];
+    zones[..2].copy_from_slice(&[NEAREST, LOW_DEAD_ZONE]);
+    zones[8] = LOW_DEAD_ZONE;
+    zones
 }
 
 fn rounding(step: u16, dead_zone: u16) -> u16 {
@@ -99,11 +119,10 @@ fn rounding(step: u16, dead_zone: u16) -> u16 {
 /// Returns the distance of a quality.
 fn distance(quality: u8) -> f32 {
     let quality = f32::from(quality.clamp(1, 100));
-    let jpeglis = match quality {
+    match quality {
         30.0.. => 0.1 + (100.0 - quality) * 0.09,
         _ => 53.0 / 3000.0 * quality * quality - 23.0 / 20.0 * quality + 25.0,
-    };
-    DISTANCE_SCALE * jpeglis
+    }
 }
 
 /// Returns the factor by which a step grows from distance 1.
@@ -186,15 +205,24 @@ mod tests {
     #[test]
     fn steps_become_multiples_of_a_sources() {
         let ours = Quantisation { steps: [[12; 64]; 2], ..Quantisation::of_quality(82, true) };
-        let steps = |source| ours.for_source(&[[source; 64]; 2]).steps[0][9];
+        let steps = |source| ours.for_source(&[Some([source; 64]); 2]).steps[0][9];
         let of_sources = [1, 3, 4, 5, 6, 8, 9, 11, 12, 13, 40, 300].map(steps);
-        assert_eq!(of_sources, [12, 12, 12, 10, 12, 8, 9, 11, 12, 13, 40, 255]);
+        assert_eq!(of_sources, [12, 12, 12, 5, 6, 8, 9, 11, 12, 13, 40, 255]);
     }
 
     #[test]
-    fn the_default_quality_has_jpeglis_steps_at_distance_1_8() {
+    fn blocks_of_a_jpeg_are_rounded_to_the_nearest() {
+        let ours = Quantisation::of_quality(82, true);
+        let zones = |source| ours.for_source(&source).dead_zones;
+        assert_eq!(ours.dead_zones[0][63], DEAD_ZONE);
+        let [luma, chroma] = zones([Some([1; 64]), None]);
+        assert_eq!((luma[1], luma[63], chroma), (LOW_DEAD_ZONE, NEAREST, ours.dead_zones[1]));
+    }
+
+    #[test]
+    fn the_default_quality_has_jpeglis_steps_at_distance_1_7() {
         let Quantisation { steps: [luma, chroma], .. } = Quantisation::of_quality(82, true);
-        assert_eq!(luma[..8], [5, 6, 11, 10, 13, 13, 15, 15]);
-        assert_eq!(chroma[..8], [5, 6, 11, 9, 12, 11, 13, 14]);
+        assert_eq!(luma[..8], [5, 6, 10, 10, 12, 13, 14, 14]);
+        assert_eq!(chroma[..8], [5, 6, 10, 9, 11, 10, 12, 13]);
     }
 }

@@ -76,11 +76,12 @@ pub fn build<'a>(
     let (layout, orientation) = (reader.layout(), reader.orientation());
     let encoding = Encoding { format: dzi.tile_format, quality, layout, orientation };
     let levels = geometry::levels(dzi, first_level, layout, orientation);
-    let of_blocks = reader
-        .jpeg_steps()
-        .filter(|_| has_blocks_of_source(dzi, &*reader))
-        .map(|steps| if orientation.swapped { steps.map(|table| transposed(&table)) } else { steps })
-        .map(|steps| encoding.quantisation_for(&steps));
+    let of_blocks = has_blocks_of_source(dzi, &*reader).then(|| {
+        let steps = reader.jpeg_steps();
+        let steps =
+            if orientation.swapped { steps.map(|table| table.as_ref().map(transposed)) } else { steps };
+        encoding.quantisation_for(&steps)
+    });
     let tiles = match &of_blocks {
         Some(quantisation) if can_keep_blocks(dzi, &levels, encoding, &wanted) => {
             let (quantisation, side) = (quantisation.clone(), dzi.tile_size);
@@ -135,7 +136,8 @@ pub fn build<'a>(
 fn has_blocks_of_source(dzi: &Dzi, reader: &dyn RowReader) -> bool {
     let (Size { width, height }, orientation) = (reader.size(), reader.orientation());
     let is_whole = |pixels: u32| pixels.is_multiple_of(ROWS);
-    dzi.tile_overlap == 0
+    reader.jpeg_steps()[0].is_some()
+        && dzi.tile_overlap == 0
         && is_whole(dzi.tile_size)
         && (!orientation.from_right || is_whole(width))
         && (!orientation.from_bottom || is_whole(height))

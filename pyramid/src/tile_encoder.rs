@@ -6,7 +6,7 @@ use std::ops::Range;
 use edgezoom_codecs::{Layout, Orientation};
 use edgezoom_geometry::TileFormat;
 use edgezoom_jpeg::encoder::{Encoder, Input, Mcus};
-use edgezoom_jpeg::quantisation::Quantisation;
+use edgezoom_jpeg::quantisation::{Quantisation, SourceSteps};
 use edgezoom_jpeg::ycbcr420::Pair;
 
 use crate::png_tile::PngEncoder;
@@ -42,9 +42,11 @@ pub fn halves_chroma(quality: u8) -> bool {
 }
 
 impl Encoding {
-    /// Returns the quantisation of tiles whose blocks are blocks of a JPEG with these steps of luma and chroma, in row order.
-    pub fn quantisation_for(&self, source_steps: &[[u16; 64]; 2]) -> Quantisation {
-        Quantisation::of_quality(self.quality, halves_chroma(self.quality)).for_source(source_steps)
+    /// Returns the quantisation of tiles whose blocks are blocks of a JPEG with these steps.
+    pub fn quantisation_for(&self, source: &SourceSteps) -> Quantisation {
+        let (halves_chroma, &[luma, chroma]) = (halves_chroma(self.quality), source);
+        Quantisation::of_quality(self.quality, halves_chroma)
+            .for_source(&[luma, chroma.filter(|_| halves_chroma)])
     }
 }
 

@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 use super::huffman::{Class, Definition, Table, Tables};
 use super::idct::Steps;
+use crate::quantisation::SourceSteps;
 use crate::tables::ZIGZAG;
 
 /// The colours of a file's components.
@@ -71,21 +72,23 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Returns the quantisation steps of luma and chroma in row order, those of grey twice. `None`: Cb and Cr have different
-    /// ones, or the picture is neither grey nor YCbCr.
+    /// Returns the steps that tiles with halved chroma can adapt to.
     #[must_use]
-    pub fn steps(&self) -> Option<[[u16; 64]; 2]> {
-        let (luma, cb, cr) = match (self.colours, self.components.as_slice()) {
-            (Colours::Grey, [grey]) => (grey, grey, grey),
-            (Colours::YCbCr, [luma, cb, cr]) => (luma, cb, cr),
-            _ => return None,
-        };
+    pub fn steps(&self) -> SourceSteps {
         let in_rows = |stored: &Steps| {
             let mut steps = [0; 64];
             ZIGZAG.iter().zip(stored).for_each(|(&place, &step)| steps[place] = step);
             steps
         };
-        (cb.steps == cr.steps).then(|| [in_rows(&luma.steps), in_rows(&cb.steps)])
+        match (self.colours, self.components.as_slice()) {
+            (Colours::Grey, [grey]) => [Some(in_rows(&grey.steps)), None],
+            (Colours::YCbCr, [luma, cb, cr]) => {
+                let has_common = self.is_ycbcr420() && cb.steps == cr.steps;
+                let is_full = self.most_blocks() == (luma.across.into(), luma.down.into());
+                [is_full.then(|| in_rows(&luma.steps)), has_common.then(|| in_rows(&cb.steps))]
+            }
+            _ => [None; 2],
+        }
     }
 
     /// Returns the largest numbers of blocks across and down that a component has in an MCU.

@@ -45,7 +45,7 @@ fn quantisation_of(file: &[u8]) -> Quantisation {
             ZIGZAG.iter().zip(&file[at + 5..]).for_each(|(&place, &step)| to[place] = step.into());
         }
     }
-    Quantisation { steps, dead_zone: 128, busy_dead_zone: 128 }
+    Quantisation { steps, dead_zones: [[128; 64]; 2], busy_dead_zone: 128 }
 }
 
 /// Decodes as libjpeg-turbo does.
@@ -188,6 +188,17 @@ fn files_beyond_the_memory_for_tokens_have_tables_for_their_first_rows() {
         assert!(files.iter().all(|file| file.len() < best.len() * 21 / 20));
         assert!(files.iter().any(|file| file.len() > best.len()), "all found memory");
     }
+}
+
+#[test]
+fn a_slow_gradient_does_not_become_blocks() {
+    let (width, height) = (512, 16);
+    let pixels: Vec<u8> = (0..width * height).map(|at| (20 + at % width * 19 / 100) as u8).collect();
+    let mut encoder = Encoder::new(Input::Grey, &Quantisation::of_quality(82, true), true);
+    let shown = decode(&encode(&mut encoder, (width, height), &pixels, 1));
+    let row: Vec<u8> = shown.iter().step_by(3).copied().take(width as usize).collect();
+    let steps = (8..width as usize).step_by(8).map(|edge| row[edge].abs_diff(row[edge - 1]));
+    assert!(steps.max() <= Some(1));
 }
 
 #[test]

@@ -78,11 +78,11 @@ impl Quantiser {
     pub fn turning(turn: Turn, quantisation: &Quantisation, kind: usize) -> Self {
         let step = |place| {
             let step = quantisation.steps[kind][place];
-            Step::new(step, quantisation.rounding(step, place == 0))
+            Step::new(step, quantisation.rounding(kind, place))
         };
         let busy = |place| {
             let step = quantisation.steps[kind][place];
-            (8 * step - quantisation.rounding(step, false), quantisation.busy_rounding(step))
+            (8 * step - quantisation.rounding(kind, place), quantisation.busy_rounding(kind, place))
         };
         Self {
             sources: turn.coefficients(),

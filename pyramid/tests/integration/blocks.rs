@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use edgezoom_codecs::{Damage, DecodeOptions, Layout, Orientation, RowReader, SourceError};
 use edgezoom_geometry::{Dzi, Size, TileFormat};
+use edgezoom_jpeg::decoder::frame;
 use edgezoom_jpeg::decoder::requantise::TileBlocks;
 use edgezoom_jpeg::encoder::Piece;
+use edgezoom_jpeg::quantisation::{Quantisation, SourceSteps};
 use edgezoom_pyramid::TileCoord;
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, BOUNDS};
@@ -46,7 +48,7 @@ impl RowReader for Counted {
         self.reader.damage()
     }
 
-    fn jpeg_steps(&self) -> Option<[[u16; 64]; 2]> {
+    fn jpeg_steps(&self) -> SourceSteps {
         self.reader.jpeg_steps()
     }
 
@@ -241,6 +243,31 @@ fn a_damaged_picture_goes_on_with_the_pixels_that_libjpeg_shows() {
             }
             let [one, other] = [&blocks, &pixels].map(|tiles| level(tiles, &dzi, full));
             assert!(one.psnr(&other) > 30.0, "{:.1} dB", one.psnr(&other));
+        }
+    }
+}
+
+#[test]
+fn luma_keeps_the_steps_of_a_jpeg_whose_chroma_is_not_halved_in_both_directions() {
+    let picture = Picture::photo(256, 128, Layout::Rgb);
+    for factors in [(2, 1), (1, 2), (1, 1)] {
+        let mut encoder = Compress::new(ColorSpace::JCS_RGB);
+        encoder.set_size(256, 128);
+        encoder.set_fastest_defaults();
+        encoder.set_quality(85.0);
+        encoder.set_chroma_sampling_pixel_sizes(factors, factors);
+        let mut encoder = encoder.start_compress(Vec::new()).unwrap();
+        encoder.write_scanlines(&picture.pixels).unwrap();
+        let file = encoder.finish().unwrap();
+
+        let (dzi, ours) = (dzi(&picture, 64), Quantisation::of_quality(QUALITY, true));
+        let steps = |file: &[u8]| frame::read(&mut &*file).unwrap().unwrap().steps();
+        let [luma, chroma] = steps(&file);
+        assert!(luma.is_some() && chroma.is_none());
+        for (coord, tile) in build(&file, &dzi, true, 1).0 {
+            let is_full = coord.level == dzi.max_level();
+            let expected = if is_full { ours.for_source(&[luma, None]) } else { ours.clone() };
+            assert_eq!(steps(&tile), expected.steps.map(Some), "{factors:?}, {coord:?}");
         }
     }
 }

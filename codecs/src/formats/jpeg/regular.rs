@@ -15,6 +15,7 @@ use edgezoom_jpeg::decoder::requantise::{Requantiser, TileBlocks};
 use edgezoom_jpeg::decoder::rows::{self, Rows};
 use edgezoom_jpeg::decoder::scans::JoinedScans;
 use edgezoom_jpeg::encoder::Piece;
+use edgezoom_jpeg::quantisation::SourceSteps;
 use edgezoom_jpeg::ycbcr420::{self, PairMut};
 
 use super::{Cmyk, FORMAT};
@@ -36,8 +37,8 @@ pub struct RegularReader {
     /// Rows of pixels that were given.
     row: u32,
     fallback: Option<Fallback>,
-    /// Steps of luma and chroma.
-    steps: Option<[[u16; 64]; 2]>,
+    /// Steps of the stored picture.
+    steps: SourceSteps,
     /// Header of a picture whose blocks may be of use for tiles.
     frame: Option<Frame>,
 }
@@ -152,7 +153,7 @@ impl RegularReader {
     {
         let header = regular.frame();
         let size = Size { width: header.width, height: header.height };
-        let steps = header.steps().filter(|_| matches!(layout, Layout::YCbCr420 | Layout::Grey));
+        let steps = header.steps();
         let frame = match &regular {
             Regular::Scan(frame) => Some(frame.clone()),
             Regular::Scans(_) => None,
@@ -232,7 +233,7 @@ impl RowReader for RegularReader {
         }
     }
 
-    fn jpeg_steps(&self) -> Option<[[u16; 64]; 2]> {
+    fn jpeg_steps(&self) -> SourceSteps {
         self.steps
     }
 
