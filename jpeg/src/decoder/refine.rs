@@ -377,7 +377,10 @@ fn symbol(bits: &mut Bits, table: &Table, entries: &Entries) -> Result<u8, Irreg
     let entry = entries[bits.look()];
     let (length, size) = (entry & 255, entry >> 8 & 15);
     if length == 0 {
-        return long_symbol(bits, table);
+        // Without the address of the bits, which stay in registers.
+        let (length, symbol) = long_symbol(bits.next(), table)?;
+        bits.skip(length);
+        return Ok(symbol);
     }
     bits.skip(if entry >> 16 != 0 { length - size } else { length });
     Ok((entry >> 8) as u8)
@@ -385,10 +388,8 @@ fn symbol(bits: &mut Bits, table: &Table, entries: &Entries) -> Result<u8, Irreg
 
 #[cold]
 #[inline(never)]
-fn long_symbol(bits: &mut Bits, table: &Table) -> Result<u8, Irregular> {
-    let (length, symbol) = table.symbol(bits.next()).map_err(|_| Irregular)?;
-    bits.skip(length);
-    Ok(symbol)
+fn long_symbol(next: u64, table: &Table) -> Result<(u32, u8), Irregular> {
+    table.symbol(next).map_err(|_| Irregular)
 }
 
 fn entries(table: &Table) -> Box<Entries> {

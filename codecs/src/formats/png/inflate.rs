@@ -30,8 +30,8 @@ const FREE_BYTES: usize = (32 + 8) << 10;
 /// The rows of a picture with 8 bits a sample.
 pub struct Rows {
     bands: Bands,
-    /// The rest of a band.
-    band: Vec<u8>,
+    band: Band,
+    /// Bytes of it that were read.
     read: usize,
     row_bytes: usize,
     pixel_bytes: usize,
@@ -42,9 +42,16 @@ pub struct Rows {
     end: usize,
 }
 
+/// Whole rows, and room behind them that is used again.
+#[derive(Default)]
+struct Band {
+    bytes: Vec<u8>,
+    end: usize,
+}
+
 enum Bands {
     Here(Box<Inflater>),
-    OfThread { bands: Receiver<Result<Vec<u8>, SourceError>>, read: Sender<Vec<u8>> },
+    OfThread { bands: Receiver<Result<Band, SourceError>>, read: Sender<Band> },
 }
 
 impl Rows {
@@ -68,7 +75,16 @@ impl Rows {
             Bands::Here(Box::new(inflater))
         };
         let rows = vec![0; (1 + ROWS) * row_bytes];
-        Ok(Some(Self { bands, band: Vec::new(), read: 0, row_bytes, pixel_bytes, rows, next: 1, end: 1 }))
+        Ok(Some(Self {
+            bands,
+            band: Band::default(),
+            read: 0,
+            row_bytes,
+            pixel_bytes,
+            rows,
+            next: 1,
+            end: 1,
+        }))
     }
 
     /// Returns the next row.
@@ -83,14 +99,14 @@ impl Rows {
 
     /// Restores the next rows of the band.
     fn restore(&mut self) -> Result<(), SourceError> {
-        if self.read == self.band.len() {
+        if self.read == self.band.end {
             self.band = self.bands.next(mem::take(&mut self.band))?;
             self.read = 0;
         }
         let Self { row_bytes, pixel_bytes, rows, .. } = self;
         rows.copy_within((self.end - 1) * *row_bytes..self.end * *row_bytes, 0);
         let (above, out) = rows.split_at_mut(*row_bytes);
-        let left = &self.band[self.read..];
+        let left = &self.band.bytes[self.read..self.band.end];
         let stored = &left[..left.len().min(ROWS * (*row_bytes + 1))];
         let count = undo(stored, *pixel_bytes, above, out);
         if count == 0 {
@@ -109,7 +125,7 @@ impl Bands {
         let (sender, bands) = channel();
         let (read, buffers) = channel();
         for _ in 0..BANDS {
-            let _ = read.send(Vec::new()); // never fails: the other end is here
+            let _ = read.send(Band::default()); // never fails: the other end is here
         }
         thread::Builder::new().name("inflate".to_owned()).spawn(move || {
             // Ends when the picture is no longer read.
@@ -125,11 +141,11 @@ impl Bands {
     }
 
     /// Returns the next band, and takes the memory of one that has been read.
-    fn next(&mut self, buffer: Vec<u8>) -> Result<Vec<u8>, SourceError> {
+    fn next(&mut self, buffer: Band) -> Result<Band, SourceError> {
         match self {
             Self::Here(inflater) => inflater.next(buffer),
             Self::OfThread { bands, read } => {
-                if !buffer.is_empty() {
+                if buffer.end > 0 {
                     let _ = read.send(buffer); // fails if the thread has ended
                 }
                 bands.recv().unwrap_or_else(|_| Err(FORMAT.corrupt(ENDS_EARLY)))
@@ -176,7 +192,7 @@ impl Inflater {
     }
 
     /// Inflates some whole rows into a buffer.
-    fn next(&mut self, mut band: Vec<u8>) -> Result<Vec<u8>, SourceError> {
+    fn next(&mut self, Band { bytes: mut band, .. }: Band) -> Result<Band, SourceError> {
         let rows = (BAND_BYTES / self.stored_bytes / ROWS * ROWS).max(ROWS);
         let wanted = rows * self.stored_bytes;
         let mut region = UnfilterRegion { available: self.free, filled: self.begun.len() };
@@ -211,8 +227,7 @@ impl Inflater {
         self.begun.clear();
         self.begun.extend_from_slice(&band[end..region.filled]);
         self.free = region.available - end;
-        band.truncate(end);
-        Ok(band)
+        Ok(Band { bytes: band, end })
     }
 
     /// Inflates as far as the decoder goes at once.

@@ -62,9 +62,9 @@ impl Filter {
         }
     }
 
-    /// Returns true if a byte depends on the pixel before.
+    /// Returns true if a prediction takes long and waits for the pixel before.
     fn is_slow(self) -> bool {
-        !matches!(self, Self::None | Self::Up)
+        matches!(self, Self::Average | Self::Paeth)
     }
 }
 
@@ -99,13 +99,28 @@ fn undo_with(level: Level, stored: &[u8], pixel_bytes: usize, above: &[u8], out:
                     (_, false) => four_rows::<4, true, _>(simd, group, above, restored),
                 }));
             }
-            None => part(first, pixel_bytes, above, restored, 0..row_bytes),
+            None => match (first, pixel_bytes) {
+                ((Filter::Sub, stored), 1) => add::<1>(stored, restored),
+                ((Filter::Sub, stored), 2) => add::<2>(stored, restored),
+                ((Filter::Sub, stored), 3) => add::<3>(stored, restored),
+                ((Filter::Sub, stored), _) => add::<4>(stored, restored),
+                _ => part(first, pixel_bytes, above, restored, 0..row_bytes),
+            },
         }
         above = &restored[(count - 1) * row_bytes..];
         out = rest;
         done += count;
     }
     done
+}
+
+/// Adds each pixel of `N` bytes to the next one.
+fn add<const N: usize>(stored: &[u8], out: &mut [u8]) {
+    let mut sum = [0_u8; N];
+    for (stored, out) in stored.as_chunks::<N>().0.iter().zip(out.as_chunks_mut::<N>().0) {
+        sum.iter_mut().zip(stored).for_each(|(sum, byte)| *sum = sum.wrapping_add(*byte));
+        *out = sum;
+    }
 }
 
 /// Restores a part of a row, whose beginning is restored.
