@@ -1,10 +1,11 @@
 //! Regular pictures have the rows that the `png` crate gives, also those of damaged files.
 
-use std::io::{Cursor, Seek, Write};
+use std::io::{BufReader, Cursor, Seek, Write};
 
 use ::png::{ColorType, Compression, Encoder, Filter};
 
 use super::{Again, open_rows};
+use crate::format::READ_BYTES;
 use crate::{Bounds, Orientation, SourceError, SourceFile};
 
 const WIDTH: u32 = 331;
@@ -36,7 +37,8 @@ fn rows(file: &[u8], threads: Option<usize>) -> (Vec<Vec<u8>>, Option<String>) {
         Again { file: SourceFile::from(copy), threads }
     });
     let message = |error: SourceError| Some(error.to_string());
-    let file = Cursor::new(file.to_vec());
+    // Where a file is damaged, rows depend on how much of it is read at once.
+    let file = BufReader::with_capacity(READ_BYTES, Cursor::new(file.to_vec()));
     let mut reader = match open_rows(file, again, Orientation::UPRIGHT, Bounds::default(), None) {
         Ok(decoded) => decoded.reader,
         Err(error) => return (Vec::new(), message(error)),
