@@ -17,7 +17,7 @@ use mozjpeg::{ColorSpace, Compress};
 use crate::output;
 use crate::turned::upright;
 
-const QUALITY: u8 = 82;
+pub const QUALITY: u8 = 82;
 
 /// Passes a reader on, with or without its blocks, and counts the rows of blocks.
 struct Counted {
@@ -64,9 +64,10 @@ impl RowReader for Counted {
 }
 
 /// A pyramid's tiles, the rows of MCUs that were read as blocks, and the damage of the source.
-type Built = (BTreeMap<TileCoord, Vec<u8>>, usize, Option<Damage>);
+pub type Built = (BTreeMap<TileCoord, Vec<u8>>, usize, Option<Damage>);
 
-fn build(file: &[u8], dzi: &Dzi, has_blocks: bool, threads: usize) -> Built {
+/// Builds the pyramid of a JPEG in 4:2:0 or grey, with or without its own blocks.
+pub fn build(file: &[u8], dzi: &Dzi, has_blocks: bool, threads: usize) -> Built {
     build_turned(file, 1, dzi, has_blocks, threads)
 }
 

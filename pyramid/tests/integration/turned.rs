@@ -13,6 +13,7 @@ use edgezoom_test_support::files::{self, BOUNDS, Jpeg};
 use edgezoom_test_support::likeness::{Tolerance, compare};
 use edgezoom_test_support::pyramid::{decode, reference};
 
+use crate::blocks::QUALITY;
 use crate::output::{self, MemoryOutput};
 use crate::ycbcr420::{Plane, expected, jpeg};
 
@@ -122,7 +123,7 @@ fn dzi(size: Size, tile_size: u32, tile_overlap: u32, tile_format: TileFormat) -
 fn assert_exact(stored: &Picture, number: u32, tile_size: u32, overlap: u32, threads: usize) {
     let upright = upright(stored, number);
     let dzi = dzi(upright.size(), tile_size, overlap, TileFormat::Png);
-    let built = output::build(&mut Stored { rows: stored.reader(), number }, &dzi, 75, threads);
+    let built = output::build(&mut Stored { rows: stored.reader(), number }, &dzi, QUALITY, threads);
     let expected = reference(&upright, &dzi);
     assert_eq!(built.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
     for (coord, tile) in &expected {
@@ -136,7 +137,8 @@ fn assert_planes_exact(planes: &[Plane; 3], number: u32, tile_size: u32, overlap
     let turned = planes.each_ref().map(|plane| upright_plane(plane, number));
     let size = Size { width: turned[0].width as u32, height: turned[0].height as u32 };
     let dzi = dzi(size, tile_size, overlap, TileFormat::Jpg);
-    let built = output::build(&mut Stored { rows: Planes { planes, next: 0 }, number }, &dzi, 75, threads);
+    let built =
+        output::build(&mut Stored { rows: Planes { planes, next: 0 }, number }, &dzi, QUALITY, threads);
     let expected = expected(turned, &dzi, [None; 2]);
     assert_eq!(built.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
     for (coord, tile) in expected {

@@ -16,9 +16,8 @@ use edgezoom_test_support::likeness::{Tolerance, compare};
 use edgezoom_test_support::pyramid::{decode, rebuilt, reference};
 use mozjpeg::{ColorSpace, Compress, Decompress};
 
+use crate::blocks::{self, QUALITY};
 use crate::output;
-
-const QUALITY: u8 = 75;
 
 /// Returns decode options that accept YCbCr 4:2:0.
 fn ycbcr420_accepted() -> DecodeOptions {
@@ -162,13 +161,13 @@ fn dzi(width: u32, height: u32, tile_size: u32, tile_overlap: u32) -> Dzi {
 }
 
 fn assert_exact(width: u32, height: u32, tile_size: u32, overlap: u32, threads: usize) {
-    // Tiles of a baseline picture's own blocks have no planes (`blocks.rs`).
     let is_aligned = overlap == 0 && tile_size.is_multiple_of(16);
-    let (file, planes) = jpeg(width, height, is_aligned || (width + height).is_multiple_of(3));
+    let (file, planes) = jpeg(width, height, (width + height).is_multiple_of(3));
     let dzi = dzi(width, height, tile_size, overlap);
     let open = edgezoom_codecs::open_with(files::file(&file), BOUNDS, &ycbcr420_accepted()).unwrap();
     let source = if is_aligned { open.jpeg_steps() } else { [None; 2] };
-    let (built, expected) = (build(&file, &dzi, true, threads), expected(planes, &dzi, source));
+    let (built, ..) = blocks::build(&file, &dzi, false, threads);
+    let expected = expected(planes, &dzi, source);
     assert_eq!(built.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
     for (coord, tile) in expected {
         assert!(built[&coord] == tile, "{coord:?} of {width}x{height}, tiles of {tile_size}+{overlap}");
