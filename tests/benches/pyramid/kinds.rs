@@ -7,6 +7,9 @@ use edgezoom_tests::picture::texture::Content;
 /// End of the names of formats with the tiler's default grid, in place of libvips'.
 const DEFAULT_GRID: &str = "512+0";
 
+/// Sides of 50 megapixels that are whole MCUs, as those of most cameras: a turn keeps the blocks of such pictures.
+const WHOLE_MCUS: (u32, u32) = (8672, 5776);
+
 /// Number of runs without `--quick`.
 const RUNS: usize = 3;
 
@@ -21,6 +24,7 @@ const FORMATS: &[(&str, &str, Encoder)] = &[
     ("JPEG grey", "jpg", Shell("cjpeg -quality 88 -grayscale -outfile \"$1\"")),
     ("JPEG grey, 512+0", "jpg", Shell("cjpeg -quality 88 -grayscale -outfile \"$1\"")),
     ("JPEG 4:2:0, turned", "jpg", Vips(&["jpegsave", "--Q=88", "--subsample-mode=on"])),
+    ("JPEG 4:2:0, turned, 512+0", "jpg", Vips(&["jpegsave", "--Q=88", "--subsample-mode=on"])),
     ("JPEG 4:4:4, turned", "jpg", Vips(&["jpegsave", "--Q=92", "--subsample-mode=off"])),
     ("JPEG progressive", "jpg", Vips(&["jpegsave", "--Q=88", "--subsample-mode=on", "--interlace"])),
     ("PNG", "png", Vips(&["pngsave", "--filter=all", "--compression=6"])),
@@ -55,10 +59,12 @@ pub fn all() -> Vec<Case> {
     let contents = [Content::Noise, Content::Text, Content::Photograph];
     let cases = FORMATS.iter().flat_map(|&(name, extension, encoder)| {
         contents.map(|content| {
-            let (likeness, turned) = (Likeness::Unmeasured, name.ends_with("turned"));
+            let (likeness, turned) = (Likeness::Unmeasured, name.contains("turned"));
+            let is_aligned = turned && name.ends_with(DEFAULT_GRID);
+            let (width, height) = if is_aligned { WHOLE_MCUS } else { (JPEG_50.width, JPEG_50.height) };
             let is_stream = STREAMS.iter().any(|stream| name.starts_with(stream));
             let picture =
-                Picture { name, extension, content, likeness, encoder, turned, is_stream, ..JPEG_50 };
+                Picture { name, extension, content, width, height, likeness, encoder, turned, is_stream };
             let case = Case::new(picture, RUNS);
             if name.ends_with(DEFAULT_GRID) { case.with_default_grid() } else { case }
         })

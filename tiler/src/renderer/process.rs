@@ -22,10 +22,16 @@ const PIPE_BYTES: usize = 1 << 20;
 const STDERR_BYTES: u64 = 4 << 10;
 /// Time for a process to exit after its output has ended.
 const EXIT_TIME: Duration = Duration::from_secs(5);
-/// Messages on standard error when an allocation fails, before the process aborts: from Rust's standard library, from the C++
-/// library in PDFium, and from Rust when that library's exception leaves PDFium, which throws no other.
-const ALLOCATION_FAILED: [&str; 3] =
-    ["memory allocation of ", "bad_alloc", "Rust cannot catch foreign exceptions"];
+/// Messages on standard error when an allocation fails, before the process aborts: from Rust's standard library, also when it starts
+/// a thread, from libdeflater, from the C++ library in PDFium, and from Rust when that library's exception leaves PDFium, which
+/// throws no other.
+const ALLOCATION_FAILED: [&str; 5] = [
+    "memory allocation of ",
+    "failed to allocate an alternative stack",
+    "returned NULL: out of memory",
+    "bad_alloc",
+    "Rust cannot catch foreign exceptions",
+];
 /// Signals that a process raises through its own faults (signal(7)). The sandbox allows no other signal to itself.
 const FAULTS: [Signal; 7] =
     [Signal::ABORT, Signal::BUS, Signal::FPE, Signal::ILL, Signal::SEGV, Signal::SYS, Signal::TRAP];
@@ -147,9 +153,12 @@ mod tests {
         }
         assert!(matches!(cause(Some(Signal::ABORT), ""), RenderError::OutOfMemory));
         assert!(matches!(cause(Some(Signal::ABORT), "thread 'main' panicked"), RenderError::Crashed { .. }));
-        for sign in
-            ["memory allocation of 9 bytes", "fatal runtime error: Rust cannot catch foreign exceptions"]
-        {
+        for sign in [
+            "memory allocation of 9 bytes",
+            "failed to allocate an alternative stack: Cannot allocate memory (os error 12)",
+            "libdeflate_alloc_compressor returned NULL: out of memory",
+            "fatal runtime error: Rust cannot catch foreign exceptions",
+        ] {
             assert!(matches!(cause(Some(Signal::ABORT), sign), RenderError::OutOfMemory), "{sign}");
         }
         assert!(matches!(cause(Some(Signal::XCPU), ""), RenderError::TooComplex { .. }));
