@@ -22,8 +22,10 @@ pub fn run(request: &RenderRequest) -> ExitCode {
     match start(request) {
         Ok(Start { sources, prepared, frames }) => match render(sources, prepared, request, &frames) {
             Ok(()) => ExitCode::SUCCESS,
+            // The parent reads in the thread's last words whether memory was exhausted.
+            Err(BuildError::Thread) => ExitCode::FAILURE,
             Err(error) => {
-                if let BuildError::Output(_) | BuildError::Thread = error {
+                if let BuildError::Output(_) = error {
                     eprintln!("{error}");
                 }
                 // Fails only if the parent is gone, which leaves no reader.
