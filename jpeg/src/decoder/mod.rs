@@ -27,3 +27,4 @@ pub mod requantise;
 pub mod rows;
 pub mod scans;
 pub mod sequential;
+mod threads;

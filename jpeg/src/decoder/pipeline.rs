@@ -8,8 +8,7 @@
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::ops::RangeInclusive;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::chunk::{Chunk, Plan, Tail};
 use super::frame::Frame;
@@ -17,6 +16,7 @@ use super::input::{Input, intervals};
 use super::mcu_rows::{Source, Stop};
 use super::planes::{Segment, transform};
 use super::requantise::{Requantiser, Workspace, requantise};
+use super::threads::{Threads, Work};
 
 /// MCUs of a chunk: a quarter of a megapixel where chroma is halved both ways. What is decoded of a larger one does not
 /// stay in the cache.
@@ -32,8 +32,7 @@ type File = Box<dyn Read + Send>;
 
 /// A scan that is being decoded.
 pub struct Pipeline {
-    shared: Arc<Shared>,
-    threads: Vec<JoinHandle<()>>,
+    shared: Threads<Shared>,
 }
 
 struct Shared {
@@ -138,17 +137,8 @@ impl Pipeline {
             is_closed: false,
         };
         let (plan, state, changed) = (Plan::new(&frame), Mutex::new(state), Condvar::new());
-        let shared = Arc::new(Shared { frame, plan, requantiser, state, changed, most: 2 * threads + 2 });
-        let mut pipeline = Self { shared, threads: Vec::new() };
-        for number in 0..threads {
-            let shared = Arc::clone(&pipeline.shared);
-            match thread::Builder::new().name("jpeg".to_owned()).spawn(move || shared.work()) {
-                Ok(thread) => pipeline.threads.push(thread),
-                Err(error) if number == 0 => return Err(error),
-                Err(_) => break, // fewer threads do it, too
-            }
-        }
-        Ok(pipeline)
+        let shared = Shared { frame, plan, requantiser, state, changed, most: 2 * threads + 2 };
+        Ok(Self { shared: Threads::start(shared, threads)? })
     }
 }
 
@@ -182,28 +172,8 @@ impl Source for Pipeline {
     }
 }
 
-impl Drop for Pipeline {
-    fn drop(&mut self) {
-        self.shared.lock().is_closed = true;
-        self.shared.changed.notify_all();
-        for thread in self.threads.drain(..) {
-            let _ = thread.join(); // a panic was reported when it occurred
-        }
-    }
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Does tasks until there are no more.
+impl Work for Shared {
     fn work(&self) {
-        let _closing = ClosedByPanic(self);
         let mut workspace = Workspace::default();
         while let Some(task) = self.next_task() {
             let result = match task {
@@ -223,6 +193,21 @@ impl Shared {
             drop(state);
             self.changed.notify_all();
         }
+    }
+
+    fn close(&self) {
+        self.lock().is_closed = true;
+        self.changed.notify_all();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for a task. The latest stages come first, so that what was decoded is still in the cache.
@@ -335,18 +320,6 @@ impl Shared {
             state.bridges.extend(chunks);
         }
         self.put(number, Slot::Ready(segments));
-    }
-}
-
-/// Closes the pipeline if its thread panics: no other thread would do what that one had begun.
-struct ClosedByPanic<'a>(&'a Shared);
-
-impl Drop for ClosedByPanic<'_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.0.lock().is_closed = true;
-            self.0.changed.notify_all();
-        }
     }
 }
 

@@ -10,15 +10,16 @@
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::chunk::Plan;
-use super::frame::{Frame, ProgressiveScan};
+use super::frame::Frame;
+use super::frame::several::ProgressiveScan;
 use super::mcu_rows::{Source, Stop};
 use super::planes::{Segment, transform};
 use super::refine::{ScanDecoder, Slot};
 use super::requantise::{Requantiser, Workspace, requantise};
+use super::threads::{Threads, Work};
 
 /// MCUs of a slot of narrow pictures. Those of wide ones have a row.
 const SLOT_MCUS: u32 = 256;
@@ -29,8 +30,7 @@ type Decoder = Box<ScanDecoder<Bytes>>;
 
 /// A progressive picture that is being decoded.
 pub struct ProgressivePipeline {
-    shared: Arc<Shared>,
-    threads: Vec<JoinHandle<()>>,
+    shared: Threads<Shared>,
 }
 
 struct Shared {
@@ -111,17 +111,8 @@ impl ProgressivePipeline {
             is_closed: false,
         };
         let (plan, state, changed) = (Plan::new(&frame), Mutex::new(state), Condvar::new());
-        let shared = Arc::new(Shared { frame, plan, requantiser, state, changed });
-        let mut pipeline = Self { shared, threads: Vec::new() };
-        for number in 0..threads {
-            let shared = Arc::clone(&pipeline.shared);
-            match thread::Builder::new().name("jpeg".to_owned()).spawn(move || shared.work()) {
-                Ok(thread) => pipeline.threads.push(thread),
-                Err(error) if number == 0 => return Err(error),
-                Err(_) => break, // fewer threads do it, too
-            }
-        }
-        Ok(pipeline)
+        let shared = Shared { frame, plan, requantiser, state, changed };
+        Ok(Self { shared: Threads::start(shared, threads)? })
     }
 }
 
@@ -155,28 +146,8 @@ impl Source for ProgressivePipeline {
     }
 }
 
-impl Drop for ProgressivePipeline {
-    fn drop(&mut self) {
-        self.shared.lock().is_closed = true;
-        self.shared.changed.notify_all();
-        for thread in self.threads.drain(..) {
-            let _ = thread.join(); // a panic was reported when it occurred
-        }
-    }
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Does tasks until there are no more.
+impl Work for Shared {
     fn work(&self) {
-        let _closing = ClosedByPanic(self);
         let mut workspace = Workspace::default();
         while let Some(task) = self.next_task() {
             let (number, place, scan) = match task {
@@ -212,6 +183,21 @@ impl Shared {
         }
     }
 
+    fn close(&self) {
+        self.lock().is_closed = true;
+        self.changed.notify_all();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Waits for a task.
     fn next_task(&self) -> Option<Task> {
         let mut state = self.lock();
@@ -236,18 +222,6 @@ impl Shared {
         match requantiser {
             Some(requantiser) => requantise(frame, plan, &slot.chunk, mcu, requantiser, workspace),
             None => transform(frame, plan, &slot.chunk, mcu),
-        }
-    }
-}
-
-/// Closes the pipeline if its thread panics: no other thread would do what that one had begun.
-struct ClosedByPanic<'a>(&'a Shared);
-
-impl Drop for ClosedByPanic<'_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.0.lock().is_closed = true;
-            self.0.changed.notify_all();
         }
     }
 }

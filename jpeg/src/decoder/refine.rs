@@ -11,7 +11,8 @@ use std::ops::Range;
 
 use super::chunk::{Chunk, Irregular, MCUS, Plan, Unstuffed};
 use super::coefficients::{BLOCKS, Group};
-use super::frame::{Frame, ProgressiveScan};
+use super::frame::Frame;
+use super::frame::several::ProgressiveScan;
 use super::huffman::{Bits, LOOKUP_BITS, Table, extend};
 use super::input::Input;
 use super::mcu_rows::Stop;
@@ -56,7 +57,7 @@ impl Slot {
     }
 }
 
-/// What the next bits of a scan mean: a code, and the value behind it if that is near enough.
+/// The next bits of a scan: a code, and the value behind it if that is near enough.
 ///
 /// ```text
 /// bits 0–7    length of the code, with the value's bits if there is one; 0: the code is longer than a look-up
@@ -69,7 +70,7 @@ type Entries = [u32; 1 << LOOKUP_BITS];
 pub struct ScanDecoder<R> {
     scan: ProgressiveScan,
     entries: Vec<Box<Entries>>,
-    /// The rest of the scan. `None`: all of it has been read.
+    /// The rest of the scan. `None`: it has been read to its end.
     input: Option<Input<R>>,
     source: Unstuffed,
     bits: Bits,

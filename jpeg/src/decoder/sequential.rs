@@ -52,7 +52,7 @@ impl Workspace {
 pub struct Sequential<'a, R> {
     frame: Frame,
     plan: Plan,
-    /// The rest of the scan. `None`: all of it has been read.
+    /// The rest of the scan. `None`: it has been read to its end.
     input: Option<Input<R>>,
     chunk: &'a mut Chunk,
     /// MCUs that were decoded.

@@ -6,7 +6,8 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 
 use edgezoom_geometry::Size;
-use edgezoom_jpeg::decoder::frame::{self, Colours, Frame, Progressive, Scans, Several};
+use edgezoom_jpeg::decoder::frame::several::{self, Progressive, ProgressiveScan, Scans, Several};
+use edgezoom_jpeg::decoder::frame::{self, Colours, Frame};
 use edgezoom_jpeg::decoder::mcu_rows::{McuRows, Source, Stop};
 use edgezoom_jpeg::decoder::pipeline::Pipeline;
 use edgezoom_jpeg::decoder::planes::Segment;
@@ -74,7 +75,7 @@ impl Regular {
     ) -> Result<Option<Self>, SourceError> {
         let mut file = BufReader::with_capacity(READ_BYTES, file);
         let found = match has_several_scans {
-            true => frame::read_scans(&mut file)?.map(|several| match several {
+            true => several::read_scans(&mut file)?.map(|scans| match scans {
                 Several::Scans(scans) => Self::Scans(scans),
                 Several::Progressive(progressive) => Self::Progressive(progressive),
             }),
@@ -124,13 +125,13 @@ impl Regular {
                 return Ok(Box::new(Pipeline::start_with(requantiser, frame, scan, threads)?));
             }
             Self::Progressive(Progressive { frame, scans }) => {
-                let scan = |scan: frame::ProgressiveScan| part(scan.bytes.clone()).map(|bytes| (scan, bytes));
+                let scan = |scan: ProgressiveScan| part(scan.bytes.clone()).map(|bytes| (scan, bytes));
                 let scans = scans.into_iter().map(scan).collect::<io::Result<_>>()?;
                 return Ok(Box::new(ProgressivePipeline::start(requantiser, frame, scans, threads)?));
             }
             Self::Scans(scans) => scans,
         };
-        let scan = |scan: frame::Scan| {
+        let scan = |scan: several::Scan| {
             Ok((Pipeline::start(scan.frame, part(scan.bytes)?, threads)?, scan.components))
         };
         let scans = scans.into_iter().map(scan).collect::<io::Result<_>>()?;

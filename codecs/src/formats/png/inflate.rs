@@ -31,7 +31,7 @@ const FREE_BYTES: usize = (32 + 8) << 10;
 pub struct Rows {
     bands: Bands,
     band: Band,
-    /// Bytes of it that were read.
+    /// Number of its bytes that were read.
     read: usize,
     row_bytes: usize,
     pixel_bytes: usize,
@@ -162,10 +162,10 @@ struct Inflater {
     stored_bytes: usize,
     /// Bytes that have not been inflated.
     left: u64,
-    /// What was inflated behind the last band, and how much of it the decoder needs no more.
+    /// The inflated bytes behind the last band, and the number of them that the decoder needs no more.
     begun: Vec<u8>,
     free: usize,
-    /// What ends the rows.
+    /// The error that ends the rows.
     failure: Option<SourceError>,
 }
 

@@ -37,7 +37,7 @@ fn rows(file: &[u8], threads: Option<usize>) -> (Vec<Vec<u8>>, Option<String>) {
         Again { file: SourceFile::from(copy), threads }
     });
     let message = |error: SourceError| Some(error.to_string());
-    // Where a file is damaged, rows depend on how much of it is read at once.
+    // The rows of a damaged file depend on the number of bytes that are read at once.
     let file = BufReader::with_capacity(READ_BYTES, Cursor::new(file.to_vec()));
     let mut reader = match open_rows(file, again, Orientation::UPRIGHT, Bounds::default(), None) {
         Ok(decoded) => decoded.reader,

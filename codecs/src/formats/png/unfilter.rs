@@ -176,7 +176,7 @@ fn four_rows<const N: usize, const MIXED: bool, S: Simd>(
     let use_c = mask(&[Filter::Paeth]);
     let is_average = mask(&[Filter::Average]);
 
-    // What the two steps before have restored, and what is above the last of them. Rows begin with zeros.
+    // The pixels that the two steps before have restored, and those above the last of them. Rows begin with zeros.
     let pixel = |row: &[u8], number: usize, step: usize| match step.checked_sub(LAG * number) {
         Some(pixel) => word(row, pixel * N),
         None => 0,
