@@ -310,7 +310,7 @@ pub struct BandRows {
     step: f32,
     /// The next row of code blocks to decode.
     next_blocks: u32,
-    /// The first row of the code blocks in memory, and the row after their last.
+    /// The rows of the code blocks in memory: the first, and the one after the last.
     top: u32,
     bottom: u32,
     /// The next row to take.

@@ -1,6 +1,6 @@
 //! Pictures that are rendered from tiles: images of IIIF's level 2, and cards of places. An image has one address, under
-//! which the platform's cache keeps it. What no cache has is counted: by client and network a minute, and for all together
-//! a day. All tiles are read before the first is decoded, so that few pictures are in memory at a time.
+//! which the platform's cache keeps it. Renderings are limited: for each client and network by the minute, and for all of them by
+//! the day. All tiles are read before the first is decoded, so that few pictures are in memory at a time.
 
 use edgezoom_content::{Attempt, ContentId, Finished, Status, tile_number};
 use edgezoom_regions::{Plan, Rendering};

@@ -147,8 +147,8 @@ impl Header {
         self.masks = std::array::from_fn(|index| u32_at(bytes, 40 + 4 * index));
     }
 
-    /// Sets the masks of a bitmap that has none. The alpha of 32 bits counts in icons, and if a header of version 3 or later
-    /// has a mask for it.
+    /// Sets the masks of a bitmap that has none. A bitmap of 32 bits has alpha if it is an icon, or if its header is of version 3 or
+    /// later and has a mask for alpha.
     fn set_default_masks(&mut self, size: u32, is_icon: bool) {
         let alpha = match (self.bits, is_icon) {
             (32, true) => 0xff00_0000,

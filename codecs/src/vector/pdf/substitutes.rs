@@ -11,7 +11,7 @@ use pdfium_render::prelude::{
 
 use crate::vector::fonts::Fonts;
 
-/// Families for scripts that the standard fonts lack, as free systems install them.
+/// Font families that Linux distributions install, for scripts that the standard fonts lack.
 const JAPANESE: &[&str] = &["Noto Sans CJK JP", "Noto Serif CJK JP", "IPAGothic", "TakaoGothic", "VL Gothic"];
 const KOREAN: &[&str] = &["Noto Sans CJK KR", "Noto Serif CJK KR", "NanumGothic", "UnBatang"];
 const SIMPLIFIED: &[&str] = &["Noto Sans CJK SC", "Noto Serif CJK SC", "WenQuanYi Zen Hei", "AR PL UMing CN"];

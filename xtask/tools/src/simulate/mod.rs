@@ -1,4 +1,4 @@
-//! `cargo xtask simulate`: time to ready, number of tilers and cost at loads that no machine here can make. The rules of a conversion are
+//! `cargo xtask simulate`: time to ready, number of tilers and cost at loads beyond a test machine. The rules of a conversion are
 //! the real ones (`content::conversion`); queue, KV, network and tilers are models with published latencies and limits. A seed determines
 //! the result.
 //!
