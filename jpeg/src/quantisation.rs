@@ -27,9 +27,8 @@ const LOW_DEAD_ZONE: u16 = 108;
 /// The same in busy blocks of chroma. Rounding down would take the colour out of noise, which is seen sooner than coarse steps.
 const BUSY_DEAD_ZONE: u16 = 84;
 
-/// Multiples of a source's step: below the first its own is kept, and from the second on ours.
-const KEEP_BELOW: f32 = 2.5;
-const FREE_FROM: f32 = 3.5;
+/// A source's own step is kept where ours is less than this many times as large.
+const KEEP_BELOW: f32 = 2.0;
 
 /// Steps of a JPEG in row order: of luma at full resolution, and of chroma at half the resolution both ways, if Cb and Cr have the
 /// same.
@@ -68,9 +67,8 @@ impl Quantisation {
     }
 
     /// Returns the quantisation for tiles whose blocks are blocks of a JPEG with these steps. A second rounding at a step that is not
-    /// much coarser costs likeness and saves little, so steps become the source's own, or three times as large, which rounds thirds.
-    /// Twice a step would round halves. If the source is much finer, it does not matter. Coefficients are rounded to the nearest: what
-    /// the source's encoder left is mostly seen.
+    /// much coarser costs likeness and saves little, so steps below [`KEEP_BELOW`] times the source's become the source's own.
+    /// Coefficients are rounded to the nearest: what the source's encoder left is mostly seen.
     #[must_use]
     pub fn for_source(&self, source: &SourceSteps) -> Self {
         let mut adapted = self.clone();
@@ -80,12 +78,9 @@ impl Quantisation {
             for ((step, dead_zone), &source) in coefficients.zip(source.iter().flatten()) {
                 let ratio = f32::from(*step) / f32::from(source.max(1));
                 *dead_zone = (*dead_zone).min(NEAREST);
-                let times = match ratio {
-                    ..KEEP_BELOW => 1,
-                    ..FREE_FROM => 3,
-                    _ => continue,
-                };
-                *step = (source * times).clamp(1, LARGEST as u16);
+                if ratio < KEEP_BELOW {
+                    *step = source.clamp(1, LARGEST as u16);
+                }
             }
         }
         adapted
@@ -203,11 +198,11 @@ mod tests {
     }
 
     #[test]
-    fn steps_become_multiples_of_a_sources() {
+    fn a_sources_steps_are_kept_unless_they_are_much_finer() {
         let ours = Quantisation { steps: [[12; 64]; 2], ..Quantisation::of_quality(82, true) };
         let steps = |source| ours.for_source(&[Some([source; 64]); 2]).steps[0][9];
-        let of_sources = [1, 3, 4, 5, 6, 8, 9, 11, 12, 13, 40, 300].map(steps);
-        assert_eq!(of_sources, [12, 12, 12, 5, 6, 8, 9, 11, 12, 13, 40, 255]);
+        let of_sources = [1, 3, 4, 5, 6, 7, 8, 11, 12, 13, 40, 300].map(steps);
+        assert_eq!(of_sources, [12, 12, 12, 12, 12, 7, 8, 11, 12, 13, 40, 255]);
     }
 
     #[test]
