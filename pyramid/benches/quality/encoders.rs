@@ -60,7 +60,7 @@ impl Contender {
     /// Returns the qualities between which bytes are interpolated.
     pub fn qualities(self) -> &'static [u8] {
         match self {
-            Self::Ours => &[74, 78, 82, 86],
+            Self::Ours => &[66, 70, 74, 78, 82, 86],
             Self::Libjpeg => &[75, 82],
             Self::Mozjpeg => &[76, 80, 86],
         }

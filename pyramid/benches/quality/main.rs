@@ -146,11 +146,16 @@ fn line(group: &str, contender: Contender, curves: &[Vec<Curve>], reference: &[V
     )
 }
 
-/// Interpolates the bytes at a score: their logarithm is nearly linear in the score.
+/// Interpolates the bytes at a score: their logarithm is nearly linear in the score. Where every quality scores higher, returns the fewest
+/// bytes, which is an upper bound: tiles that keep a JPEG's own steps score nearly the same at all qualities, so their line says nothing
+/// about lower scores.
 fn bytes_at(curve: &Curve, score: f64) -> f64 {
     let mut points: Vec<(f64, f64)> =
         curve.iter().map(|(_, figures)| (figures.score, figures.bytes.ln())).collect();
     points.sort_by(|one, other| one.0.total_cmp(&other.0));
+    if let Some(lowest) = points.first().filter(|lowest| score <= lowest.0) {
+        return points.iter().map(|point| point.1).fold(lowest.1, f64::min).exp();
+    }
     let after = points.iter().position(|point| point.0 >= score).unwrap_or(points.len());
     let upper = after.clamp(1, points.len() - 1);
     let ((low, few), (high, many)) = (points[upper - 1], points[upper]);
