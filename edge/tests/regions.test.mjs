@@ -57,7 +57,8 @@ async function content(at, url, dzi = DZI, finished = { archive: place }) {
 let clients = 0;
 /** Returns a request from an address of its own, so that no test uses up the limit of another. */
 const someone = (headers) => ({ headers: { "CF-Connecting-IP": `198.51.100.${(clients += 1)}`, ...headers } });
-const calls = async (at = system) => (await at.fetch("/calls")).json();
+/** Returns the calls since the last time, without those that refresh the operator's lists, which depend on the clock. */
+const calls = async (at = system) => (await (await at.fetch("/calls")).json()).filter((call) => call !== "OPERATOR/lists");
 
 async function image(path, init = someone(), at = system) {
   const response = await at.fetch(path, init);
@@ -261,8 +262,8 @@ test("the day's renderings are the operator's", async () => {
     const last = made.at(-1);
     assert.deepEqual([last.status, last.headers.get("Retry-After")], [503, "3600"]);
     assert.match(last.body, /midnight UTC/);
-    const messages = (await calls(bounded)).filter((call) => call === "OPERATOR.getByName").length;
-    assert.ok(messages <= 6, `${messages} messages to the operator's object for ${a_day} renderings`);
+    const messages = (await calls(bounded)).filter((call) => call === "OPERATOR/renderings").length;
+    assert.ok(messages > 0 && messages <= 6, `${messages} messages to the operator's object for ${a_day} renderings`);
     assert.equal((await bounded.send(`/iiif/${of}/0,0,512,512/512,512/0/default.png`)).status, 200, "tiles are served");
   } finally {
     await bounded.close();
