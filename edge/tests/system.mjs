@@ -52,7 +52,7 @@ export const countingCalls = (bindings) => `
       get(target, property) {
         const value = target[property];
         if (property === "constructor" || typeof value !== "function") return value;
-        if (name === "OPERATOR") return (...of) => countedByPath(name, value.apply(target, of));
+        if (name === "OPERATOR" && property === "getByName") return (...of) => countedByPath(name, value.apply(target, of));
         return (...of) => (calls.push(name + "." + property), value.apply(target, of));
       },
     });

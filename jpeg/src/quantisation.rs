@@ -67,7 +67,7 @@ impl Quantisation {
     }
 
     /// Returns the quantisation for tiles whose blocks are blocks of a JPEG with these steps. A second rounding at a step that is not
-    /// much coarser costs likeness and saves little, so steps below [`KEEP_BELOW`] times the source's become the source's own.
+    /// much coarser costs likeness and saves little, so a step below twice the source's becomes the source's own.
     /// Coefficients are rounded to the nearest: what the source's encoder left is mostly seen.
     #[must_use]
     pub fn for_source(&self, source: &SourceSteps) -> Self {
