@@ -1,16 +1,21 @@
 //! Huffman decoding of a baseline scan: up to two coefficients a look-up, from bytes without stuffing.
 //!
 //! A look-up takes the next [`LOOKUP_BITS`] bits. Its entry has the coefficients whose codes and values lie in them
-//! completely. Codes that are longer, and whatever a regular file does not have, take [`Table::symbol`].
+//! completely, or else the code. Codes that are longer, and whatever a regular file does not have, take [`Table::symbol`].
 //!
 //! ```text
-//! entry  bits 0–7    length of both codes with their values; 0: look at the symbol
-//!        bits 8–15   length of the first
-//!        bits 16–23  how far the first advances in the block; 128: end of block
-//!        bits 24–31  how far both advance
-//!        bits 32–47  value of the first
-//!        bits 48–63  value of the second, or again of the first
+//! complete    bits 0–5    length of both codes with their values
+//!             bits 6–9    how far the first advances in the block, minus one
+//!             bits 10–16  value of the first
+//!             bits 17–24  value of the second, or of the only one
+//!             bits 25–31  how far both advance; 64 more: end of block
+//!
+//! incomplete  bits 0–5    zero
+//!             bits 6–9    length of the code; zero: it is longer than a look-up, or something is irregular
+//!             bits 16–23  symbol
 //! ```
+//! Entries are small, so that the tables of a scan and the blocks that are being decoded fit into the first cache.
+//!
 //! Source: ITU-T T.81, annex F.2.2; libjpeg's `jdhuff.c` for what it makes of irregular files.
 
 use std::collections::VecDeque;
@@ -22,7 +27,10 @@ use super::coefficients::Group;
 pub const LOOKUP_BITS: u32 = 11;
 const ENTRIES: usize = 1 << LOOKUP_BITS;
 /// Advance of an end of block: past all 64 coefficients.
-const END_OF_BLOCK: usize = 128;
+const END_OF_BLOCK: usize = 64;
+/// Number of bits of a value in an entry.
+const VALUE_BITS: u32 = 8;
+const FIRST_VALUE_BITS: u32 = 7;
 
 /// A Huffman table as a file defines it: the number of codes of each length from 1 bit on, and their symbols.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +48,7 @@ pub enum Class {
 
 /// A table for decoding.
 pub struct Table {
-    entries: Box<[u64; ENTRIES]>,
+    entries: Box<[Entry; ENTRIES]>,
     /// The largest code of each length, left-aligned in 16 bits and one more: codes below it have at most that length.
     limits: [u32; 17],
     /// Difference between a code of each length and the place of its symbol.
@@ -83,7 +91,7 @@ impl Table {
     /// Builds a table. `None` if the definition is one that libjpeg refuses.
     pub fn new(definition: &Definition, class: Class) -> Option<Self> {
         let mut table = Self {
-            entries: vec![0; ENTRIES].try_into().ok()?,
+            entries: vec![Entry(0); ENTRIES].try_into().ok()?,
             limits: [0; 17],
             offsets: [0; 17],
             symbols: [0; 256],
@@ -114,7 +122,7 @@ impl Table {
             code <<= 1;
         }
         for bits in 0..ENTRIES {
-            table.entries[bits] = entry(&short, bits, class);
+            table.entries[bits] = Entry::new(&short, bits, class);
         }
         Some(table)
     }
@@ -132,25 +140,73 @@ impl Table {
     }
 }
 
-/// The entry of a look-up.
-fn entry(short: &[(u32, u8)], bits: usize, class: Class) -> u64 {
-    let Some(first) = coefficient(short, bits, LOOKUP_BITS, class) else { return 0 };
-    let rest = bits << first.length & (ENTRIES - 1);
-    let second = match class {
-        Class::Ac if first.advance != END_OF_BLOCK => {
-            coefficient(short, rest, LOOKUP_BITS - first.length, class)
+/// The result of a look-up.
+#[derive(Clone, Copy)]
+struct Entry(u32);
+
+impl Entry {
+    fn new(short: &[(u32, u8)], bits: usize, class: Class) -> Self {
+        let (length, symbol) = short[bits];
+        let Some(mut first) = coefficient(short, bits, LOOKUP_BITS, class) else {
+            let is_known = length > 0 && is_regular(symbol, class);
+            return Self(if is_known { length << 6 | u32::from(symbol) << 16 } else { 0 });
+        };
+        let (mut length, mut advance, mut value) = (first.length, first.advance, first.value);
+        if first.advance == END_OF_BLOCK {
+            // A zero is stored, where one is.
+            first.advance = 1;
+        } else if class == Class::Ac && first.value.unsigned_abs() < 1 << (FIRST_VALUE_BITS - 1) {
+            let rest = bits << first.length & (ENTRIES - 1);
+            if let Some(second) = coefficient(short, rest, LOOKUP_BITS - first.length, class) {
+                length += second.length;
+                advance += second.advance;
+                value = second.value;
+            }
         }
-        _ => None,
-    };
-    let (length, advance, value) = second.map_or((first.length, first.advance, first.value), |second| {
-        (first.length + second.length, first.advance + second.advance, second.value)
-    });
-    u64::from(length)
-        | u64::from(first.length) << 8
-        | (first.advance as u64) << 16
-        | (advance as u64) << 24
-        | u64::from(first.value as u16) << 32
-        | u64::from(value as u16) << 48
+        Self(
+            length
+                | (first.advance as u32 - 1) << 6
+                | (first.value as u32 & 127) << 10
+                | (value as u32 & 255) << 17
+                | (advance as u32) << 25,
+        )
+    }
+
+    /// Returns the number of bits. Zero: the entry is not complete.
+    #[inline(always)]
+    fn length(self) -> u32 {
+        self.0 & 63
+    }
+
+    /// Returns how far the first coefficient advances.
+    #[inline(always)]
+    fn first_advance(self) -> usize {
+        (self.0 >> 6 & 15) as usize + 1
+    }
+
+    #[inline(always)]
+    fn first_value(self) -> i16 {
+        ((self.0 << 15) as i32 >> 25) as i16
+    }
+
+    /// Returns how far both coefficients advance.
+    #[inline(always)]
+    fn advance(self) -> usize {
+        (self.0 >> 25) as usize
+    }
+
+    /// Returns the value of the second coefficient, or of the only one.
+    #[inline(always)]
+    fn value(self) -> i16 {
+        ((self.0 << 7) as i32 >> 24) as i16
+    }
+
+    /// Returns the code's length and symbol, if the entry is not complete. `None`: look further.
+    #[inline(always)]
+    fn code(self) -> Option<(u32, u8)> {
+        let length = self.0 >> 6 & 15;
+        (length > 0).then_some((length, (self.0 >> 16) as u8))
+    }
 }
 
 /// A coefficient whose code and value lie in the bits of a look-up.
@@ -162,20 +218,31 @@ struct Coefficient {
 
 fn coefficient(short: &[(u32, u8)], bits: usize, known: u32, class: Class) -> Option<Coefficient> {
     let (length, symbol) = short[bits];
-    let (run, size) = match class {
-        Class::Dc => (0, u32::from(symbol)),
-        Class::Ac => (usize::from(symbol >> 4), u32::from(symbol & 15)),
-    };
-    if length == 0 || length + size > known {
+    let (run, size) = run_and_size(symbol, class);
+    if length == 0 || length + size > known || size >= VALUE_BITS || !is_regular(symbol, class) {
         return None;
     }
     let value = (bits << length & (ENTRIES - 1)) >> (LOOKUP_BITS - size);
-    let advance = match (class, size, run) {
-        (Class::Ac, 0, 0) => END_OF_BLOCK,
-        (Class::Ac, 0, 1..=14) => return None, // ends the block too, in libjpeg
-        _ => run + 1,
-    };
+    let advance = if class == Class::Ac && symbol == 0 { END_OF_BLOCK } else { run + 1 };
     Some(Coefficient { length: length + size, advance, value: extend(value as u32, size) as i16 })
+}
+
+/// Returns the number of zeros before a coefficient and the number of bits of its value.
+#[inline(always)]
+fn run_and_size(symbol: u8, class: Class) -> (usize, u32) {
+    match class {
+        Class::Dc => (0, symbol.into()),
+        Class::Ac => (usize::from(symbol >> 4), u32::from(symbol & 15)),
+    }
+}
+
+/// Returns false for a symbol that a baseline file does not have: a coefficient has at most 10 bits, a difference 11 (T.81, F.1.2), and
+/// only the numbers of zeros 0 and 15 go without one.
+fn is_regular(symbol: u8, class: Class) -> bool {
+    match (class, run_and_size(symbol, class)) {
+        (Class::Dc, (_, size)) => size <= 11,
+        (Class::Ac, (run, size)) => size <= 10 && (size > 0 || run == 0 || run == 15),
+    }
 }
 
 /// The next bits of a scan whose bytes have no stuffing.
@@ -219,6 +286,15 @@ impl Bits {
     pub fn skip(&mut self, bits: u32) {
         self.next <<= bits;
         self.valid -= bits;
+    }
+
+    /// Takes a value of this number of bits, at least one, and extends its sign (T.81, F.2.2.1).
+    #[inline(always)]
+    fn value(&mut self, size: u32) -> i16 {
+        let value = (self.next >> 1 >> (63 - size)) as i32;
+        let is_negative = !self.next as i64 >> 63;
+        self.skip(size);
+        (value + (is_negative as i32 & (1 - (1 << size)))) as i16
     }
 
     /// Returns the bits of a look-up.
@@ -271,58 +347,84 @@ fn coefficients(
 ) -> Option<i16> {
     bits.refill(bytes);
     let entry = dc.entries[bits.look()];
-    let difference = if entry & 255 != 0 {
-        bits.skip((entry & 255) as u32);
-        (entry >> 32) as i16
+    let difference = if entry.length() > 0 {
+        bits.skip(entry.length());
+        entry.value()
     } else {
-        let (after, _, value) = slow(*bits, bytes, dc, Class::Dc);
-        *bits = after;
-        value?
+        incomplete(bits, bytes, entry, dc, Class::Dc)?.1
     };
     let mut at = 0;
     loop {
         bits.refill(bytes);
         for _ in 0..4 {
             let entry = ac.entries[bits.look()];
-            if entry & 255 == 0 {
+            if entry.length() == 0 {
                 let before = at;
-                let (after, advance, value) = slow(*bits, bytes, ac, Class::Ac);
-                *bits = after;
+                let (advance, value) = incomplete(bits, bytes, entry, ac, Class::Ac)?;
                 at += advance;
-                group.set(number, at, value?);
+                group.set(number, at, value);
                 if at >= 63 {
-                    return finish(group, before, at, difference);
+                    return finish(group, before, at, advance, difference);
                 }
                 break;
             }
-            let first = at + (entry >> 16 & 255) as usize;
-            let both = at + (entry >> 24 & 255) as usize;
-            group.set(number, first, (entry >> 32) as i16);
-            if both >= 63 {
-                if first >= 63 {
-                    // The second code belongs to the next block.
-                    bits.skip((entry >> 8 & 255) as u32);
-                    return finish(group, at, first, difference);
-                }
-                group.set(number, both, (entry >> 48) as i16);
-                bits.skip((entry & 255) as u32);
-                return finish(group, first, both, difference);
+            let (first, both) = (at + entry.first_advance(), at + entry.advance());
+            if both < 63 {
+                group.set(number, first & 63, entry.first_value());
+                group.set(number, both, entry.value());
+                bits.skip(entry.length());
+                at = both;
+                continue;
             }
-            group.set(number, both, (entry >> 48) as i16);
-            at = both;
-            bits.skip((entry & 255) as u32);
+            if first >= 63 && first != both {
+                // The second code belongs to the next block.
+                let (advance, value) = one(bits, bytes, ac)?;
+                group.set(number, at + advance, value);
+                return finish(group, at, at + advance, advance, difference);
+            }
+            group.set(number, first, entry.first_value());
+            group.set(number, both, entry.value());
+            bits.skip(entry.length());
+            return finish(group, first, both, entry.advance(), difference);
         }
     }
 }
 
+/// Ends a block, whose last code led from one place to another.
 #[inline(always)]
-fn finish(group: &mut Group, before: usize, at: usize, difference: i16) -> Option<i16> {
-    group.reach(if at < END_OF_BLOCK { at } else { before });
-    (at == 63 || at >= END_OF_BLOCK).then_some(difference)
+fn finish(group: &mut Group, before: usize, at: usize, advance: usize, difference: i16) -> Option<i16> {
+    let is_end = advance >= END_OF_BLOCK;
+    group.reach(if is_end { before } else { at });
+    (is_end || at == 63).then_some(difference)
 }
 
-/// Decodes a coefficient whose look-up is not complete: the bits behind it, how far it advances, and its value. `None`: something is
-/// irregular.
+/// Decodes a coefficient whose look-up is not complete: how far it advances, and its value. `None`: something is irregular.
+#[inline(always)]
+fn incomplete(
+    bits: &mut Bits,
+    bytes: &[u8],
+    entry: Entry,
+    table: &Table,
+    class: Class,
+) -> Option<(usize, i16)> {
+    let Some((length, symbol)) = entry.code() else {
+        let (after, advance, value) = slow(*bits, bytes, table, class);
+        *bits = after;
+        return Some((advance, value?));
+    };
+    bits.skip(length);
+    let (run, size) = run_and_size(symbol, class);
+    Some((run + 1, bits.value(size)))
+}
+
+/// Decodes a single coefficient: how far it advances, and its value. `None`: something is irregular.
+#[cold]
+#[inline(never)]
+fn one(bits: &mut Bits, bytes: &[u8], table: &Table) -> Option<(usize, i16)> {
+    symbol(bits, bytes, table, Class::Ac)
+}
+
+/// Decodes a coefficient with a long code: the bits behind it, how far it advances, and its value. `None`: something is irregular.
 #[cold]
 #[inline(never)]
 fn slow(mut bits: Bits, bytes: &[u8], table: &Table, class: Class) -> (Bits, usize, Option<i16>) {
@@ -336,22 +438,12 @@ fn symbol(bits: &mut Bits, bytes: &[u8], table: &Table, class: Class) -> Option<
     bits.refill(bytes);
     let (length, symbol) = table.symbol(bits.next).ok()?;
     bits.skip(length);
-    let (run, size) = match class {
-        Class::Dc => (0, symbol),
-        Class::Ac => (usize::from(symbol >> 4), symbol & 15),
-    };
-    // A baseline coefficient has at most 10 bits, a difference 11 (T.81, F.1.2).
-    if size > if class == Class::Dc { 11 } else { 10 } {
+    if !is_regular(symbol, class) {
         return None;
     }
-    if size == 0 {
-        return match (class, run) {
-            (Class::Ac, 0) => Some((END_OF_BLOCK, 0)),
-            (Class::Ac, 1..=14) => None,
-            _ => Some((run + 1, 0)),
-        };
+    match run_and_size(symbol, class) {
+        (0, 0) if class == Class::Ac => Some((END_OF_BLOCK, 0)),
+        (run, 0) => Some((run + 1, 0)),
+        (run, size) => Some((run + 1, bits.value(size))),
     }
-    let value = (bits.next >> (64 - u32::from(size))) as u32;
-    bits.skip(size.into());
-    Some((run + 1, extend(value, size.into()) as i16))
 }
