@@ -14,7 +14,7 @@ use memchr::memchr_iter;
 use super::huffman::Table;
 use super::tokens::{
     BITS, BlockSink, FIRST, Frequencies, IS_FIRST, Kind, LARGEST, LONG, MOST_BITS, RowTokens, TOKENS,
-    Uncounted, nonzero,
+    Uncounted, has_long_run, nonzero,
 };
 use super::transform::{BLOCKS, Coefficients};
 
@@ -299,16 +299,6 @@ impl Coder<'_> {
         self.scan.write(self.row.tokens(), self.codes, self.pending);
         self.row.clear();
     }
-}
-
-/// Returns true if more than 15 zeros precede a nonzero coefficient.
-#[inline(always)]
-fn has_long_run(nonzero: u64) -> bool {
-    let mut near = nonzero | 1;
-    for distance in [1, 2, 4, 8] {
-        near |= near << distance;
-    }
-    nonzero & !(near << 1) != 0
 }
 
 /// Joins codes and their lengths.
