@@ -85,7 +85,7 @@ pub enum SourceError {
         reason: String,
     },
     /// A side is longer than the bounds allow.
-    #[error("The picture has {}×{} pixels, and a side may have at most {side}.", size.width, size.height)]
+    #[error("The picture has {}×{} pixels, more than the {side} allowed per side.", size.width, size.height)]
     TooLong {
         /// The picture's size.
         size: Size,

@@ -186,7 +186,7 @@ fn a_side_beyond_the_limit_is_refused() {
     let long = files::png(&Picture::photo(2000, 1, Layout::Grey), |_| {});
     let error = decode_within(&long, Bounds { side: 1999, ..BOUNDS }).unwrap_err();
     assert!(is_too_large(&error));
-    assert_eq!(error.to_string(), "The picture has 2000×1 pixels, and a side may have at most 1999.");
+    assert_eq!(error.to_string(), "The picture has 2000×1 pixels, more than the 1999 allowed per side.");
 }
 
 proptest! {
