@@ -73,7 +73,8 @@ async function inV8({ words, tiles }) {
   const own = script
     .replace(/import (\w+) from\s*"\.\/regions_bg\.wasm";/, "const $1=globalThis.compiled;")
     .replace(/new WebAssembly\.Instance\(/g, "globalThis.instance=$&");
-  const { render } = await import(`data:text/javascript,${encodeURIComponent(own)}`);
+  const { __wbg_reset_state: startInstance, render } = await import(`data:text/javascript,${encodeURIComponent(own)}`);
+  startInstance();
   const all = new Uint8Array(tiles.reduce((sum, { length }) => sum + length, 0));
   tiles.reduce((end, tile) => (all.set(tile, end), end + tile.length), 0);
   const lengths = Uint32Array.from(tiles, ({ length }) => length);

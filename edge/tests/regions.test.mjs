@@ -75,8 +75,8 @@ function jpegSize(bytes) {
 }
 
 /** Requests a PNG and checks what its corners show, as parts of the picture: `[x, y]` from 0 to 1. */
-async function shows(path, size, corners, at = base) {
-  const { status, type, bytes } = await image(`${at}/${path}`);
+async function shows(path, size, corners, at = base, of = system) {
+  const { status, type, bytes } = await image(`${at}/${path}`, someone(), of);
   assert.deepEqual([status, type], [200, "image/png"], path);
   const { width, height, channels, pixels } = decodePng(bytes);
   assert.deepEqual([width, height], size, path);
@@ -315,5 +315,26 @@ test("where the switch is off, there is level 0, and no card of a place", async 
     assert.ok((await off.send(`/${of}?at=1,1,2`)).body.includes(`/${of}/preview.jpg`));
   } finally {
     await off.close();
+  }
+});
+
+test("after the second module could not be started, it is tried again", async () => {
+  // The first module has its instance before this line runs.
+  const failing = `
+    const { Instance } = WebAssembly;
+    let failures = 1;
+    WebAssembly.Instance = function (...of) {
+      if (failures-- > 0) throw new RangeError("WebAssembly.Instance(): Out of memory");
+      return new Instance(...of);
+    };
+  `;
+  const scarce = await start({ REGIONS: "on" }, countingCalls(COUNTED) + failing);
+  try {
+    const of = await content(scarce, "http://example.com/gradient.png");
+    const path = `/iiif/${of}/full/90,/0/default.png`;
+    assert.equal((await image(path, someone(), scarce)).status, 503);
+    await shows("full/90,/0/default.png", [90, 68], [[0, 0], [1, 0], [0, 1], [1, 1]], `/iiif/${of}`, scarce);
+  } finally {
+    await scarce.close();
   }
 });

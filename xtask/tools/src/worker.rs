@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
@@ -21,6 +21,10 @@ const REGIONS: &str = "regions";
 const MOST_BYTES: usize = 487_000;
 /// The same for the module that renders regions, which isolates load that are asked for one.
 const MOST_REGIONS_BYTES: usize = 200_000;
+/// The statements with which wasm-bindgen's script makes the module's instance. The second module's script goes without: whoever loads it
+/// calls `__wbg_reset_state`, which does the same and can be repeated if it fails.
+const START: &str = "let wasmInstance = new WebAssembly.Instance(wasmModule, __wbg_get_imports());\n\
+                     let wasm = wasmInstance.exports;\nwasm.__wbindgen_start();\n";
 /// Inputs of the build besides the wasm. This file is one, because changing it changes the output.
 const INGREDIENTS: [&str; 12] = [
     "Cargo.toml",
@@ -78,7 +82,8 @@ pub fn build(project: &Project) -> Result<()> {
     fs::write(stamp, ingredients).context("cannot write edge/build")
 }
 
-/// Turns rustc's output into what the Workers runtime loads: `<name>.js`, with the script `entry` if there is one, and `<name>_bg.wasm`.
+/// Turns rustc's output into what the Workers runtime loads: `<name>.js`, with the script `entry` if there is one, and `<name>_bg.wasm`. Without
+/// `entry`, loading the script does not [start](START) an instance.
 fn module(project: &Project, wasm: &Path, name: &str, entry: Option<&str>, folder: &Path) -> Result<()> {
     let staging = tempfile::tempdir_in(&project.target)?;
     let bindings = staging.path().join(name).with_added_extension("js");
@@ -86,7 +91,11 @@ fn module(project: &Project, wasm: &Path, name: &str, entry: Option<&str>, folde
     bindgen.module(true)?.typescript(false).reset_state_function(true);
     bindgen.input_path(wasm).out_name(name).generate(staging.path())?;
     // Neither wrangler nor workerd supports source phase imports.
-    let script = fs::read_to_string(&bindings)?.replace("import source ", "import ");
+    let mut script = fs::read_to_string(&bindings)?.replace("import source ", "import ");
+    if entry.is_none() {
+        ensure!(script.contains(START), "wasm-bindgen starts an instance in other words than {START:?}");
+        script = script.replace(START, "let wasmInstance, wasm;\n");
+    }
     fs::write(&bindings, script)?;
     let mut esbuild = project.node_tool("esbuild")?;
     esbuild.args(["--minify", "--format=esm", "--target=es2022", "--log-level=warning"]);
