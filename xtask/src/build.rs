@@ -129,19 +129,19 @@ pub fn tools(project: &Project) -> Step<'_> {
 
 /// The step `wasm`: the Worker's two modules. Link-time optimisation uses one core; native programs compile on the others meanwhile.
 pub fn wasm(project: &Project, purpose: Purpose) -> Step<'_> {
-    let module = |package, profile| {
+    let module = |package| {
         let mut cargo = project.cargo();
-        cargo.args(["build", "--target", WASM, "--package", package, "--profile", profile]);
+        cargo.args(["build", "--target", WASM, "--package", package, "--profile=edge"]);
         cargo
     };
     Step::new("wasm", move |out| {
-        let mut worker = module("edgezoom-edge", "edge");
+        let mut worker = module("edgezoom-edge");
         if purpose == Purpose::Deploy {
             stamp(project, &mut worker);
         }
         out.prepare(&mut worker)?;
         // All runtimes have had vectors since 2021. The first module would gain nothing from them.
-        let mut regions = module("edgezoom-edge-regions", "edge-regions");
+        let mut regions = module("edgezoom-edge-regions");
         out.prepare(
             regions
                 .args(["--config", "target.wasm32-unknown-unknown.rustflags=['-Ctarget-feature=+simd128']"]),

@@ -55,8 +55,8 @@ const WASM_FEATURES: [&str; 8] = [
 /// Builds `edge/build`, unless it was built from the same inputs.
 pub fn build(project: &Project) -> Result<()> {
     let _lock = project.lock()?;
-    let wasm = project.target.join(WASM).join("edge/edgezoom_edge.wasm");
-    let regions = project.target.join(WASM).join("edge-regions/edgezoom_edge_regions.wasm");
+    let built = project.target.join(WASM).join("edge");
+    let [wasm, regions] = ["edgezoom_edge.wasm", "edgezoom_edge_regions.wasm"].map(|file| built.join(file));
     let ingredients = digest(project, vec![wasm.clone(), regions.clone()])?;
     let folder = project.root.join("edge/build");
     let stamp = folder.join("made-of");
