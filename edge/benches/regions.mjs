@@ -1,5 +1,5 @@
 // `cargo xtask bench regions`, second half: CPU time, memory and bytes of the regions that the built module renders, in V8 alone (Node) and
-// in workerd. The first half (`regions/benches/regions.rs`) has written the tiles.
+// in workerd. The first half (`tests/benches/regions.rs`) has written the tiles.
 
 import { readFile, readdir } from "node:fs/promises";
 import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";

@@ -118,7 +118,7 @@ fn rust_target(target: &str) -> Result<()> {
     command::run(Command::new("rustup").args(["target", "add", target]))
 }
 
-/// Installs the npm packages of the lock file: wrangler runs the Worker, esbuild and binaryen make it small, OpenSeadragon is served,
+/// Installs the npm packages of the lock file: wrangler runs the Worker, esbuild makes it small, OpenSeadragon is served,
 /// and a Node.js that is new enough for wrangler, so the machine's only has to run npm. A copy of the lock file marks what is installed.
 fn npm_packages(project: &Project) -> Result<()> {
     let wanted =

@@ -1,5 +1,5 @@
 //! Turns the WebAssembly that Cargo compiled into `edge/build`: `worker/` is what the Workers runtime loads, `assets/` what it serves as
-//! static files. It downloads nothing: wasm-bindgen is linked into this program, esbuild and binaryen are npm packages.
+//! static files. It downloads nothing: wasm-bindgen is linked into this program, esbuild is an npm package.
 
 use std::fs;
 use std::io::Write;
@@ -40,18 +40,6 @@ const INGREDIENTS: [&str; 12] = [
     "tiler/src/bot/mod.rs",
     "xtask/tools/src/worker.rs",
 ];
-/// WebAssembly features that rustc may use; wasm-opt rejects them unless they are named.
-const WASM_FEATURES: [&str; 8] = [
-    "--enable-mutable-globals",
-    "--enable-sign-ext",
-    "--enable-nontrapping-float-to-int",
-    "--enable-bulk-memory",
-    "--enable-multivalue",
-    "--enable-reference-types",
-    "--enable-exception-handling",
-    "--enable-simd",
-];
-
 /// Builds `edge/build`, unless it was built from the same inputs.
 pub fn build(project: &Project) -> Result<()> {
     let _lock = project.lock()?;
@@ -89,6 +77,7 @@ fn module(project: &Project, wasm: &Path, name: &str, entry: Option<&str>, folde
     let bindings = staging.path().join(name).with_added_extension("js");
     let mut bindgen = Bindgen::new();
     bindgen.module(true)?.typescript(false).reset_state_function(true);
+    bindgen.remove_name_section(true).remove_producers_section(true);
     bindgen.input_path(wasm).out_name(name).generate(staging.path())?;
     // Neither wrangler nor workerd supports source phase imports.
     let mut script = fs::read_to_string(&bindings)?.replace("import source ", "import ");
@@ -114,9 +103,8 @@ fn module(project: &Project, wasm: &Path, name: &str, entry: Option<&str>, folde
         esbuild.arg(format!("--outfile={}", folder.join(name).with_added_extension("js").display())),
     )?;
     let output = format!("{name}_bg.wasm");
-    let mut wasm_opt = project.node_tool("wasm-opt")?;
-    wasm_opt.arg(staging.path().join(&output)).arg("-O3").args(WASM_FEATURES);
-    command::run(wasm_opt.arg("-o").arg(folder.join(output)))
+    fs::copy(staging.path().join(&output), folder.join(&output)).context("cannot copy the module")?;
+    Ok(())
 }
 
 /// Returns a digest of all inputs.
