@@ -12,6 +12,9 @@
 
 /// Scale of the steps of chroma. Cb has those of Cr, which are finer than it needs.
 const CHROMA_SCALE: f32 = 1.15;
+/// Relative increase of the step of halved chroma at the highest frequency; lower ones increase in proportion. Jpegli refines all
+/// steps alike if chroma is halved. Its fine detail is seen least, and noise is full of it; libjpeg's steps grow as much.
+const CHROMA_SLOPE: f32 = 1.0;
 /// Distance up to which steps grow in proportion to it.
 const LINEAR_UP_TO: f32 = 1.5;
 /// Scale of all steps if chroma is halved.
@@ -21,7 +24,7 @@ const LARGEST: f32 = 255.0;
 /// Rounds to the nearest.
 const NEAREST: u16 = 128;
 /// Remainders below this many 256ths of a step are rounded down.
-const DEAD_ZONE: u16 = 159;
+const DEAD_ZONE: u16 = 150;
 /// The same for the lowest frequencies after the mean, without which slow gradients become blocks.
 const LOW_DEAD_ZONE: u16 = 108;
 /// The same in busy blocks of chroma. Rounding down would take the colour out of noise, which is seen sooner than coarse steps.
@@ -47,20 +50,24 @@ pub struct Quantisation {
 
 impl Quantisation {
     /// Number of coefficients from which on a block of chroma is busy. In photographs few blocks are.
-    pub const BUSY_FROM: u16 = 20;
+    pub const BUSY_FROM: u16 = 14;
 
     /// Returns the quantisation of a quality from 1 to 100, which looks about as libjpeg's of that quality.
     #[must_use]
     pub fn of_quality(quality: u8, halves_chroma: bool) -> Self {
         let distance = distance(quality);
-        let steps = |base: &[f32; 64], relative: &[f32; 64], scale: f32| {
+        let steps = |base: &[f32; 64], scale: &dyn Fn(usize) -> f32| {
             std::array::from_fn(|place| {
-                let scale = if halves_chroma { scale * HALVED_SCALE * relative[place] } else { scale };
+                let scale = if halves_chroma { scale(place) * HALVED_SCALE } else { scale(place) };
                 (base[place] * scale * grown(distance, POWERS[place])).round().clamp(1.0, LARGEST) as u16
             })
         };
+        let of_chroma = |place: usize| {
+            let frequency = (place / 8 + place % 8) as f32 / 14.0;
+            CHROMA_SCALE * if halves_chroma { HALVED[place] * (1.0 + CHROMA_SLOPE * frequency) } else { 1.0 }
+        };
         Self {
-            steps: [steps(&LUMA, &[1.0; 64], 1.0), steps(&CHROMA, &HALVED, CHROMA_SCALE)],
+            steps: [steps(&LUMA, &|_| 1.0), steps(&CHROMA, &of_chroma)],
             dead_zones: [dead_zones(); 2],
             busy_dead_zone: BUSY_DEAD_ZONE,
         }
@@ -218,6 +225,6 @@ mod tests {
     fn the_default_quality_has_jpeglis_steps_at_distance_1_7() {
         let Quantisation { steps: [luma, chroma], .. } = Quantisation::of_quality(82, true);
         assert_eq!(luma[..8], [5, 6, 10, 10, 12, 13, 14, 14]);
-        assert_eq!(chroma[..8], [5, 6, 10, 9, 11, 10, 12, 13]);
+        assert_eq!(chroma[..8], [5, 6, 12, 11, 14, 14, 18, 20]);
     }
 }

@@ -57,10 +57,13 @@ impl Contender {
         }
     }
 
-    /// Returns the qualities between which bytes are interpolated.
-    pub fn qualities(self) -> &'static [u8] {
+    /// Returns the qualities between which bytes are interpolated. Mozjpeg is slow, and not compared where sources are JPEGs.
+    pub fn qualities(self, is_jpeg: bool) -> &'static [u8] {
         match self {
-            Self::Ours => &[66, 70, 74, 78, 82, 86],
+            // A JPEG's own steps are kept down to lower qualities.
+            Self::Ours if is_jpeg => &[50, 60, 70, 76, 82],
+            Self::Mozjpeg if is_jpeg => &[],
+            Self::Ours => &[60, 66, 70, 74, 78, 82, 86],
             Self::Libjpeg => &[75, 82],
             Self::Mozjpeg => &[76, 80, 86],
         }

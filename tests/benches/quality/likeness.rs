@@ -1,12 +1,39 @@
 //! The likeness of two pictures as people see it.
 
-use anyhow::{Result, anyhow};
+use std::sync::Mutex;
+use std::thread;
+
+use anyhow::{Context, Result, anyhow};
 use image::RgbImage;
 use image::imageops::{FilterType, resize};
 use ssimulacra2::{ColorPrimaries, Rgb, TransferCharacteristic, compute_frame_ssimulacra2};
 
+/// Returns the [`score`] of each pair of a reference and what is shown. Uses all cores.
+pub fn scores(pairs: &[(&RgbImage, &RgbImage)], scale: f64) -> Result<Vec<f64>> {
+    let left = Mutex::new(pairs.iter().enumerate());
+    let next = || left.lock().ok().and_then(|mut left| left.next());
+    let run = || -> Result<Vec<(usize, f64)>> {
+        let mut scores = vec![];
+        while let Some((index, (reference, shown))) = next() {
+            scores.push((index, score(reference, shown, scale)?));
+        }
+        Ok(scores)
+    };
+    let mut scores = vec![0.0; pairs.len()];
+    thread::scope(|scope| {
+        let threads = thread::available_parallelism()?.get();
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
+        for thread in threads {
+            for (index, score) in thread.join().ok().context("a comparison failed")?? {
+                scores[index] = score;
+            }
+        }
+        Ok(scores)
+    })
+}
+
 /// Returns the SSIMULACRA2 score: 100 is the same picture, 90 looks the same, 70 is good. Both are scaled first.
-pub fn score(reference: &RgbImage, shown: &RgbImage, scale: f64) -> Result<f64> {
+fn score(reference: &RgbImage, shown: &RgbImage, scale: f64) -> Result<f64> {
     let prepared = |picture: &RgbImage| {
         if scale == 1.0 {
             return frame(picture);

@@ -59,10 +59,13 @@ fn main() -> Result<()> {
         if request.only.as_ref().is_some_and(|word| !group.name.contains(word.as_str())) {
             continue;
         }
-        let mut curves: Vec<(Contender, Vec<Vec<Curve>>)> =
-            Contender::ALL.into_iter().map(|contender| (contender, vec![])).collect();
+        let contenders = Contender::ALL.into_iter();
+        let mut curves: Vec<(Contender, Vec<Vec<Curve>>)> = contenders
+            .filter(|contender| !contender.qualities(group.is_jpeg()).is_empty())
+            .map(|contender| (contender, vec![]))
+            .collect();
         for picture in group.pictures()? {
-            compare(&picture, &request, &folder, &mut curves)
+            compare(&picture, group.is_jpeg(), &request, &folder, &mut curves)
                 .with_context(|| format!("{}, {}", group.name, picture.name))?;
         }
         let Some((_, reference)) = curves.iter().find(|(contender, _)| *contender == Contender::Libjpeg)
@@ -79,6 +82,7 @@ fn main() -> Result<()> {
 /// Adds a picture's curves to those of each contender.
 fn compare(
     picture: &Picture,
+    is_jpeg: bool,
     request: &Request,
     folder: &Path,
     curves: &mut [(Contender, Vec<Vec<Curve>>)],
@@ -86,23 +90,31 @@ fn compare(
     let levels = picture.levels();
     let mut views = vec![];
     for (contender, all) in curves {
+        let qualities = contender.qualities(is_jpeg);
+        let encoded = qualities
+            .iter()
+            .map(|&quality| contender.encode(picture, &levels, quality))
+            .collect::<Result<Vec<_>>>()?;
+        let pairs: Vec<_> = encoded
+            .iter()
+            .flat_map(|encoded| levels.iter().zip(encoded))
+            .map(|(level, encoded)| (level, &encoded.shown))
+            .collect();
+        let mut scores = likeness::scores(&pairs, request.shown)?.into_iter();
         let mut of_levels: Vec<Curve> = levels.iter().map(|_| vec![]).collect();
-        for &quality in contender.qualities() {
-            let encoded = contender.encode(picture, &levels, quality)?;
-            for ((curve, reference), level) in of_levels.iter_mut().zip(&levels).zip(&encoded) {
-                let score = likeness::score(reference, &level.shown, request.shown)?;
+        for (&quality, encoded) in qualities.iter().zip(&encoded) {
+            for (((curve, reference), level), score) in
+                of_levels.iter_mut().zip(&levels).zip(encoded).zip(&mut scores)
+            {
                 let pixels = f64::from(reference.width()) * f64::from(reference.height());
                 let Encoded { bytes, time, .. } = *level;
                 curve.push((quality, Figures { bytes: bytes as f64, score, pixels, time }));
             }
-            if request.views
-                && quality == contender.default_quality()
-                && let Some(level) = encoded.into_iter().next()
-            {
-                views.push(level.shown);
-            }
         }
         all.push(of_levels);
+        let default = qualities.iter().position(|&quality| quality == contender.default_quality());
+        let shown = default.and_then(|index| encoded.into_iter().nth(index)?.into_iter().next());
+        views.extend(shown.map(|level| level.shown));
     }
     if let Some(first) = levels.first().filter(|_| request.views) {
         views::write(&folder.join(format!("{}.png", picture.name)), first, &views)?;

@@ -55,6 +55,11 @@ pub fn groups() -> Vec<Group> {
 }
 
 impl Group {
+    /// Returns true if its sources are JPEGs.
+    pub fn is_jpeg(&self) -> bool {
+        matches!(self.kind, Kind::Jpeg(_) | Kind::AsTheyCame)
+    }
+
     /// Reads or computes the pictures one by one.
     pub fn pictures(&self) -> Result<Vec<Picture>> {
         match self.kind {
