@@ -10,10 +10,8 @@
 //!
 //! Source: jpegli in libjxl, `lib/jpegli/quant.cc`, Copyright (c) the JPEG XL Project Authors; its licence is in `LICENSE`.
 
-/// Scale of the steps of chroma. Cb has those of Cr, which are finer than it needs.
-const CHROMA_SCALE: f32 = 1.15;
 /// Relative increase of the step of halved chroma at the highest frequency; lower ones increase in proportion. Jpegli refines all
-/// steps alike if chroma is halved. Its fine detail is seen least, and noise is full of it; libjpeg's steps grow as much.
+/// steps alike if chroma is halved. Fine detail of colour is seen least, noise is full of it, and libjpeg's steps grow as much.
 const CHROMA_SLOPE: f32 = 1.0;
 /// Distance up to which steps grow in proportion to it.
 const LINEAR_UP_TO: f32 = 1.5;
@@ -28,7 +26,7 @@ const DEAD_ZONE: u16 = 150;
 /// The same for the lowest frequencies after the mean, without which slow gradients become blocks.
 const LOW_DEAD_ZONE: u16 = 108;
 /// The same in busy blocks of chroma. Rounding down would take the colour out of noise, which is seen sooner than coarse steps.
-const BUSY_DEAD_ZONE: u16 = 84;
+const BUSY_DEAD_ZONE: u16 = 72;
 
 /// A source's own step is kept where ours is less than this many times as large.
 const KEEP_BELOW: f32 = 2.0;
@@ -64,7 +62,7 @@ impl Quantisation {
         };
         let of_chroma = |place: usize| {
             let frequency = (place / 8 + place % 8) as f32 / 14.0;
-            CHROMA_SCALE * if halves_chroma { HALVED[place] * (1.0 + CHROMA_SLOPE * frequency) } else { 1.0 }
+            if halves_chroma { HALVED[place] * (1.0 + CHROMA_SLOPE * frequency) } else { 1.0 }
         };
         Self {
             steps: [steps(&LUMA, &|_| 1.0), steps(&CHROMA, &of_chroma)],
@@ -148,7 +146,7 @@ const LUMA: [f32; 64] = [
     6.732, 7.020, 7.372, 8.013, 9.543, 10.590, 9.401, 7.616,
 ];
 
-/// Steps of chroma at full resolution, at distance 1, in row order.
+/// Steps of chroma at full resolution, at distance 1, in row order. They are Cr's; Cb has them too, which are finer than it needs.
 #[rustfmt::skip]
 const CHROMA: [f32; 64] = [
     5.083, 7.824, 12.798, 11.454, 14.849, 15.308, 15.985, 16.497,
@@ -225,6 +223,6 @@ mod tests {
     fn the_default_quality_has_jpeglis_steps_at_distance_1_7() {
         let Quantisation { steps: [luma, chroma], .. } = Quantisation::of_quality(82, true);
         assert_eq!(luma[..8], [5, 6, 10, 10, 12, 13, 14, 14]);
-        assert_eq!(chroma[..8], [5, 6, 12, 11, 14, 14, 18, 20]);
+        assert_eq!(chroma[..8], [4, 5, 10, 9, 13, 12, 15, 17]);
     }
 }

@@ -6,7 +6,7 @@
 //! of each picture.
 //!
 //! `--views` also writes enlarged parts to `target/bench/quality`; `--shown 0.71` scales reference and tiles before they are compared, as
-//! a viewer does; a word selects groups of pictures by name.
+//! a viewer does; `--without-mozjpeg` leaves out the slow encoder; a word selects groups of pictures by name.
 
 mod encoders;
 mod likeness;
@@ -36,6 +36,7 @@ type Curve = Vec<(u8, Figures)>;
 struct Request {
     views: bool,
     shown: f64,
+    mozjpeg: bool,
     /// Part of the names of the groups to compare.
     only: Option<String>,
 }
@@ -62,6 +63,7 @@ fn main() -> Result<()> {
         let contenders = Contender::ALL.into_iter();
         let mut curves: Vec<(Contender, Vec<Vec<Curve>>)> = contenders
             .filter(|contender| !contender.qualities(group.is_jpeg()).is_empty())
+            .filter(|contender| request.mozjpeg || *contender != Contender::Mozjpeg)
             .map(|contender| (contender, vec![]))
             .collect();
         for picture in group.pictures()? {
@@ -179,12 +181,13 @@ fn bytes_at(curve: &Curve, score: f64) -> f64 {
 
 impl Request {
     fn read(arguments: impl Iterator<Item = String>) -> Result<Self> {
-        let mut request = Self { views: false, shown: 1.0, only: None };
+        let mut request = Self { views: false, shown: 1.0, mozjpeg: true, only: None };
         let mut arguments = arguments;
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--views" => request.views = true,
                 "--shown" => request.shown = arguments.next().context("--shown needs a scale")?.parse()?,
+                "--without-mozjpeg" => request.mozjpeg = false,
                 "--bench" => {} // Cargo's
                 other if other.starts_with('-') => bail!("unknown option {other}"),
                 word => request.only = Some(word.to_owned()),
