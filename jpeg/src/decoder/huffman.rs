@@ -153,7 +153,7 @@ impl Entry {
         };
         let (mut length, mut advance, mut value) = (first.length, first.advance, first.value);
         if first.advance == END_OF_BLOCK {
-            // A zero is stored, where one is.
+            // Its value, zero, is stored at the next place, where there is a zero already.
             first.advance = 1;
         } else if class == Class::Ac && first.value.unsigned_abs() < 1 << (FIRST_VALUE_BITS - 1) {
             let rest = bits << first.length & (ENTRIES - 1);
@@ -288,13 +288,12 @@ impl Bits {
         self.valid -= bits;
     }
 
-    /// Takes a value of this number of bits, at least one, and extends its sign (T.81, F.2.2.1).
+    /// Takes a value of this number of bits, at least one, and extends its sign.
     #[inline(always)]
     fn value(&mut self, size: u32) -> i16 {
-        let value = (self.next >> 1 >> (63 - size)) as i32;
-        let is_negative = !self.next as i64 >> 63;
+        let value = self.next >> 1 >> (63 - size);
         self.skip(size);
-        (value + (is_negative as i32 & (1 - (1 << size)))) as i16
+        extend(value as u32, size) as i16
     }
 
     /// Returns the bits of a look-up.
@@ -378,7 +377,7 @@ fn coefficients(
             }
             if first >= 63 && first != both {
                 // The second code belongs to the next block.
-                let (advance, value) = one(bits, bytes, ac)?;
+                let (advance, value) = incomplete(bits, bytes, Entry(0), ac, Class::Ac)?;
                 group.set(number, at + advance, value);
                 return finish(group, at, at + advance, advance, difference);
             }
@@ -417,14 +416,7 @@ fn incomplete(
     Some((run + 1, bits.value(size)))
 }
 
-/// Decodes a single coefficient: how far it advances, and its value. `None`: something is irregular.
-#[cold]
-#[inline(never)]
-fn one(bits: &mut Bits, bytes: &[u8], table: &Table) -> Option<(usize, i16)> {
-    symbol(bits, bytes, table, Class::Ac)
-}
-
-/// Decodes a coefficient with a long code: the bits behind it, how far it advances, and its value. `None`: something is irregular.
+/// Decodes a coefficient without a look-up: the bits behind it, how far it advances, and its value. `None`: something is irregular.
 #[cold]
 #[inline(never)]
 fn slow(mut bits: Bits, bytes: &[u8], table: &Table, class: Class) -> (Bits, usize, Option<i16>) {

@@ -263,7 +263,7 @@ impl<C: Counter> Writer<'_, C> {
         // A chroma token has 16 zeros more.
         let more = 16 * u32::from(self.kind);
         let mut next = 1_u32.wrapping_sub(more);
-        // In fours, whose number the processor guesses better. Those past the last one mean nothing.
+        // In fours: the processor predicts the end of a short loop better. What is stored past the last token is overwritten.
         for four in 0..count.div_ceil(4) {
             for part in 0..4 {
                 let number = nonzero.trailing_zeros() % 64;

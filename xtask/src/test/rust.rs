@@ -97,11 +97,12 @@ impl Programs {
         Ok(tally + self.run(Some(cache), out, Program::is_mixed, true, &PATIENT_TESTS)?)
     }
 
-    /// Runs the examples in the documentation, which only Cargo can find. `--doc` would also compile and search the libraries with
-    /// `doctest = false`. So Cargo starts all tests, with a filter that only names of examples contain.
+    /// Runs the examples in the documentation, which only Cargo can find. Besides them it compiles the edge's library, which has none, but
+    /// without which dependencies would have other features.
     pub fn doc_tests(&self, project: &Project, out: &Transcript<'_>) -> Result<Tally> {
         let mut cargo = project.cargo_beside_tests();
-        out.count(linted(&mut cargo).args(["test", "--workspace", "--no-fail-fast", "--", "(line "]))
+        cargo.args(["--config", "profile.dev.package.edgezoom-edge.opt-level=0"]);
+        out.count(linted(&mut cargo).args(["test", "--workspace", "--doc", "--no-fail-fast"]))
     }
 
     /// Runs the tests that need a browser, PDFium or other renderers.

@@ -40,6 +40,7 @@ const INGREDIENTS: [&str; 12] = [
     "tiler/src/bot/mod.rs",
     "xtask/tools/src/worker.rs",
 ];
+
 /// Builds `edge/build`, unless it was built from the same inputs.
 pub fn build(project: &Project) -> Result<()> {
     let _lock = project.lock()?;
