@@ -58,7 +58,7 @@ impl Default for Lzw {
 }
 
 impl Lzw {
-    /// A place far beyond all others.
+    /// Stands for no place: beyond the longest strip.
     const NOWHERE: u32 = 1 << 31;
 
     /// Decodes a strip up to its end or to the end of `out`. Returns the number of bytes decoded.

@@ -103,7 +103,7 @@ impl CoarseMaker<'_> {
     }
 }
 
-/// Makes a coarse picture, in JPEG, of a thumbnail alone.
+/// Encodes a thumbnail as the coarse picture (JPEG).
 ///
 /// # Errors
 /// Returns an error if it cannot be encoded.

@@ -86,7 +86,7 @@ pub async fn enqueue(asked: Asked, env: &Env) -> Result<Turn> {
     Ok(serde_json::from_str(&reply)?)
 }
 
-/// Notes the number of tiles of a job's pyramid. Not sent for a photograph, whose job counts as many.
+/// Records the number of tiles of a job's pyramid. Sends nothing if they are no more than every job counts as.
 pub async fn sized(id: ContentId, tiles: u64, env: &Env) -> Result<()> {
     if tiles > TILES_OF_A_JOB { send(&Message::Sized { id, tiles }, env).await.map(drop) } else { Ok(()) }
 }

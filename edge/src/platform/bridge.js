@@ -103,7 +103,7 @@ export function measure(what, labels, ...figures) {
     const written = env.METRICS?.writeDataPoint({ indexes: [what], blobs: [what, ...labels], doubles: figures });
     if (written) waitUntil(written); // the local service's dataset is a Worker
   } catch {
-    // The request has written its maximum of data points.
+    // The request has reached its maximum number of data points.
   }
 }
 

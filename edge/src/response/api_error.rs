@@ -51,7 +51,7 @@ pub enum ApiError {
     TooManyUnknown,
     #[error("You have too many uploads that are not complete. Complete them, or try again in an hour.")]
     TooManyOpen,
-    /// The client has sent its bytes of the day.
+    /// The client has reached its daily limit of uploaded bytes.
     #[error("You have reached today's upload limit. Try again tomorrow.")]
     TooMuchSent,
     #[error("You have requested too many new regions in a minute. Tiles and previews have no such limit.")]

@@ -31,8 +31,9 @@ export function fullscreenOf(region, mayCover, onChange) {
     changed(on);
   }
   const leave = () => (native ? document.exitFullscreen() : cover(false));
+  const isNow = () => (native ? root.fullscreenElement === region : active); // its event comes a frame later
 
-  if (native) region.addEventListener("fullscreenchange", () => changed(root.fullscreenElement === region));
+  if (native) region.addEventListener("fullscreenchange", () => changed(isNow()));
   else {
     region.addEventListener("keydown", (event) => {
       if (active && event.key === "Escape") leave();
@@ -44,7 +45,7 @@ export function fullscreenOf(region, mayCover, onChange) {
       return active;
     },
     toggle() {
-      if (active) return leave();
+      if (isNow()) return leave();
       returnTo = root.activeElement;
       // Rejected only if the page's policy forbids fullscreen.
       return native ? region.requestFullscreen().catch(() => {}) : cover(true);

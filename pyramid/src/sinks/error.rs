@@ -15,7 +15,7 @@ pub enum SinkError {
     NoPyramid {
         /// The folder.
         path: PathBuf,
-        /// The file that a pyramid has.
+        /// Name of the file that every pyramid of this layout has.
         descriptor: &'static str,
     },
     /// The path does not end in a file name.

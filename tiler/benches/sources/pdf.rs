@@ -22,7 +22,7 @@ pub fn measure() -> Figure {
     }
 }
 
-/// The height of a page, in widths: what its pyramid says.
+/// Returns the ratio of height to width of the pyramid of a page.
 fn height_of_a_page(book: &Path) -> f64 {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("small");

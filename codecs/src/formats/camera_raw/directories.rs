@@ -193,7 +193,7 @@ pub fn walk(file: &Arc<SourceFile>) -> Found {
     found
 }
 
-/// Finds the preview to which the MakerNote of Olympus leads.
+/// Finds the preview in the directory of an Olympus MakerNote.
 ///
 /// ```text
 /// "OLYMPUS\0"  byte order  3: u16         the directory, offsets from the note's start

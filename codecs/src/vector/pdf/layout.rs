@@ -33,7 +33,7 @@ pub struct Area {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     pub size: Size,
-    /// In the order of the pages.
+    /// The area of each page, in page order.
     pub areas: Vec<Area>,
 }
 

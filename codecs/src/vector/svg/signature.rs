@@ -16,7 +16,7 @@ pub fn is_svg(head: &[u8]) -> bool {
             [b'<', b'?', ..] => b"?>",
             [b'<', b'!', b'-', b'-', ..] => b"-->",
             [b'<', b'!', ..] => match (find(rest, b"["), find(rest, b">")) {
-                // Declarations are in brackets, with angle brackets of their own.
+                // A document type whose declarations are in brackets: they contain angle brackets, too.
                 (Some(bracket), Some(angle)) if bracket < angle => b"]>",
                 _ => b">",
             },

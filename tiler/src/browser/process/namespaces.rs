@@ -114,7 +114,7 @@ pub(super) fn try_nested() -> io::Result<()> {
         .map_err(|error| step("Chromium's sandbox cannot create its namespace", error))
 }
 
-/// Returns `error` with the failed step in front.
+/// Puts the failed step before the message of `error`.
 pub(super) fn step(what: &str, error: impl Into<io::Error>) -> io::Error {
     let error = error.into();
     io::Error::new(error.kind(), format!("{what}: {error}"))
