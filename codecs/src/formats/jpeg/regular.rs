@@ -243,8 +243,10 @@ impl RowReader for RegularReader {
     }
 
     fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
-        let requantiser = self.frame.as_ref().and_then(|frame| Requantiser::new(frame, tiles));
-        let (Some(requantiser), Some(start)) = (requantiser, self.start.take()) else { return false };
+        let Some(requantiser) = self.frame.as_ref().and_then(|frame| Requantiser::new(frame, tiles)) else {
+            return false;
+        };
+        let Some(start) = self.start.take() else { return false };
         // Without threads, libjpeg reads rows.
         if let Ok(source) = start(Some(requantiser)) {
             self.decoder = Decoder::Blocks(McuRows::new(source));
@@ -308,6 +310,8 @@ fn return_rows(reader: &mut Box<dyn RowReader>, to: &mut [u8]) -> Result<Result<
 mod tests {
     use std::io::Write;
 
+    use edgezoom_jpeg::quantisation::Quantisation;
+    use edgezoom_jpeg::turn::Turn;
     use proptest::prelude::*;
     use proptest::test_runner::{Config, TestRunner};
 
@@ -428,6 +432,22 @@ mod tests {
         check(&jpeg(7, (2000, 1500)));
         check(&in_scans(7, (2000, 1500)));
         check(&progressive(7, (2000, 1500)));
+    }
+
+    #[test]
+    fn a_picture_whose_blocks_cannot_be_kept_is_not_left_to_libjpeg() {
+        let file = source(&jpeg(5, (120, 90))).apart();
+        let size = Size { width: 120, height: 90 };
+        let find =
+            |layout| Regular::find(file.clone(), layout, size, false).unwrap().map(|found| (found, layout));
+        let (regular, layout) = [Layout::Grey, Layout::Rgb].into_iter().find_map(find).unwrap();
+        let fallback = Box::new(|| panic!("libjpeg decodes the picture"));
+        let mut reader =
+            RegularReader::open(&file, regular, layout, None, &DecodeOptions::default(), fallback);
+        let quantisation = Quantisation::of_quality(75, true);
+        let tiles = TileBlocks { quantisation, side: 12, turn: Turn::default() };
+        assert!(!reader.begin_blocks(&tiles));
+        read(Ok(Box::new(reader)));
     }
 
     #[test]
