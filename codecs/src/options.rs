@@ -34,6 +34,8 @@ pub struct DecodeOptions {
     pub transparent: bool,
     /// True to allow planes, [`Layout::YCbCr420`](crate::Layout::YCbCr420).
     pub ycbcr420: bool,
+    /// True to allow planes of a JPEG with more chroma, too, whose 2×2 samples are averaged.
+    pub averages_chroma: bool,
     /// True to allow pictures as stored, with their [`Orientation`](crate::RowReader::orientation), for a caller that turns
     /// them. Otherwise a picture that is not upright is buffered as a whole.
     pub as_stored: bool,
@@ -55,6 +57,7 @@ impl Default for DecodeOptions {
             drawing: DrawingOptions::default(),
             transparent: false,
             ycbcr420: false,
+            averages_chroma: false,
             as_stored: false,
             strict: false,
             threads: NonZeroUsize::MIN,

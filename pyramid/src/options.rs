@@ -133,7 +133,8 @@ impl Options {
     }
 
     /// Returns the options for decoding: as stored, because the builder turns the picture. YCbCr 4:2:0 is passed through if the
-    /// tiles are JPEG with the same subsampling and nothing else needs pixels, and an SVG keeps its transparent background only if the tiles must be PNG.
+    /// tiles are JPEG with the same subsampling and nothing else needs pixels, and more chroma is averaged if no tile begins in the middle of a
+    /// mean. An SVG keeps its transparent background only if the tiles must be PNG.
     #[must_use]
     pub fn decode_options(&self) -> DecodeOptions {
         let is_png = self.format == Some(TileFormat::Png);
@@ -143,6 +144,7 @@ impl Options {
             drawing: self.drawing,
             transparent: is_png,
             ycbcr420: !is_png && halves_chroma(self.quality) && !needs_pixels,
+            averages_chroma: self.tile_size.is_multiple_of(2) && self.overlap.is_multiple_of(2),
             as_stored: true,
             strict: self.strict,
             threads: self.threads,

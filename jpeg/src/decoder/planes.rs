@@ -8,6 +8,7 @@ use super::frame::Frame;
 use super::idct::{SAMPLES, inverse};
 use crate::encoder::Piece;
 use crate::vectors::with_vectors;
+use crate::ycbcr420::PairMut;
 
 /// Samples of consecutive MCUs of a row.
 #[derive(Default)]
@@ -82,6 +83,20 @@ impl Segment {
             let length = to.len().min(from.len());
             to[..length].copy_from_slice(&from[..length]);
         }
+    }
+
+    /// Copies luma and halved chroma into pairs of rows, which begin at the left edge of the picture.
+    pub fn copy_to_pairs(&self, plan: &Plan, pairs: &mut [PairMut<'_>]) {
+        self.copy_luma(plan, pairs);
+        for plane in 0..2 {
+            let rows = pairs.iter_mut().filter_map(|pair| pair.chroma.get_mut(plane).map(|row| &mut **row));
+            self.copy_to(plan, 1 + plane, rows);
+        }
+    }
+
+    /// Copies luma as [`Self::copy_to_pairs`] does.
+    pub(super) fn copy_luma(&self, plan: &Plan, pairs: &mut [PairMut<'_>]) {
+        self.copy_to(plan, 0, pairs.iter_mut().flat_map(|pair| pair.luma.iter_mut().map(|row| &mut **row)));
     }
 }
 

@@ -9,7 +9,7 @@ use edgezoom_geometry::{Dzi, Size, TileFormat};
 use edgezoom_jpeg::encoder::{Encoder, Input};
 use edgezoom_jpeg::quantisation::{Quantisation, SourceSteps};
 use edgezoom_jpeg::ycbcr420::Pair;
-use edgezoom_pyramid::TileCoord;
+use edgezoom_pyramid::{Options, TileCoord};
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, BOUNDS, Jpeg};
 use edgezoom_test_support::likeness::{Tolerance, compare};
@@ -320,6 +320,37 @@ fn tiff_of_jpeg(picture: &Picture, chunk: (u32, u32)) -> Vec<u8> {
     }
     file.extend([0; 4]);
     file
+}
+
+#[test]
+fn more_chroma_is_averaged_if_no_tile_begins_in_the_middle_of_a_mean() {
+    let picture = Picture::photo(333, 217, Layout::Rgb);
+    for (across, down) in [(1, 1), (2, 1), (1, 2)] {
+        let mut encoder = Compress::new(ColorSpace::JCS_RGB);
+        encoder.set_size(333, 217);
+        encoder.set_quality(93.0);
+        encoder.set_chroma_sampling_pixel_sizes((across, down), (across, down));
+        let mut encoder = encoder.start_compress(Vec::new()).unwrap();
+        encoder.write_scanlines(&picture.pixels).unwrap();
+        let file = encoder.finish().unwrap();
+        let likeness = |tile_size, overlap, averages_chroma| {
+            let options = Options { tile_size, overlap, ..Options::default() };
+            let decoding = DecodeOptions { averages_chroma, ..options.decode_options() };
+            let mut source = edgezoom_codecs::open_with(files::file(&file), BOUNDS, &decoding).unwrap();
+            let dzi = dzi(333, 217, tile_size, overlap);
+            let tiles = output::build(&mut *source, &dzi, 89, 2).into_iter();
+            let tiles = tiles.map(|(coord, tile)| (coord, decode(TileFormat::Jpg, &tile))).collect();
+            (source.layout(), options.decode_options().averages_chroma, picture.psnr(&rebuilt(&tiles, &dzi)))
+        };
+        for (tile_size, overlap, is_averaged) in
+            [(128, 0, true), (126, 2, true), (127, 0, false), (126, 1, false)]
+        {
+            let [averaged, rgb] = [true, false].map(|averages| likeness(tile_size, overlap, averages));
+            assert_eq!((averaged.0, averaged.1, rgb.0), (Layout::YCbCr420, is_averaged, Layout::Rgb));
+            let less = rgb.2 - averaged.2;
+            assert!(!is_averaged || less.abs() < 0.1, "{across}×{down}, {tile_size}+{overlap}: {less:.2} dB");
+        }
+    }
 }
 
 #[test]

@@ -21,6 +21,7 @@ const FORMATS: &[(&str, &str, Encoder)] = &[
     ("JPEG 4:2:2", "jpg", Shell("cjpeg -quality 88 -sample 2x1 -outfile \"$1\"")),
     ("JPEG 4:4:0", "jpg", Shell("cjpeg -quality 88 -sample 1x2 -outfile \"$1\"")),
     ("JPEG 4:4:4", "jpg", Vips(&["jpegsave", "--Q=92", "--subsample-mode=off"])),
+    ("JPEG 4:4:4, 512+0", "jpg", Vips(&["jpegsave", "--Q=92", "--subsample-mode=off"])),
     ("JPEG grey", "jpg", Shell("cjpeg -quality 88 -grayscale -outfile \"$1\"")),
     ("JPEG grey, 512+0", "jpg", Shell("cjpeg -quality 88 -grayscale -outfile \"$1\"")),
     ("JPEG 4:2:0, turned", "jpg", Vips(&["jpegsave", "--Q=88", "--subsample-mode=on"])),

@@ -12,7 +12,6 @@ use mozjpeg::ColorSpace;
 
 use super::decompressor::Decompressor;
 use super::error_manager::catch_errors;
-use super::regular::read_pairs;
 use super::{BUFFERING, FORMAT, header, open_in_memory, side};
 use crate::format::READ_BYTES;
 use crate::parallel::{Budget, Taken};
@@ -111,7 +110,10 @@ impl Decoder {
         // The last band may cover more than the picture's height.
         let frame = self.headers(file, width, 0).filter(Frame::is_ycbcr420)?;
         let mut planes = McuRows::new(self.start(file, frame)?);
-        pairs.chunks_mut(ROWS as usize / 2).try_for_each(|band| read_pairs(&mut planes, band)).ok()
+        pairs
+            .chunks_mut(ROWS as usize / 2)
+            .try_for_each(|band| planes.read(|plan, segment| segment.copy_to_pairs(plan, band)))
+            .ok()
     }
 
     fn regular_rgb(&mut self, file: &[u8], width: u32, rows: &mut [&mut [u8]]) -> Option<()> {

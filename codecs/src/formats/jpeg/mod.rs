@@ -40,7 +40,7 @@ use coefficients::{Coefficients, kept_in};
 use error_manager::{catch_damage, catch_errors};
 use losses::Losses;
 use regular::{Regular, RegularReader};
-use ycbcr420::YCbCr420Reader;
+use ycbcr420::{AveragedReader, YCbCr420Reader};
 
 pub(crate) static FORMAT: Format = Format {
     name: "JPEG",
@@ -119,7 +119,7 @@ fn open(Input { file, bounds, options, temporary }: Input<'_>) -> Result<Decoded
     open_shared(file, bounds, options, temporary.as_ref())
 }
 
-/// Opens a JPEG as planes, if the file has such and they need not be changed.
+/// Opens a JPEG as planes, if the file has such or its chroma may be averaged, and they need not be changed.
 fn open_as_planes(
     file: &SourceFile,
     bounds: Bounds,
@@ -133,23 +133,32 @@ fn open_as_planes(
     let orientation = orientation(&header);
     // Colour conversion works on pixels, not on planes.
     let is_srgb = !profile(&header).is_some_and(|profile| profile.changes(Layout::Rgb));
-    if !(options.allow_planes(orientation, size) && is_srgb && ycbcr420::is_ycbcr420(&header)) {
+    let is_halved = ycbcr420::is_ycbcr420(&header);
+    if !(options.allow_planes(orientation, size) && is_srgb && (is_halved || options.averages_chroma)) {
         return Ok(None);
     }
     drop(header);
     let is_buffered = markers.is_some_and(|markers| markers.is_buffered);
     let regular = Regular::find(file.clone(), Layout::YCbCr420, size, is_buffered)?;
     let (again, temporary) = (file.clone(), temporary.cloned());
-    let by_libjpeg = move || {
+    let by_libjpeg = move || -> Result<Box<dyn RowReader>, SourceError> {
         let coefficients = coefficients_of(markers, bounds, temporary.as_ref())?;
-        YCbCr420Reader::open(again, size, coefficients)
+        Ok(match is_halved {
+            true => Box::new(YCbCr420Reader::open(again, size, coefficients)?),
+            false => Box::new(AveragedReader::open(again, size, coefficients)?),
+        })
     };
     let reader: Box<dyn RowReader> = match regular {
-        None => Box::new(by_libjpeg()?),
-        Some(regular) => {
-            let fallback = Box::new(move || Ok(Box::new(by_libjpeg()?) as Box<dyn RowReader>));
-            Box::new(RegularReader::open(file, regular, Layout::YCbCr420, None, options, fallback))
-        }
+        None if is_halved => by_libjpeg()?,
+        None => return Ok(None),
+        Some(regular) => Box::new(RegularReader::open(
+            file,
+            regular,
+            Layout::YCbCr420,
+            None,
+            options,
+            Box::new(by_libjpeg),
+        )),
     };
     Ok(Some(Decoded { orientation, ..Decoded::of(reader) }))
 }

@@ -6,18 +6,18 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 
 use edgezoom_geometry::Size;
+use edgezoom_jpeg::decoder::chroma::{self, Planes};
 use edgezoom_jpeg::decoder::frame::several::{self, Progressive, ProgressiveScan, Scans, Several};
 use edgezoom_jpeg::decoder::frame::{self, Colours, Frame};
 use edgezoom_jpeg::decoder::mcu_rows::{McuRows, Source, Stop};
 use edgezoom_jpeg::decoder::pipeline::Pipeline;
-use edgezoom_jpeg::decoder::planes::Segment;
 use edgezoom_jpeg::decoder::progressive::ProgressivePipeline;
 use edgezoom_jpeg::decoder::requantise::{Requantiser, TileBlocks};
 use edgezoom_jpeg::decoder::rows::{self, Rows};
 use edgezoom_jpeg::decoder::scans::JoinedScans;
 use edgezoom_jpeg::encoder::Piece;
 use edgezoom_jpeg::quantisation::SourceSteps;
-use edgezoom_jpeg::ycbcr420::{self, PairMut};
+use edgezoom_jpeg::ycbcr420;
 
 use super::{Cmyk, FORMAT};
 use crate::format::READ_BYTES;
@@ -52,7 +52,7 @@ enum Decoder {
     Waiting,
     /// Blocks and samples of half the size.
     Blocks(McuRows<Box<dyn Source>>),
-    Planes(McuRows<Box<dyn Source>>),
+    Planes(Planes<Box<dyn Source>>),
     Rows(Rows<Box<dyn Source>>),
     Libjpeg(Box<dyn RowReader>),
 }
@@ -84,7 +84,7 @@ impl Regular {
         Ok(found.filter(|found| {
             let frame = found.frame();
             let is_readable = match layout {
-                Layout::YCbCr420 => frame.is_ycbcr420(),
+                Layout::YCbCr420 => chroma::can_read(frame),
                 Layout::Grey => frame.colours == Colours::Grey,
                 Layout::Rgb => frame.colours != Colours::Grey && rows::can_read(frame),
                 Layout::Rgba => false,
@@ -171,7 +171,7 @@ impl RegularReader {
         let Some(start) = self.start.take() else { return Ok(()) };
         let source = start(None)?;
         self.decoder = match self.layout {
-            Layout::YCbCr420 => Decoder::Planes(McuRows::new(source)),
+            Layout::YCbCr420 => Decoder::Planes(Planes::new(source)),
             _ => Decoder::Rows(Rows::new(source)),
         };
         Ok(())
@@ -194,28 +194,6 @@ impl RegularReader {
         self.decoder = Decoder::Libjpeg(reader);
         Ok(())
     }
-}
-
-/// Reads a row of MCUs into the pairs of 16 rows.
-pub fn read_pairs<S: Source>(planes: &mut McuRows<S>, band: &mut [PairMut<'_>]) -> Result<(), Stop> {
-    read_segments(planes, band, |_| ())
-}
-
-/// Reads a row of MCUs into pairs, and passes each of its segments to `also`.
-fn read_segments<S: Source>(
-    planes: &mut McuRows<S>,
-    band: &mut [PairMut<'_>],
-    mut also: impl FnMut(&mut Segment),
-) -> Result<(), Stop> {
-    planes.read(|plan, segment| {
-        let luma = band.iter_mut().flat_map(|pair| pair.luma.iter_mut().map(|row| &mut **row));
-        segment.copy_to(plan, 0, luma);
-        for plane in 0..2 {
-            let rows = band.iter_mut().filter_map(|pair| pair.chroma.get_mut(plane).map(|row| &mut **row));
-            segment.copy_to(plan, 1 + plane, rows);
-        }
-        also(segment);
-    })
 }
 
 impl RowReader for RegularReader {
@@ -260,7 +238,10 @@ impl RowReader for RegularReader {
         let mut pieces = Vec::new();
         let read = if self.layout == Layout::YCbCr420 {
             let mut band: Vec<_> = ycbcr420::pairs_mut(halved, width).collect();
-            read_segments(blocks, &mut band, |segment| pieces.append(&mut segment.pieces))
+            blocks.read(|plan, segment| {
+                segment.copy_to_pairs(plan, &mut band);
+                pieces.append(&mut segment.pieces);
+            })
         } else {
             blocks.read(|plan, segment| {
                 segment.copy_to(plan, 0, halved.chunks_exact_mut(width as usize));
@@ -287,7 +268,7 @@ impl RowReader for RegularReader {
                 (Decoder::Waiting | Decoder::Blocks(_), _) => Err(Stop::Irregular),
                 (Decoder::Planes(planes), _) => {
                     let mut band: Vec<_> = ycbcr420::pairs_mut(to, self.size.width).collect();
-                    read_pairs(planes, &mut band)
+                    planes.read(&mut band)
                 }
                 (Decoder::Rows(reader), None) => reader.read_row(to),
                 (Decoder::Rows(reader), Some(cmyk)) => cmyk.convert(to, |row| reader.read_row(row)),
@@ -316,7 +297,7 @@ mod tests {
     use proptest::test_runner::{Config, TestRunner};
 
     use super::super::generated::{LIBJPEG_SATURATES, changed, in_scans, jpeg, progressive};
-    use super::super::ycbcr420::YCbCr420Reader;
+    use super::super::ycbcr420::{self as by_planes, AveragedReader, YCbCr420Reader};
     use super::super::{coefficients_of, open_shared, open_with, read_header, read_markers, side};
     use super::*;
     use crate::{Bounds, SourceFile};
@@ -371,16 +352,20 @@ mod tests {
         [read(ours), read(theirs)]
     }
 
-    /// The same as planes, if the file has such.
+    /// The same as planes, of which chroma may have been averaged.
     fn as_planes(bytes: &[u8]) -> Option<[Result; 2]> {
         let file = source(bytes).apart();
         let header = read_header(BufReader::new(file.clone())).ok()?;
         let size = Size { width: side(header.width()), height: side(header.height()) };
+        let is_halved = by_planes::is_ycbcr420(&header);
         let markers = read_markers(&mut BufReader::new(file.clone()), Bounds::default()).ok()??;
         let regular = Regular::find(file.clone(), Layout::YCbCr420, size, markers.is_buffered).ok()??;
         let by_libjpeg = move |bytes: &[u8]| -> std::result::Result<Box<dyn RowReader>, SourceError> {
             let kept = coefficients_of(Some(markers), Bounds::default(), None)?;
-            Ok(Box::new(YCbCr420Reader::open(source(bytes), size, kept)?))
+            Ok(match is_halved {
+                true => Box::new(YCbCr420Reader::open(source(bytes), size, kept)?),
+                false => Box::new(AveragedReader::open(source(bytes), size, kept)?),
+            })
         };
         let again = bytes.to_vec();
         let fallback = Box::new(move || by_libjpeg(&again));
