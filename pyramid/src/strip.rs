@@ -81,7 +81,7 @@ impl Pool {
         strip
     }
 
-    /// Returns an empty strip of blocks. Waits until a buffer is free, although it is not filled.
+    /// Returns an empty strip of blocks, which has no pixels. Waits until a buffer is free, which limits the number of strips.
     pub fn strip_of_blocks(self: &Arc<Self>, level: u32, first: u32, mcu_side: u32) -> Strip {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let pixels = loop {

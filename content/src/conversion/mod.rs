@@ -263,7 +263,7 @@ impl Conversion {
                     State::Queued { .. } | State::Claimed { .. } | State::Waiting { .. } => {
                         context.effects.push(Effect::DeleteFromCache);
                     }
-                    // It was removed meanwhile, so the record in KV is out of date.
+                    // The content was removed in the meantime, so the record in KV is out of date.
                     State::Removed { .. } => self.record(context),
                 }
                 Reply::Accepted

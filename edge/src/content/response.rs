@@ -20,7 +20,7 @@ pub enum FoundContent {
     Cached(CachedContent),
     /// At its Durable Object.
     Current(Content),
-    /// At its Durable Object, for the client that has just uploaded the file, with the key to delete it.
+    /// At its Durable Object, with the deletion key for the client that has just uploaded the file.
     Owned(Content, DeletionKey),
 }
 

@@ -1,7 +1,7 @@
 //! Planes of YCbCr 4:2:0, as [`ycbcr420`](crate::ycbcr420) lays them out, from pictures of this sampling and of finer ones, whose chroma
 //! is averaged. So nothing is interpolated or converted to RGB only to be halved and converted back.
 
-use super::frame::{Colours, Frame};
+use super::frame::{Colours, Component, Frame};
 use super::mcu_rows::{McuRows, Source, Stop};
 use crate::vectors::with_vectors;
 use crate::ycbcr420::PairMut;
@@ -18,7 +18,7 @@ pub struct Planes<S> {
 /// Returns the factors by which chroma must be averaged, 1 or 2: across and down. `None`: [`Planes`] cannot be made of the picture.
 fn factors(frame: &Frame) -> Option<(u32, u32)> {
     let [luma, cb, cr] = &*frame.components else { return None };
-    let is_single = |part: &super::frame::Component| (part.across, part.down) == (1, 1);
+    let is_single = |part: &Component| (part.across, part.down) == (1, 1);
     let is_known = frame.colours == Colours::YCbCr && luma.across <= 2 && luma.down <= 2;
     let factor = |blocks: u8| if blocks == 1 { 2 } else { 1 };
     (is_known && is_single(cb) && is_single(cr)).then(|| (factor(luma.across), factor(luma.down)))

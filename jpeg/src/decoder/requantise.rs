@@ -52,7 +52,7 @@ struct Tiling {
     is_turned: bool,
     /// MCUs of a tile across.
     tile_mcus: u32,
-    /// MCUs that a row would need more before the first, to begin with a whole tile.
+    /// Number of MCUs by which the first tile of a row is narrower than the others.
     missing: u32,
 }
 

@@ -257,8 +257,8 @@ fn other_jpegs_are_not_read_as_planes_even_if_ycbcr420_is_accepted() {
     }
 }
 
-/// Returns a TIFF of JPEGs with 4:2:0 chroma subsampling, in tiles, or in strips if `chunk` is as wide as the picture.
-fn tiff_of_jpeg(picture: &Picture, chunk: (u32, u32)) -> Vec<u8> {
+/// Returns a TIFF of JPEGs of which a chroma sample has this size in pixels, in tiles, or in strips if `chunk` is as wide as the picture.
+fn tiff_of_jpeg(picture: &Picture, chunk: (u32, u32), chroma: (u8, u8)) -> Vec<u8> {
     let is_strips = chunk.0 == picture.width;
     let mut file = b"II\x2a\0\0\0\0\0".to_vec();
     let (mut offsets, mut lengths) = (Vec::new(), Vec::new());
@@ -273,6 +273,7 @@ fn tiff_of_jpeg(picture: &Picture, chunk: (u32, u32)) -> Vec<u8> {
             encoder.set_size(part.width as usize, part.height as usize);
             encoder.set_fastest_defaults();
             encoder.set_quality(95.0);
+            encoder.set_chroma_sampling_pixel_sizes(chroma, chroma);
             let mut encoder = encoder.start_compress(Vec::new()).unwrap();
             encoder.write_scanlines(&part.pixels).unwrap();
             let bytes = encoder.finish().unwrap();
@@ -356,20 +357,25 @@ fn more_chroma_is_averaged_if_no_tile_begins_in_the_middle_of_a_mean() {
 #[test]
 fn a_tiff_of_jpegs_is_the_same_as_rgb_and_as_ycbcr420_with_any_number_of_threads() {
     let picture = Picture::photo(333, 217, Layout::Rgb);
-    // Tiles that fit and exceed the picture, tiles that are not a multiple of the MCU size, strips.
-    for (chunk, layout) in [
-        ((64, 48), Layout::YCbCr420),
-        ((352, 224), Layout::YCbCr420),
-        ((50, 24), Layout::Rgb),
-        ((333, 32), Layout::YCbCr420),
-        ((333, 20), Layout::Rgb),
+    // Tiles that fit and exceed the picture, tiles that are not a multiple of the MCU size, strips; averaged chroma.
+    for (chunk, chroma, layout) in [
+        ((64, 48), (2, 2), Layout::YCbCr420),
+        ((352, 224), (2, 2), Layout::YCbCr420),
+        ((50, 24), (2, 2), Layout::Rgb),
+        ((333, 32), (2, 2), Layout::YCbCr420),
+        ((333, 20), (2, 2), Layout::Rgb),
+        ((64, 48), (1, 1), Layout::YCbCr420),
+        ((352, 224), (2, 1), Layout::YCbCr420),
+        ((333, 32), (1, 2), Layout::YCbCr420),
+        ((50, 24), (1, 1), Layout::Rgb),
     ] {
-        let file = tiff_of_jpeg(&picture, chunk);
-        let dzi = dzi(333, 217, 100, 1);
+        let file = tiff_of_jpeg(&picture, chunk, chroma);
+        let dzi = dzi(333, 217, 100, u32::from(chroma == (2, 2)));
         let mut ways = Vec::new();
         for (ycbcr420, threads) in [(false, 1), (false, 3), (true, 1), (true, 2)] {
             let decode_options = DecodeOptions {
                 ycbcr420,
+                averages_chroma: ycbcr420,
                 threads: NonZeroUsize::new(threads).unwrap(),
                 ..DecodeOptions::default()
             };
@@ -396,7 +402,7 @@ fn a_tiff_of_jpegs_is_the_same_as_rgb_and_as_ycbcr420_with_any_number_of_threads
 #[test]
 fn a_tiff_whose_jpegs_are_cut_off_or_of_another_size_fails() {
     let picture = Picture::photo(200, 150, Layout::Rgb);
-    let whole = tiff_of_jpeg(&picture, (64, 48));
+    let whole = tiff_of_jpeg(&picture, (64, 48), (2, 2));
     let start = whole.windows(2).position(|bytes| bytes == [0xff, 0xda]).unwrap();
     let mut broken = whole.clone();
     broken[start + 200..start + 400].fill(0xff);

@@ -183,7 +183,7 @@ mod tests {
             code("http://a.example/", Some((502, "")), error, Some(ConnectError::Unresolved)),
             Some(SourceUnreachable)
         );
-        // Another connection to the host failed, but this response is its server's.
+        // The host's server sent this response, although another connection to it failed.
         assert_eq!(
             code("http://a.example/", Some((404, "")), None, Some(ConnectError::Unreachable)),
             Some(SourceNotFound)

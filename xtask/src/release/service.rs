@@ -74,7 +74,7 @@ fn npm_package(project: &Project, names: &[&str], folder: &Path) -> Result<()> {
     fs::write(folder.join("package.json"), format!("{package:#}\n"))?;
     fs::copy(project.root.join("package-lock.json"), folder.join("package-lock.json"))?;
     let mut lock = project.npm()?;
-    // It removes the rest, and knows all that remains.
+    // npm removes packages that nothing depends on any more. Offline: the lockfile describes all others.
     lock.args(["install", "--package-lock-only", "--offline", "--no-audit", "--no-fund", "--loglevel=error"]);
     command::run(lock.current_dir(folder))
 }

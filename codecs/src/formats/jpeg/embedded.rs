@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use edgezoom_jpeg::decoder::frame::{Colours, Frame};
-use edgezoom_jpeg::decoder::mcu_rows::{McuRows, Stop};
+use edgezoom_jpeg::decoder::chroma::{self, Planes};
+use edgezoom_jpeg::decoder::frame::{self, Colours, Frame};
+use edgezoom_jpeg::decoder::mcu_rows::Stop;
 use edgezoom_jpeg::decoder::rows::{self, Rows};
 use edgezoom_jpeg::decoder::sequential::{Sequential, Workspace};
 use edgezoom_jpeg::ycbcr420::{self, PairMut, ROWS};
-use mozjpeg::ColorSpace;
+use mozjpeg::{ColorSpace, Decompress};
 
 use super::decompressor::Decompressor;
 use super::error_manager::catch_errors;
@@ -17,6 +18,9 @@ use crate::format::READ_BYTES;
 use crate::parallel::{Budget, Taken};
 use crate::{Layout, SourceError};
 
+/// Reason for refusing a JPEG that is not the part of the picture that it should be.
+const OTHER_SIZE: &str = "a strip or tile does not have the size that the file states";
+
 /// Decodes one JPEG after the other.
 pub struct Decoder {
     workspace: Workspace,
@@ -24,9 +28,11 @@ pub struct Decoder {
     budget: Arc<Budget>,
 }
 
-/// Returns true if a JPEG can be read as planes.
-pub fn is_ycbcr420(file: &[u8]) -> bool {
+/// Returns true if a JPEG can be read as planes. With `averages_chroma` it may have more chroma than they have.
+pub fn has_planes(mut file: &[u8], averages_chroma: bool) -> bool {
     open_in_memory(file).is_ok_and(|header| super::ycbcr420::is_ycbcr420(&header))
+        || averages_chroma
+            && frame::read(&mut file).is_ok_and(|frame| frame.is_some_and(|frame| chroma::can_read(&frame)))
 }
 
 impl Decoder {
@@ -44,8 +50,8 @@ impl Decoder {
         self.budget.take(markers.coefficients, BUFFERING).map(Some)
     }
 
-    /// Decodes a 4:2:0 JPEG of this width into pairs of rows. They may cover less than its width and height: the rest is
-    /// cropped.
+    /// Decodes a JPEG of this width that [has planes](has_planes) into pairs of rows. They may cover less than its width and height: the
+    /// rest is cropped.
     pub fn decode_pairs(
         &mut self,
         file: &[u8],
@@ -107,13 +113,12 @@ impl Decoder {
     }
 
     fn regular_pairs(&mut self, file: &[u8], width: u32, pairs: &mut [PairMut<'_>]) -> Option<()> {
-        // The last band may cover more than the picture's height.
-        let frame = self.headers(file, width, 0).filter(Frame::is_ycbcr420)?;
-        let mut planes = McuRows::new(self.start(file, frame)?);
-        pairs
-            .chunks_mut(ROWS as usize / 2)
-            .try_for_each(|band| planes.read(|plan, segment| segment.copy_to_pairs(plan, band)))
-            .ok()
+        let frame = self.headers(file, width, 0).filter(chroma::can_read)?;
+        if pairs_of(frame.height) < pairs.len() {
+            return None;
+        }
+        let mut planes = Planes::new(self.start(file, frame)?);
+        pairs.chunks_mut(ROWS as usize / 2).try_for_each(|band| planes.read(band)).ok()
     }
 
     fn regular_rgb(&mut self, file: &[u8], width: u32, rows: &mut [&mut [u8]]) -> Option<()> {
@@ -150,12 +155,21 @@ impl Decoder {
     }
 }
 
+/// Returns the number of pairs in whole bands of a picture: the last band may cover more than the picture's height.
+fn pairs_of(height: u32) -> usize {
+    (height.div_ceil(ROWS) * ROWS / 2) as usize
+}
+
 /// [`Decoder::decode_pairs`] by libjpeg.
 fn libjpeg_pairs(file: &[u8], width: u32, pairs: Vec<PairMut<'_>>) -> Result<(), SourceError> {
+    let header = open_in_memory(file)?;
+    if !super::ycbcr420::is_ycbcr420(&header) {
+        return libjpeg_averages(header, width, pairs);
+    }
     let mut decompressor = Decompressor::new(file, file.len().clamp(1, READ_BYTES));
     let (found, height) = catch_errors(|| decompressor.start())?;
-    if found != width || (height.div_ceil(ROWS) * ROWS / 2) < pairs.len() as u32 {
-        return Err(FORMAT.corrupt("a strip or tile does not have the size that the file states"));
+    if found != width || pairs_of(height) < pairs.len() {
+        return Err(FORMAT.corrupt(OTHER_SIZE));
     }
     let mut pairs = pairs.into_iter();
     let mut full = Vec::new();
@@ -175,6 +189,35 @@ fn libjpeg_pairs(file: &[u8], width: u32, pairs: Vec<PairMut<'_>>) -> Result<(),
             }
         }
     }
+}
+
+/// [`libjpeg_pairs`] of a JPEG whose chroma must be averaged.
+fn libjpeg_averages(
+    mut header: Decompress<&[u8]>,
+    width: u32,
+    pairs: Vec<PairMut<'_>>,
+) -> Result<(), SourceError> {
+    let (mut left, row_bytes) = (header.height(), Layout::Rgb.row_bytes(width));
+    if side(header.width()) != width || pairs_of(side(left)) < pairs.len() {
+        return Err(FORMAT.corrupt(OTHER_SIZE));
+    }
+    // Samples of halved chroma are repeated, so that their mean is themselves.
+    header.do_fancy_upsampling(false);
+    let mut decoder = catch_errors(|| header.to_colorspace(ColorSpace::JCS_YCbCr))?;
+    let mut pixels = vec![0; 2 * row_bytes];
+    for pair in pairs {
+        let rows = left.min(2);
+        left -= rows;
+        for row in pixels.chunks_exact_mut(row_bytes.max(1)).take(rows) {
+            catch_errors(|| decoder.read_scanlines_into(row).map(|_| ()))?;
+        }
+        let (upper, lower) = pixels.split_at_mut(row_bytes);
+        if rows == 1 {
+            lower.copy_from_slice(upper);
+        }
+        super::ycbcr420::average([upper, lower], pair);
+    }
+    Ok(())
 }
 
 /// [`Decoder::decode_rgb`] by libjpeg.
@@ -310,7 +353,7 @@ mod tests {
         let bytes = result.unwrap_or(0);
         assert!(!compares_samples || ours.stored[..bytes] == theirs.stored[..bytes], "samples differ");
 
-        if is_ycbcr420(file) {
+        if has_planes(file, true) {
             let results =
                 [decoder.decode_pairs(file, width, ours.pairs()), libjpeg_pairs(file, width, theirs.pairs())];
             let [result, expected] = results.map(|result| said(result.map(|()| 0)));
@@ -332,7 +375,7 @@ mod tests {
             let (width, samples) = (buffers.width, buffers.samples);
             assert!(decoder.regular_samples(file, width, samples, &mut buffers.stored).is_some());
             assert_eq!(decoder.regular_rgb(file, width, &mut buffers.rows()).is_some(), samples == 3);
-            let has_planes = is_ycbcr420(file);
+            let has_planes = has_planes(file, true);
             assert_eq!(decoder.regular_pairs(file, width, &mut buffers.pairs()).is_some(), has_planes);
         };
         for seed in 0..100_u64 {

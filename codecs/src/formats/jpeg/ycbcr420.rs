@@ -14,7 +14,7 @@ use super::losses::Losses;
 use super::{Rows, read_header, start};
 use crate::format::READ_BYTES;
 use crate::{Damage, Layout, RowReader, SourceError, SourceFile};
-use edgezoom_jpeg::ycbcr420::{self, ROWS};
+use edgezoom_jpeg::ycbcr420::{self, PairMut, ROWS};
 
 /// A JPEG that is read as planes.
 pub struct YCbCr420Reader {
@@ -125,19 +125,24 @@ impl RowReader for AveragedReader {
             if left == 1 {
                 lower.copy_from_slice(upper);
             }
-            let rows = [&*upper, &*lower].map(|row| row.as_chunks::<3>().0);
-            for (row, to) in rows.iter().zip(pair.luma) {
-                row.iter().zip(to).for_each(|([luma, ..], to)| *to = *luma);
-            }
-            for (plane, to) in (1..).zip(pair.chroma) {
-                for ((upper, lower), to) in rows[0].chunks(2).zip(rows[1].chunks(2)).zip(to) {
-                    // At an odd right edge the last sample is repeated.
-                    let ends = [upper.first(), upper.last(), lower.first(), lower.last()];
-                    let sum: u16 = ends.into_iter().flatten().map(|pixel| u16::from(pixel[plane])).sum();
-                    *to = ((sum + 2) / 4) as u8;
-                }
-            }
+            average([upper, lower], pair);
         }
         Ok(())
+    }
+}
+
+/// Fills a pair of rows, which may be narrower, with two rows of YCbCr pixels.
+pub fn average(rows: [&[u8]; 2], pair: PairMut<'_>) {
+    let rows = rows.map(|row| row.as_chunks::<3>().0);
+    for (row, to) in rows.iter().zip(pair.luma) {
+        row.iter().zip(to).for_each(|([luma, ..], to)| *to = *luma);
+    }
+    for (plane, to) in (1..).zip(pair.chroma) {
+        for ((upper, lower), to) in rows[0].chunks(2).zip(rows[1].chunks(2)).zip(to) {
+            // At an odd right edge the last sample is repeated.
+            let ends = [upper.first(), upper.last(), lower.first(), lower.last()];
+            let sum: u16 = ends.into_iter().flatten().map(|pixel| u16::from(pixel[plane])).sum();
+            *to = ((sum + 2) / 4) as u8;
+        }
     }
 }

@@ -24,7 +24,7 @@ const LONGEST_ROW: usize = 1 << 20;
 const THREAD_BYTES: u64 = 1 << 20;
 /// Bands in memory: one that is inflated, one that waits, one that is read.
 const BANDS: usize = 3;
-/// Bytes that must be free when the decoder inflates, of which it writes 8 KiB at once, and has 32 KiB unchanged for references.
+/// Minimum free bytes before inflating: the decoder writes 8 KiB at once, and refers to the last 32 KiB, which must stay unchanged.
 const FREE_BYTES: usize = (32 + 8) << 10;
 
 /// The rows of a picture with 8 bits a sample.

@@ -146,20 +146,20 @@ impl JpegChunks {
         };
         let in_columns = chunk.width == size.width || chunk.width.is_multiple_of(ROWS);
         let in_rows = chunk.height == size.height || chunk.height.is_multiple_of(ROWS);
-        if options.ycbcr420 && in_columns && in_rows && chunks.is_ycbcr420() {
+        if options.ycbcr420 && in_columns && in_rows && chunks.has_planes(options.averages_chroma) {
             chunks.layout = Layout::YCbCr420;
         }
         Ok(chunks)
     }
 
     /// Returns true if the first row of chunks can be read as planes.
-    fn is_ycbcr420(&self) -> bool {
+    fn has_planes(&self, averages_chroma: bool) -> bool {
         let mut file = Vec::new();
         let mut is_any_stored = false;
         for &place in self.grid.chunks.iter().take(self.chunks_across as usize) {
             match self.read_chunk(place, &mut file) {
                 Ok(()) if file.is_empty() => {}
-                Ok(()) if embedded::is_ycbcr420(&file) => is_any_stored = true,
+                Ok(()) if embedded::has_planes(&file, averages_chroma) => is_any_stored = true,
                 _ => return false,
             }
         }
