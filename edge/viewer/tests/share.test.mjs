@@ -479,6 +479,16 @@ test("fullscreen restores the focus", ofTheViewer, async () => {
   }
 });
 
+test("F leaves fullscreen although the event of its beginning has not come", ofTheViewer, async () => {
+  await open(`/${ready}`);
+  await painted(page);
+  await page.evaluate(() => addEventListener("fullscreenchange", (event) => event.stopImmediatePropagation(), true));
+  await page.keyboard.press("f");
+  await page.waitForFunction(() => document.fullscreenElement !== null);
+  await page.keyboard.press("f");
+  await page.waitForFunction(() => document.fullscreenElement === null);
+});
+
 test("failed tiles are requested again, then reported, then loaded on request", ofTheViewer, async () => {
   await openEmpty();
   let broken = true;

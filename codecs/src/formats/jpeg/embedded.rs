@@ -13,6 +13,7 @@ use mozjpeg::{ColorSpace, Decompress};
 
 use super::decompressor::Decompressor;
 use super::error_manager::catch_errors;
+use super::ycbcr420::Averages;
 use super::{BUFFERING, FORMAT, header, open_in_memory, side};
 use crate::format::READ_BYTES;
 use crate::parallel::{Budget, Taken};
@@ -193,31 +194,15 @@ fn libjpeg_pairs(file: &[u8], width: u32, pairs: Vec<PairMut<'_>>) -> Result<(),
 
 /// [`libjpeg_pairs`] of a JPEG whose chroma must be averaged.
 fn libjpeg_averages(
-    mut header: Decompress<&[u8]>,
+    header: Decompress<&[u8]>,
     width: u32,
     pairs: Vec<PairMut<'_>>,
 ) -> Result<(), SourceError> {
-    let (mut left, row_bytes) = (header.height(), Layout::Rgb.row_bytes(width));
-    if side(header.width()) != width || pairs_of(side(left)) < pairs.len() {
+    if side(header.width()) != width || pairs_of(side(header.height())) < pairs.len() {
         return Err(FORMAT.corrupt(OTHER_SIZE));
     }
-    // Samples of halved chroma are repeated, so that their mean is themselves.
-    header.do_fancy_upsampling(false);
-    let mut decoder = catch_errors(|| header.to_colorspace(ColorSpace::JCS_YCbCr))?;
-    let mut pixels = vec![0; 2 * row_bytes];
-    for pair in pairs {
-        let rows = left.min(2);
-        left -= rows;
-        for row in pixels.chunks_exact_mut(row_bytes.max(1)).take(rows) {
-            catch_errors(|| decoder.read_scanlines_into(row).map(|_| ()))?;
-        }
-        let (upper, lower) = pixels.split_at_mut(row_bytes);
-        if rows == 1 {
-            lower.copy_from_slice(upper);
-        }
-        super::ycbcr420::average([upper, lower], pair);
-    }
-    Ok(())
+    let mut averages = catch_errors(|| Averages::start(header))?;
+    pairs.into_iter().try_for_each(|pair| catch_errors(|| averages.read(pair)))
 }
 
 /// [`Decoder::decode_rgb`] by libjpeg.

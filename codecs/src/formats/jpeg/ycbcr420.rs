@@ -1,17 +1,18 @@
 //! YCbCr read as planes with 4:2:0 chroma subsampling by libjpeg: as stored, or averaged. Tiles in JPEG are encoded from planes again, so
 //! no colour is converted.
 
-use std::io::BufReader;
+use std::io::{self, BufRead, BufReader};
 use std::rc::Rc;
 
 use edgezoom_geometry::Size;
+use mozjpeg::decompress::DecompressStarted;
 use mozjpeg::{ColorSpace, Decompress};
 
 use super::coefficients::{Coefficients, kept_in};
 use super::decompressor::Decompressor;
 use super::error_manager::catch_damage;
 use super::losses::Losses;
-use super::{Rows, read_header, start};
+use super::{read_header, start};
 use crate::format::READ_BYTES;
 use crate::{Damage, Layout, RowReader, SourceError, SourceFile};
 use edgezoom_jpeg::ycbcr420::{self, PairMut, ROWS};
@@ -73,11 +74,11 @@ impl RowReader for YCbCr420Reader {
 
 /// A JPEG with more chroma, of which each 2×2 samples are averaged. libjpeg goes on here where `edgezoom_jpeg` stops.
 pub struct AveragedReader {
-    /// Its pixels are YCbCr.
-    rows: Rows<BufReader<SourceFile>>,
-    /// Rows of pixels that have been read.
-    read: u32,
-    pixels: [Vec<u8>; 2],
+    size: Size,
+    averages: Averages<BufReader<SourceFile>>,
+    /// Must outlive the decoder.
+    _coefficients: Option<Rc<Coefficients>>,
+    losses: Losses,
 }
 
 impl AveragedReader {
@@ -87,22 +88,16 @@ impl AveragedReader {
         size: Size,
         coefficients: Option<Rc<Coefficients>>,
     ) -> Result<Self, SourceError> {
-        let mut header = read_header(BufReader::with_capacity(READ_BYTES, file))?;
-        // Samples of halved chroma are repeated, so that their mean is themselves.
-        header.do_fancy_upsampling(false);
+        let header = read_header(BufReader::with_capacity(READ_BYTES, file))?;
         let mut losses = Losses::default();
-        let decoder =
-            start(&mut losses, coefficients.as_ref(), || header.to_colorspace(ColorSpace::JCS_YCbCr))?;
-        let layout = Layout::Rgb;
-        let rows = Rows { size, layout, decoder, _coefficients: coefficients, losses, cmyk: None };
-        let row = || vec![0; layout.row_bytes(size.width)];
-        Ok(Self { rows, read: 0, pixels: [row(), row()] })
+        let averages = start(&mut losses, coefficients.as_ref(), || Averages::start(header))?;
+        Ok(Self { size, averages, _coefficients: coefficients, losses })
     }
 }
 
 impl RowReader for AveragedReader {
     fn size(&self) -> Size {
-        self.rows.size
+        self.size
     }
 
     fn layout(&self) -> Layout {
@@ -110,39 +105,56 @@ impl RowReader for AveragedReader {
     }
 
     fn damage(&self) -> Option<Damage> {
-        self.rows.damage()
+        self.losses.damage()
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        let Size { width, height } = self.rows.size;
-        for pair in ycbcr420::pairs_mut(into, width) {
-            let left = (height - self.read).min(2);
-            for row in self.pixels.iter_mut().take(left as usize) {
-                self.rows.read_rows(row)?;
-                self.read += 1;
-            }
-            let [upper, lower] = &mut self.pixels;
-            if left == 1 {
-                lower.copy_from_slice(upper);
-            }
-            average([upper, lower], pair);
-        }
-        Ok(())
+        let Self { size, averages, losses, .. } = self;
+        ycbcr420::pairs_mut(into, size.width)
+            .try_for_each(|pair| catch_damage(losses, || averages.read(pair)))
     }
 }
 
-/// Fills a pair of rows, which may be narrower, with two rows of YCbCr pixels.
-pub fn average(rows: [&[u8]; 2], pair: PairMut<'_>) {
-    let rows = rows.map(|row| row.as_chunks::<3>().0);
-    for (row, to) in rows.iter().zip(pair.luma) {
-        row.iter().zip(to).for_each(|([luma, ..], to)| *to = *luma);
+/// Pairs of rows whose chroma is averaged from the pixels that libjpeg decodes.
+pub struct Averages<R> {
+    decoder: DecompressStarted<R>,
+    /// Rows of pixels that have not been read.
+    left: usize,
+    /// Two rows of YCbCr pixels.
+    pixels: [Vec<u8>; 2],
+}
+
+impl<R: BufRead> Averages<R> {
+    /// Starts to decode.
+    pub fn start(mut header: Decompress<R>) -> io::Result<Self> {
+        let (row_bytes, left) = (3 * header.width(), header.height());
+        // Samples of halved chroma are repeated, so that their mean is themselves.
+        header.do_fancy_upsampling(false);
+        let decoder = header.to_colorspace(ColorSpace::JCS_YCbCr)?;
+        Ok(Self { decoder, left, pixels: [vec![0; row_bytes], vec![0; row_bytes]] })
     }
-    for (plane, to) in (1..).zip(pair.chroma) {
-        for ((upper, lower), to) in rows[0].chunks(2).zip(rows[1].chunks(2)).zip(to) {
-            // At an odd right edge the last sample is repeated.
-            let ends = [upper.first(), upper.last(), lower.first(), lower.last()];
-            let sum: u16 = ends.into_iter().flatten().map(|pixel| u16::from(pixel[plane])).sum();
-            *to = ((sum + 2) / 4) as u8;
+
+    /// Decodes the next two rows into a pair, which may be narrower. At an odd edge the last sample is repeated.
+    pub fn read(&mut self, pair: PairMut<'_>) -> io::Result<()> {
+        let [upper, lower] = &mut self.pixels;
+        for row in [&mut *upper, &mut *lower].into_iter().take(self.left) {
+            self.decoder.read_scanlines_into(row)?;
         }
+        if self.left == 1 {
+            lower.copy_from_slice(upper);
+        }
+        self.left = self.left.saturating_sub(2);
+        let rows = [upper, lower].map(|row| row.as_chunks::<3>().0);
+        for (row, to) in rows.iter().zip(pair.luma) {
+            row.iter().zip(to).for_each(|([luma, ..], to)| *to = *luma);
+        }
+        for (plane, to) in (1..).zip(pair.chroma) {
+            for ((upper, lower), to) in rows[0].chunks(2).zip(rows[1].chunks(2)).zip(to) {
+                let ends = [upper.first(), upper.last(), lower.first(), lower.last()];
+                let sum: u16 = ends.into_iter().flatten().map(|pixel| u16::from(pixel[plane])).sum();
+                *to = ((sum + 2) / 4) as u8;
+            }
+        }
+        Ok(())
     }
 }
