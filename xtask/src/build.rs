@@ -24,8 +24,8 @@ const BUILD: &str = "EDGEZOOM_BUILD";
 
 /// Makes Clippy's driver compile the workspace: it is the compiler, and lints what it compiles. `cargo clippy` would check
 /// every dependency a second time, four minutes of CPU time.
-pub fn linted(cargo: &mut Command) -> &mut Command {
-    cargo.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")
+pub fn linted<'a>(project: &Project, cargo: &'a mut Command) -> &'a mut Command {
+    cargo.env("RUSTC_WORKSPACE_WRAPPER", project.root.join("xtask/rustc.sh"))
 }
 
 /// Returns the command that builds programs of the workspace. In the dev profile it compiles with the same driver as the tests, if
@@ -33,7 +33,7 @@ pub fn linted(cargo: &mut Command) -> &mut Command {
 pub fn programs(project: &Project, names: &[&str], profile: Profile) -> Command {
     let mut cargo = project.cargo();
     if profile == Profile::Dev && command::succeeds(Command::new("clippy-driver").arg("--version")) {
-        linted(&mut cargo);
+        linted(project, &mut cargo);
     }
     if profile == Profile::Release {
         stamp(project, &mut cargo);

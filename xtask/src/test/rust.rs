@@ -60,7 +60,7 @@ impl Programs {
     /// Compiles all tests, and benchmarks and examples for Clippy.
     pub fn build(&self, project: &Project, out: &Transcript<'_>) -> Result<Tally> {
         let mut cargo = project.cargo_beside_tests();
-        linted(&mut cargo).args(["test", "--workspace", "--no-run", "--message-format=json"]);
+        linted(project, &mut cargo).args(["test", "--workspace", "--no-run", "--message-format=json"]);
         cargo.args(["--lib", "--bins", "--test=*", "--benches", "--examples"]);
         let mut built = Built::default();
         out.lines(&mut cargo, |line| {
@@ -102,7 +102,7 @@ impl Programs {
     pub fn doc_tests(&self, project: &Project, out: &Transcript<'_>) -> Result<Tally> {
         let mut cargo = project.cargo_beside_tests();
         cargo.args(["--config", "profile.dev.package.edgezoom-edge.opt-level=0"]);
-        out.count(linted(&mut cargo).args(["test", "--workspace", "--doc", "--no-fail-fast"]))
+        out.count(linted(project, &mut cargo).args(["test", "--workspace", "--doc", "--no-fail-fast"]))
     }
 
     /// Runs the tests that need a browser, PDFium or other renderers.
