@@ -101,7 +101,6 @@ impl Programs {
     /// without which dependencies would have other features.
     pub fn doc_tests(&self, project: &Project, out: &Transcript<'_>) -> Result<Tally> {
         let mut cargo = project.cargo_beside_tests();
-        cargo.args(["--config", "profile.dev.package.edgezoom-edge.opt-level=0"]);
         out.count(linted(project, &mut cargo).args(["test", "--workspace", "--doc", "--no-fail-fast"]))
     }
 
