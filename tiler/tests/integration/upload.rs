@@ -109,8 +109,9 @@ async fn the_maximum_number_of_requests_runs_over_persistent_connections() {
     assert_eq!(upload.stored().tiles, u64::from(tiles));
     assert_eq!(endpoint.objects.lock().unwrap().len(), tiles as usize + 1);
     assert_eq!(endpoint.most_in_flight.load(Ordering::SeqCst), 32);
+    // A request may find the connection of a finished one not yet back in the pool, and open another.
     let connections = endpoint.connections.load(Ordering::SeqCst);
-    assert!(connections <= 40, "{connections} connections for {tiles} tiles");
+    assert!(connections <= 2 * 32, "{connections} connections for {tiles} tiles");
 }
 
 #[tokio::test]
