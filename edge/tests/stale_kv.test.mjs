@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { Miniflare, convertV4MiniflareOptions } from "miniflare";
-import { TOKEN } from "./system.mjs";
+import { Miniflare, TOKEN, convertV4MiniflareOptions } from "./system.mjs";
 
 const NAMES = ["worker.js", "measurements.js", "stale_kv.js", "status.js"];
 const COMMON = { compatibilityDate: "2026-11-01", modulesRoot: "/" };

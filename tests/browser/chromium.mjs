@@ -1,7 +1,10 @@
 // Shared by the scripts of this folder. A script gets its arguments as JSON, drives Chromium, and prints its observations as
 // JSON; the test that runs it checks them.
 
-import { chromium } from "playwright-core";
+import { createRequire } from "node:module";
+
+// Not imported: Node.js would parse its seven megabytes a second time, for the names of its exports.
+const { chromium } = createRequire(import.meta.url)("playwright-core");
 
 /** Runs `visit(browser, arguments)` and prints its result. */
 export async function run(visit) {

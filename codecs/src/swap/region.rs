@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(region.open(&file, 100), Some(BYTES as u64));
         let mut random = 1_u64;
         let mut held: Vec<(*mut u8, usize, u8)> = Vec::new();
-        for round in 0..3000 {
+        for round in 0..1000 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let bytes = 16_384 + (random >> 33) as usize % 300_000;
             if held.len() > 30 || random >> 63 == 0 && !held.is_empty() {

@@ -77,8 +77,8 @@ fn without_end(mut file: Vec<u8>) -> Vec<u8> {
 
 #[test]
 fn progressive_jpeg_of_all_kinds_is_decoded_from_the_file() {
-    // Large enough for the coefficient window in the file to move a dozen times.
-    let (width, height) = (2003, 2501);
+    // Large enough for the coefficient window in the file to move some times.
+    let (width, height) = (1203, 1501);
     for layout in [Layout::Grey, Layout::Rgb, Layout::Rgba] {
         let picture = Picture::photo(width, height, layout);
         let whole = files::jpeg(&picture, Jpeg { progressive: true, ..Jpeg::default() });
@@ -158,7 +158,7 @@ fn lossless_webp_is_decoded_with_every_transform() {
         let (half_width, half_height) = (picture.width.div_ceil(2), picture.height.div_ceil(2));
         let quarter =
             Picture::new(half_width, half_height, picture.layout, |x, y| picture.colour(2 * x, 2 * y));
-        for (level, picture) in [("0", picture), ("4", picture), ("6", picture), ("9", &quarter)] {
+        for (level, picture) in [("0", picture), ("4", picture), ("9", &quarter)] {
             let file = webp(picture, &["-lossless", "-exact", "-z", level]);
             let read = read(&file, 0);
             assert_eq!((read.width, read.height), (picture.width, picture.height));
@@ -215,7 +215,7 @@ fn broken_webp_never_panics() {
     let picture = Picture::photo(120, 90, Layout::Rgb);
     for arguments in [["-lossless", "-z", "6"].as_slice(), &["-q", "75"]] {
         let file = webp(&picture, arguments);
-        for at in (12..file.len()).step_by(7) {
+        for at in (12..file.len()).step_by(17) {
             let mut broken = file.clone();
             broken[at] ^= 0xa5;
             let _ = open(&broken, 1000, None, &DecodeOptions::default())

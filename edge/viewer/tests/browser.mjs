@@ -4,7 +4,6 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import assert from "node:assert/strict";
-import { chromium } from "playwright-core";
 
 import { decodePng } from "../png.mjs";
 
@@ -16,7 +15,10 @@ const BROWSERS = ["/usr/bin/chromium", "/usr/lib/chromium/chromium-headless-shel
 
 export const executablePath = process.env.EDGEZOOM_CHROMIUM ?? BROWSERS.find(existsSync) ?? BROWSERS[0];
 
-const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const require = createRequire(import.meta.url);
+// Not imported: Node.js would parse its seven megabytes a second time, for the names of its exports.
+const { chromium } = require("playwright-core");
+const axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
 
 export async function startBrowser() {
   const root = process.getuid?.() === 0;

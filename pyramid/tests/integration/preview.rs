@@ -94,7 +94,7 @@ fn previews_of_transparent_pictures_are_on_white() {
 
 #[test]
 fn pictures_that_are_stored_turned_have_upright_previews() {
-    let stored = Picture::photo(1502, 1301, Layout::Rgb);
+    let stored = Picture::photo(1302, 701, Layout::Rgb);
     for number in 1..=8 {
         let exif = files::exif(number);
         let file = files::jpeg(&stored, Jpeg { exif: Some(&exif), ..Jpeg::default() });
@@ -105,7 +105,7 @@ fn pictures_that_are_stored_turned_have_upright_previews() {
 
 #[test]
 fn pictures_in_planes_keep_their_colours() {
-    let (plain, _) = crate::ycbcr420::jpeg(1502, 1300, false);
+    let (plain, _) = crate::ycbcr420::jpeg(1302, 700, false);
     for number in [1, 3, 6] {
         let exif = files::exif(number);
         let length = [0xff, 0xe1, 0, exif.len() as u8 + 8];

@@ -68,7 +68,7 @@ async fn damaged_files_of_every_format_end_with_tiles_or_a_failure() {
     };
     let files: Vec<&[u8]> = corpus.iter().map(|(_, bytes)| bytes.as_slice()).collect();
     let seed = variable("EDGEZOOM_FUZZ_SEED").unwrap_or(1);
-    let seconds = variable("EDGEZOOM_FUZZ_SECONDS").unwrap_or(4);
+    let seconds = variable("EDGEZOOM_FUZZ_SECONDS").unwrap_or(2);
     let (next, first) = (AtomicU64::new(0), variable("EDGEZOOM_FUZZ_FIRST").unwrap_or(0));
     let end = Instant::now() + Duration::from_secs(seconds);
     let fuzz = async || {

@@ -403,7 +403,7 @@ mod tests {
 
     #[test]
     fn regular_files_have_libjpegs_samples() {
-        let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::with_cases(120) });
+        let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::with_cases(60) });
         let sizes = (1_usize..300, 1_usize..200);
         runner
             .run(&(any::<u64>(), sizes), |(seed, size)| {

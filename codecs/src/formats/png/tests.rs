@@ -8,17 +8,18 @@ use super::{Again, open_rows};
 use crate::format::READ_BYTES;
 use crate::{Bounds, Orientation, SourceError, SourceFile};
 
-const WIDTH: u32 = 331;
-const HEIGHT: u32 = 417;
+const SMALL: (u32, u32) = (131, 217);
+/// More than a MiB, unless it is grey: such pictures are inflated in a thread of its own.
+const LARGE: (u32, u32) = (501, 801);
 
-fn file(color: ColorType, filter: Filter, is_noise: bool) -> Vec<u8> {
+fn file((width, height): (u32, u32), color: ColorType, filter: Filter, is_noise: bool) -> Vec<u8> {
     let mut out = Vec::new();
-    let mut encoder = Encoder::new(&mut out, WIDTH, HEIGHT);
+    let mut encoder = Encoder::new(&mut out, width, height);
     encoder.set_color(color);
     encoder.set_filter(filter);
     encoder.set_compression(Compression::Balanced);
     let random = |at: usize| (at as u32).wrapping_mul(2_654_435_769) >> 24;
-    let bytes = color.samples() * (WIDTH * HEIGHT) as usize;
+    let bytes = color.samples() * (width * height) as usize;
     let soft = |at: usize| at as u32 % 1021 / 5 + random(at) % 5;
     let pixels: Vec<_> =
         (0..bytes).map(|at| if is_noise { random(at * at) } else { soft(at) } as u8).collect();
@@ -61,13 +62,15 @@ fn regular_pictures_have_the_rows_of_the_crate() {
         for filter in
             [Filter::NoFilter, Filter::Sub, Filter::Up, Filter::Avg, Filter::Paeth, Filter::Adaptive]
         {
-            let file = file(color, filter, false);
+            let file = file(SMALL, color, filter, false);
             let expected = rows(&file, None);
             assert!(expected.1.is_none());
-            for threads in [1, 2] {
-                assert!(rows(&file, Some(threads)) == expected, "{color:?}, {filter:?}, {threads} threads");
-            }
+            assert!(rows(&file, Some(1)) == expected, "{color:?}, {filter:?}");
         }
+    }
+    for (color, is_noise) in [(C::Rgb, false), (C::Rgba, true)] {
+        let file = file(LARGE, color, Filter::Adaptive, is_noise);
+        assert!(rows(&file, Some(2)) == rows(&file, None), "{color:?} in two threads");
     }
 }
 
@@ -96,11 +99,11 @@ fn damage(file: &mut Vec<u8>, seed: u32) {
 #[test]
 fn damaged_pictures_have_the_rows_of_the_crate() {
     let originals = [
-        file(ColorType::Rgb, Filter::Adaptive, false),
-        file(ColorType::Rgba, Filter::Paeth, true),
-        file(ColorType::Grayscale, Filter::Avg, false),
+        file(LARGE, ColorType::Rgb, Filter::Adaptive, false),
+        file(LARGE, ColorType::Rgba, Filter::Paeth, true),
+        file(SMALL, ColorType::Grayscale, Filter::Avg, false),
     ];
-    let count = std::env::var("EDGEZOOM_FUZZ_FILES").map_or(60, |count| count.parse().unwrap());
+    let count = std::env::var("EDGEZOOM_FUZZ_FILES").map_or(24, |count| count.parse().unwrap());
     let mut partial = 0;
     for seed in 0..count {
         let mut file = originals[seed as usize % originals.len()].clone();

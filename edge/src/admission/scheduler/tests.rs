@@ -365,10 +365,10 @@ fn many_clients_who_wait_for_one_host_do_not_stop_the_others() {
     assert!(messages <= 6, "it got its turn after {messages} messages");
 }
 
-/// If a message looked at every waiting job, this would take hours. The object handles some hundred messages a second.
+/// If a message looked at every waiting job, this would take minutes. The object handles some hundred messages a second.
 #[test]
-fn a_million_waiting_jobs_do_not_slow_down_a_message() {
-    const JOBS: u32 = 1_000_000;
+fn a_hundred_thousand_waiting_jobs_do_not_slow_down_a_message() {
+    const JOBS: u32 = 100_000;
     let shares = Shares { backlog: u64::from(JOBS) * 4, host_jobs: 16, ..Shares::default() };
     let job = |number: u32| {
         let job = Job { id: format!("{number:011}").parse().unwrap(), alone: false, avoid: None };
