@@ -6,10 +6,10 @@ import { test } from "node:test";
 import { decodePng } from "../png.mjs";
 import { barOf, lengthWords, scaleWords } from "../zoom/lengths.js";
 import { assertAccessible, assertEventually, isFocused, painted } from "./browser.mjs";
-import { ofTheViewer } from "./service.mjs";
+import { startFake } from "./service.mjs";
 import { open, page, ready, service, setUp } from "./site.mjs";
 
-setUp();
+setUp(undefined, startFake);
 
 /** A picture of 6,000 × 4,000 pixels: 1.5 mm wide. */
 const scale = { value: 2.5e-7, unit: "metre", basis: "MPP of the Aperio slide" };
@@ -68,7 +68,7 @@ test("the bar is the longest of 1, 2 and 5 that has room", () => {
   assert.deepEqual([Math.round(pixels), words], [100, "50\u202fµm"]);
 });
 
-test("the bar measures the picture within 1 % in a screenshot, at every zoom", ofTheViewer, async () => {
+test("the bar measures the picture within 1 % in a screenshot, at every zoom", async () => {
   const viewer = await openSlide({ viewport: { width: 1440, height: 900 } });
   const bar = page.getByRole("img", { name: /^Scale bar/ });
   const ground = [0xec, 0xeb, 0xe8];
@@ -90,7 +90,7 @@ test("the bar measures the picture within 1 % in a screenshot, at every zoom", o
   assert.deepEqual(page.wrongs, []);
 });
 
-test("the ruler is moved by the pointer and the arrow keys, and stays at its place in the picture", ofTheViewer, async () => {
+test("the ruler is moved by the pointer and the arrow keys, and stays at its place in the picture", async () => {
   const viewer = await openSlide();
   await viewer.picture.focus();
   await page.keyboard.press("m");
@@ -124,7 +124,7 @@ test("the ruler is moved by the pointer and the arrow keys, and stays at its pla
   assert.equal(await ruler().count(), 0);
 });
 
-test("the details say how large a pixel is, and what that rests on", ofTheViewer, async () => {
+test("the details say how large a pixel is, and what that rests on", async () => {
   await openSlide();
   await page.getByRole("button", { name: "About this picture" }).click();
   const fact = page.locator("dt", { hasText: "Scale" }).locator("xpath=following-sibling::dd[1]");
@@ -140,7 +140,7 @@ test("a picture without a scale has neither bar nor ruler", async () => {
   assert.equal(await page.getByRole("button", { name: "Ruler" }).count() + (await ruler().count()), 0);
 });
 
-test("the controls fit a phone, without covering the bar of a slide or the mark of an embed", ofTheViewer, async () => {
+test("the controls fit a phone, without covering the bar of a slide or the mark of an embed", async () => {
   const id = service.create({ kind: "ready", scale });
   const embeds = [`/${id}/embed`, `/${ready}/embed`].flatMap((path) => [320, 390, 471].map((width) => [path, width]));
   for (const [path, width] of [[`/${id}`, 320], [`/${id}`, 390], ...embeds]) {

@@ -103,14 +103,14 @@ fn strips_join_to_the_drawing_in_one_piece() {
         <path d="M5 5 95 9 80 790 10 700z" fill="none" stroke="#000" stroke-width="2"/>"##
     );
     for (name, content) in [("groups", groups_in_groups), ("lines", lines), ("a picture", &picture)] {
-        let strips = draw(&svg(COLUMN, content), 6000);
+        let strips = draw(svg(COLUMN, content), 6000);
         let whole = in_one_piece(&svg(COLUMN, content), strips.size());
         // Edges between pixels round differently from another origin.
         compare(&strips, &whole, Tolerance::lossy(0.005, 0, 0.4))
             .unwrap_or_else(|why| panic!("{name}: {why}"));
     }
     // Opacity rounds differently in a layer.
-    let drawn = |content: &str| draw(&svg(COLUMN, content), 8192);
+    let drawn = |content: &str| draw(svg(COLUMN, content), 8192);
     compare(&drawn(pattern), &drawn(&unrolled), Tolerance::up_to(2)).unwrap();
 }
 
@@ -139,7 +139,7 @@ fn a_slow_filter_is_drawn_once_and_looks_like_in_one_piece() {
         <filter id="f"><feTurbulence baseFrequency=".02" numOctaves="2000000000" type="fractalNoise"/></filter>
         <g transform="rotate(10 50 400)"><rect x="20" y="300" width="60" height="250" filter="url(#f)"/></g>"##;
     for (name, content) in [("a rotated blur", rotated), ("noise", noise)] {
-        let strips = draw(&svg(COLUMN, content), 4096);
+        let strips = draw(svg(COLUMN, content), 4096);
         // This also tests that invisible octaves are removed: resvg alone would not finish.
         let whole = in_one_piece(&svg(COLUMN, &content.replace("2000000000", "10")), strips.size());
         compare(&strips, &whole, Tolerance::lossy(0.1, 3, 3.5)).unwrap_or_else(|why| panic!("{name}: {why}"));
@@ -182,7 +182,7 @@ fn nothing_outside_the_document_is_read() {
         format!(r#"<use href="{path}#a"/>"#),
         r#"<image width="8" height="8" href="http://127.0.0.1:1/a.png"/>"#.to_owned(),
     ] {
-        let picture = draw(&svg(r#"viewBox="0 0 8 8""#, &content), 64);
+        let picture = draw(svg(r#"viewBox="0 0 8 8""#, &content), 64);
         assert!(picture.pixels.chunks(3).all(|pixel| pixel != [0, 255, 0]), "{content}");
     }
 }
@@ -201,7 +201,7 @@ fn pictures_inside_the_document_are_drawn() {
             r#"<image width="8" height="8" href="data:image/{kind};base64,{}"/>"#,
             STANDARD.encode(bytes)
         );
-        assert_eq!(draw(&svg(r#"viewBox="0 0 8 8""#, &content), 64).at(32, 32), [0; 3], "{kind}");
+        assert_eq!(draw(svg(r#"viewBox="0 0 8 8""#, &content), 64).at(32, 32), [0; 3], "{kind}");
     }
 }
 
@@ -224,7 +224,7 @@ fn text_is_drawn_even_without_system_fonts() {
 
 #[test]
 fn the_size_is_that_of_the_document_enlarged() {
-    let size = |attributes: &str, side| draw(&svg(attributes, ""), side).size();
+    let size = |attributes: &str, side| draw(svg(attributes, ""), side).size();
     let square = |side| Size { width: side, height: side };
     assert_eq!(size(r#"viewBox="0 0 30 15""#, 600), Size { width: 600, height: 300 });
     assert_eq!(size(r#"width="100" height="400" viewBox="0 0 1 1""#, 600), Size { width: 150, height: 600 });
@@ -234,14 +234,14 @@ fn the_size_is_that_of_the_document_enlarged() {
 
 #[test]
 fn without_a_size_it_has_the_size_that_browsers_use() {
-    let size = |attributes: &str| draw(&svg(attributes, r#"<rect width="9" height="9"/>"#), 600).size();
+    let size = |attributes: &str| draw(svg(attributes, r#"<rect width="9" height="9"/>"#), 600).size();
     let sized = |width, height| Size { width, height };
     for attributes in ["", r#"width="100%" height="100%""#, r#"viewBox="0 0 0 0""#, r#"width="x""#] {
         assert_eq!(size(attributes), sized(600, 300), "{attributes}");
     }
     assert_eq!(size(r#"width="100""#), sized(400, 600));
     assert_eq!(size(r#"height="75""#), sized(600, 150));
-    let right = draw(&svg("", r#"<rect x="50%" width="50%" height="100%" fill="red"/>"#), 600);
+    let right = draw(svg("", r#"<rect x="50%" width="50%" height="100%" fill="red"/>"#), 600);
     assert_eq!((right.at(150, 299), right.at(450, 299)), ([255; 3].as_slice(), [255, 0, 0].as_slice()));
 }
 

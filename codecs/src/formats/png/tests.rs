@@ -45,7 +45,7 @@ fn rows(file: &[u8], threads: Option<usize>) -> (Vec<Vec<u8>>, Option<String>) {
         Err(error) => return (Vec::new(), message(error)),
     };
     let mut rows = Vec::new();
-    for _ in 0..HEIGHT {
+    for _ in 0..reader.size().height {
         let mut row = vec![0; reader.layout().row_bytes(reader.size().width)];
         if let Err(error) = reader.read_rows(&mut row) {
             return (rows, message(error));
