@@ -36,7 +36,7 @@ pub struct Course {
 }
 
 /// Pause between polls: each costs the local edge milliseconds.
-const INTERVAL: Duration = Duration::from_millis(40);
+const INTERVAL: Duration = Duration::from_millis(100);
 /// Time limit of a conversion.
 const PATIENCE: Duration = Duration::from_secs(120);
 

@@ -51,7 +51,7 @@ async fn reports_say_whether_a_failure_may_pass() {
 async fn a_renderer_killed_from_outside_is_reported_at_once_and_retried_elsewhere() {
     let world = world().await;
     // Its tiles exceed the pipe, so the renderer waits for the store.
-    world.state().sources.insert("large".into(), picture_of(8000, 5000));
+    world.state().sources.insert("large".into(), picture_of(5000, 3000));
     world.state().put_time = Duration::from_millis(300);
     world.enqueue(ID, 1, "large");
     let tiler = Tiler::start(&world, &[("EDGEZOOM_UPLOADS", "1")]);
