@@ -38,7 +38,7 @@ test("a script shows the picture in its place", async () => {
   await assertAccessible(page);
 });
 
-test("an async script shows it in the element of its `id`, even a later one", async () => {
+test("an async script shows it in the element of its `id`, even a later one", ofTheViewer, async () => {
   await open(`${script("?id=here").replace("<script", "<script async")}<div id="other"></div><div id="here"></div>`);
   await painted(page);
   assert.equal(await page.locator("#here > div").count(), 1);
@@ -60,7 +60,7 @@ test("embedHtml that is written into a frame shows the picture there", async () 
   assert.deepEqual(page.wrongs, []);
 });
 
-test("a script that is inserted later shows it in its place, or in the element of its `id`", async () => {
+test("a script that is inserted later shows it in its place, or in the element of its `id`", ofTheViewer, async () => {
   await open(`<div id="here"></div><div id="there"></div>`);
   for (const [parent, query] of [["here", ""], ["there", "?id=here"]]) {
     await page.evaluate(([id, src]) => {
@@ -85,7 +85,7 @@ for (const [closed, ending] of [[true, "doc.close()"], [false, ""]]) {
   });
 }
 
-test("several embeds load the viewer once", async () => {
+test("several embeds load the viewer once", ofTheViewer, async () => {
   await open(script() + script() + script("?height=300", await service.ready()));
   await page.waitForFunction(() => document.querySelectorAll("div[style*=aspect-ratio]").length === 3);
   for (let index = 0; index < 3; index += 1) await painted(page, embeds().nth(index));
@@ -212,7 +212,7 @@ function edges(screenshot) {
   return { top, bottom: rows.find((y) => y > top && isGround(left + 4, y)) ?? height };
 }
 
-test("fit and background apply, and a background must be a colour", async () => {
+test("fit and background apply, and a background must be a colour", ofTheViewer, async () => {
   const ground = () => page.getByRole("region").evaluate((region) => getComputedStyle(region).backgroundColor);
   await open(script("?height=300px&width=900px&background=204060&fit=cover"));
   await painted(page);
@@ -312,7 +312,7 @@ test("without fullscreen the viewer covers the page, and Escape ends that", ofTh
   assert.ok(await viewer.fullscreen.evaluate((button) => button === button.getRootNode().activeElement));
 });
 
-test("a strict policy, an AMD loader and a hostile style sheet do no harm", async () => {
+test("a strict policy, an AMD loader and a hostile style sheet do no harm", ofTheViewer, async () => {
   const policy = [
     `default-src 'none'; script-src ${host.origin} ${service.origin}; style-src ${host.origin}`,
     `img-src ${service.origin} data:; connect-src ${service.origin}`,
