@@ -24,7 +24,7 @@ pub type Steps = [u16; 64];
 /// Memory for the columns' results.
 pub type Between = [[[i16; BLOCKS]; 8]; 8];
 
-/// 32 bits for each of 16: the lower half and the upper half.
+/// A number of 32 bits for each of 16 bits: those of the lower half, and those of the upper half.
 type Wide<S> = (<S as Simd>::i32s, <S as Simd>::i32s);
 
 /// Transforms all blocks of a group into eight rows of samples, each with the rows of all blocks beside each other.
@@ -276,7 +276,7 @@ fn zip16<S: Simd>(one: S::u8s, other: S::u8s) -> (S::u8s, S::u8s) {
     (one.zip_low(other).bitcast(), one.zip_high(other).bitcast())
 }
 
-/// Zips fours of bytes.
+/// Interleaves groups of four bytes.
 #[inline(always)]
 fn zip32<S: Simd>(one: S::u8s, other: S::u8s) -> [S::u8s; 2] {
     let (one, other) = (one.bitcast::<S::i32s>(), other.bitcast::<S::i32s>());

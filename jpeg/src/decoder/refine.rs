@@ -314,7 +314,7 @@ impl<R: Read> ScanDecoder<R> {
         let (first, last) = (u32::from(self.scan.spectrum.0), u32::from(self.scan.spectrum.1));
         let (low, bytes) = (u32::from(self.scan.low), self.source.bytes());
         let mut bits = self.bits;
-        // The places from the next one on.
+        // A bit for each of the coefficients from the next one on.
         let mut left = u64::MAX << first & u64::MAX >> (63 - last);
         let known = *mask;
         if self.run == 0 {

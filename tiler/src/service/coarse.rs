@@ -42,7 +42,7 @@ struct Schedule {
     /// Number of the next one; `None` after the last.
     next: Option<CoarseNumber>,
     not_before: Instant,
-    /// Minimum progress of the job for the next one.
+    /// Progress of the job before which the next one is not stored.
     from: f64,
 }
 

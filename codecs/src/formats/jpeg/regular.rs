@@ -352,7 +352,7 @@ mod tests {
         [read(ours), read(theirs)]
     }
 
-    /// The same as planes, of which chroma may have been averaged.
+    /// Reads a file as [`as_pixels`] does, but as planes, whose chroma may be averaged.
     fn as_planes(bytes: &[u8]) -> Option<[Result; 2]> {
         let file = source(bytes).apart();
         let header = read_header(BufReader::new(file.clone())).ok()?;

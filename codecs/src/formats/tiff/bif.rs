@@ -87,7 +87,7 @@ pub fn open(
     let (mut areas, mut profile) = (Vec::new(), None);
     for area in mosaic.areas {
         let tiff = Tiff::open(BufReader::with_capacity(READ_BYTES, source.apart()))?;
-        // The areas share the memory by their widths.
+        // Each area gets memory in proportion to its width.
         let memory = bounds.memory / columns.max(1) * area.columns.len() as u64;
         let part = picture.part(area.tiles.clone())?;
         let decoded = open_picture(tiff, directory, part, Bounds { memory, ..bounds }, &options)?;
