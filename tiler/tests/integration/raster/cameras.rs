@@ -10,7 +10,7 @@ macro_rules! raw {
             concat!("f.", $ending),
             concat!(
                 "convert photo.png -quality 95 large.jpg && convert photo.png -resize 80x60! small.jpg\n",
-                "python3 - '",
+                "/usr/bin/python3 - '",
                 $kind,
                 "' ",
                 $ending,

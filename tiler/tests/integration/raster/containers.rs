@@ -57,7 +57,7 @@ const PILLOW: &str = "/usr/bin/python3 -c 'import glob; from PIL import Image; I
 /// Variant of a texture of random blocks, by its FourCC, or by its DXGI format in newer files.
 macro_rules! dds {
     ($kind:literal) => {
-        concat!("python3 - ", $kind, " <<'END'\n", include_str!("textures.py"), "\nEND")
+        concat!("/usr/bin/python3 - ", $kind, " <<'END'\n", include_str!("textures.py"), "\nEND")
     };
 }
 

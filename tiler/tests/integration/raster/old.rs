@@ -8,7 +8,7 @@ const MAGICK: &str = "convert 'f.*[0]' -depth 8 shown.png";
 /// Script that makes an Ultra HDR file with a kind of primary picture in `ultra_hdr.py`.
 macro_rules! ultra_hdr {
     ($kind:literal) => {
-        concat!("python3 - ", $kind, " <<'END'\n", include_str!("ultra_hdr.py"), "\nEND")
+        concat!("/usr/bin/python3 - ", $kind, " <<'END'\n", include_str!("ultra_hdr.py"), "\nEND")
     };
 }
 

@@ -63,12 +63,12 @@ const FILES: &[(&str, &str)] = &[
 
 // The scripts of `cameras` and `medicine`, applied to the small picture.
 const CR3: &str = concat!(
-    "convert s.png large.jpg && cp large.jpg small.jpg && python3 - cr3 cr3 <<'END'\n",
+    "convert s.png large.jpg && cp large.jpg small.jpg && /usr/bin/python3 - cr3 cr3 <<'END'\n",
     include_str!("cameras.py"),
     "\nEND"
 );
 const NEF: &str = concat!(
-    "convert s.png large.jpg && cp large.jpg small.jpg && python3 - nef nef <<'END'\n",
+    "convert s.png large.jpg && cp large.jpg small.jpg && /usr/bin/python3 - nef nef <<'END'\n",
     include_str!("cameras.py"),
     "\nEND"
 );
