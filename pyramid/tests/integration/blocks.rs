@@ -191,7 +191,7 @@ fn turned_tiles_of_blocks_look_like_turned_tiles_of_pixels() {
 #[test]
 fn a_damaged_turned_picture_goes_on_with_blocks_of_the_pixels_that_libjpeg_shows() {
     for (number, layout) in (2..=8).flat_map(|number| [(number, Layout::Rgb), (number, Layout::Grey)]) {
-        let stored = Picture::noise(640, 1000, layout);
+        let stored = Picture::noise(640, 2000, layout);
         let file = jpeg(&stored, 80.0);
         let file = &file[..file.len() * 3 / 4];
         let dzi = dzi(&upright(&stored, number), 256);
