@@ -122,7 +122,17 @@ pub enum SourceError {
     NeedsWhole,
     /// The file cannot be read.
     #[error("The source could not be read.")]
-    Io(#[from] io::Error),
+    Io(#[source] io::Error),
+}
+
+impl From<io::Error> for SourceError {
+    /// A thread without memory for its stack is not started: `EAGAIN` in pthread_create(3), which no file reports.
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory => Self::OutOfMemory,
+            _ => Self::Io(error),
+        }
+    }
 }
 
 impl SourceError {
@@ -160,6 +170,12 @@ fn clause(reason: impl Display) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_that_cannot_have_a_stack_is_out_of_memory() {
+        let error = std::thread::Builder::new().stack_size(1 << 47).spawn(|| ()).unwrap_err();
+        assert!(matches!(SourceError::from(error), SourceError::OutOfMemory));
+    }
 
     #[test]
     fn a_reason_that_quotes_much_of_a_file_is_truncated() {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, ScopedJoinHandle};
 
-use edgezoom_codecs::{Damage, RowReader};
+use edgezoom_codecs::{Damage, RowReader, SourceError};
 use edgezoom_geometry::{Dzi, PreviewKind, Size, TileFormat};
 use edgezoom_jpeg::decoder::requantise::TileBlocks;
 use edgezoom_jpeg::ycbcr420::ROWS;
@@ -113,14 +113,14 @@ pub fn build<'a>(
         return Ok(reader.damage());
     }
     thread::scope(|scope| {
-        let (senders, threads): (Vec<_>, Vec<_>) = (0..cutters)
-            .map(|index| {
-                let (sender, strips) = channel();
-                let encoder = &encoder;
-                // Made by the thread itself, because an encoder cannot be sent.
-                (sender, scope.spawn(move || take_all(encoder(index), strips)))
-            })
-            .unzip();
+        let started = (0..cutters).map(|index| {
+            let (sender, strips) = channel();
+            let encoder = &encoder;
+            // Made by the thread itself, because an encoder cannot be sent.
+            let encode = move || take_all(encoder(index), strips);
+            Ok((sender, thread::Builder::new().spawn_scoped(scope, encode)?))
+        });
+        let (senders, threads) = started.collect::<Result<(Vec<_>, Vec<_>), SourceError>>()?;
         let downsampler = Downsampler::new(&levels, layout, tiles);
         let read = downsampler.run(&mut *reader, progress, |strip| send(&senders, &strip));
         drop(senders);
