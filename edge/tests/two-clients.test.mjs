@@ -1,7 +1,7 @@
-// Two clients who do their worst for half a simulated hour: pages and pictures that fail or take ten minutes, files whole and in parts, begun and
-// never finished, completed again and again, made-up ids and queries, event streams. The Worker is the deployed one, with its objects; the
-// clock, the rate limiters and the tiler are the test's. It counts what reaches the store, the queue and the objects, and compares it with
-// "What one client can cause" in docs/limits.md. A third client's picture takes at most twice its usual time.
+// Two clients who do their worst for half a simulated hour: pages and pictures that fail or take ten minutes, files whole and in parts,
+// begun and never finished, completed again and again, made-up ids and queries, event streams. The Worker is the deployed one, with its
+// objects; the clock, the rate limiters and the tiler are the test's. It counts what reaches the store, the queue and the objects, and
+// compares it with "What one client can cause" in docs/limits.md. A third client's picture takes at most twice its usual time.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

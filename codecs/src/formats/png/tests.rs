@@ -9,7 +9,7 @@ use crate::format::READ_BYTES;
 use crate::{Bounds, Orientation, SourceError, SourceFile};
 
 const SMALL: (u32, u32) = (131, 217);
-/// More than a MiB, unless it is grey: such pictures are inflated in a thread of its own.
+/// More than a MiB, unless it is grey: such a picture is inflated in a thread of its own.
 const LARGE: (u32, u32) = (501, 801);
 
 fn file((width, height): (u32, u32), color: ColorType, filter: Filter, is_noise: bool) -> Vec<u8> {
