@@ -126,7 +126,7 @@ pub enum SourceError {
 }
 
 impl From<io::Error> for SourceError {
-    /// A thread without memory for its stack is not started: `EAGAIN` in pthread_create(3), which no file reports.
+    /// A thread without memory for its stack is not started. pthread_create(3) says `EAGAIN`, which a regular file never does.
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory => Self::OutOfMemory,

@@ -77,7 +77,7 @@ fn without_end(mut file: Vec<u8>) -> Vec<u8> {
 
 #[test]
 fn progressive_jpeg_of_all_kinds_is_decoded_from_the_file() {
-    // Large enough for the coefficient window in the file to move some times.
+    // Large enough for the coefficient window in the file to move several times.
     let (width, height) = (1203, 1501);
     for layout in [Layout::Grey, Layout::Rgb, Layout::Rgba] {
         let picture = Picture::photo(width, height, layout);
