@@ -1,5 +1,5 @@
 //! Fuzz targets for this crate's parsers: each function takes any bytes and panics if an invariant breaks. The test
-//! below runs them for a moment on mutated seeds; the programs in `fuzz/` run them under libFuzzer.
+//! below runs them for a moment on mutated seeds; the programs in `tests/fuzz/` run them under libFuzzer.
 
 use crate::{AddressPolicy, ContentId, SourceUrl, Title, UploadKey, Warning};
 

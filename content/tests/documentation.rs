@@ -6,23 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Top-level folders. Text in backticks that begins with one of them is a repository path.
-const FOLDERS: [&str; 12] = [
-    "codecs/",
-    "content/",
-    "deploy/",
-    "docs/",
-    "edge/",
-    "fuzz/",
-    "geometry/",
-    "jpeg/",
-    "pyramid/",
-    "tests/",
-    "tiler/",
-    "xtask/",
-];
+const FOLDERS: [&str; 8] = ["content/", "deploy/", "docs/", "edge/", "engine/", "tests/", "tiler/", "xtask/"];
 
 /// Folders that exist only after a build.
-const BUILT: [&str; 4] = ["edge/build/", "edge/local/build/", "fuzz/artifacts/", "fuzz/corpus/"];
+const BUILT: [&str; 4] = ["edge/build/", "edge/local/build/", "tests/fuzz/artifacts/", "tests/fuzz/corpus/"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -80,9 +67,9 @@ fn every_path_in_the_documentation_exists() {
 
 #[test]
 fn a_missing_path_is_reported() {
-    let found = paths("see `codecs/src/nothing.rs`, [there](gone.md#part) and `cargo test`", &root());
+    let found = paths("see `engine/codecs/src/nothing.rs`, [there](gone.md#part) and `cargo test`", &root());
     let missing: Vec<_> = found.iter().filter(|(_, path)| !path.exists()).map(|(name, _)| *name).collect();
-    assert_eq!(missing, ["codecs/src/nothing.rs", "gone.md"]);
+    assert_eq!(missing, ["engine/codecs/src/nothing.rs", "gone.md"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A brief search for inputs that crash a parser. Each crate lists its parsers in a module `fuzz`: functions that take
 //! bytes and panic if an invariant is violated. Its tests run them on mutated inputs for a moment. The programs in
-//! `fuzz/` run the same functions under libFuzzer, which is guided by coverage (see CONTRIBUTING.md).
+//! `tests/fuzz/` run the same functions under libFuzzer, which is guided by coverage (see CONTRIBUTING.md).
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod deadline;
@@ -18,7 +18,7 @@ pub use mutate::mutate;
 /// A parser to test.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Name of the parser and of its program in `fuzz/fuzz_targets/`.
+    /// Name of the parser and of its program in `tests/fuzz/targets.rs`.
     pub name: &'static str,
     /// Parses the bytes. Panics if the result violates an invariant.
     pub run: fn(&[u8]),
@@ -59,7 +59,7 @@ fn hunt_one(target: &Target) {
         ("targets.rs", format!("b{:?} =>", target.name)),
     ] {
         let text = fs::read_to_string(fuzz_folder().join(file)).unwrap();
-        assert!(text.contains(&entry), "add a line with `{entry}` to fuzz/{file}");
+        assert!(text.contains(&entry), "add a line with `{entry}` to tests/fuzz/{file}");
     }
     if std::env::var_os("EDGEZOOM_FUZZ_SEEDS").is_some() {
         write_seeds(target);
@@ -113,7 +113,7 @@ fn files(folder: &Path) -> Vec<Vec<u8>> {
 }
 
 fn fuzz_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().join("fuzz")
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().join("tests/fuzz")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Fuzz targets for what a hostile server or page can send: downloads and their media types, messages from the browser, and
 //! requests to the proxy. Each function takes any bytes, and panics if an invariant is broken. The tests below run them
-//! briefly on mutated inputs; the programs in `fuzz/` run them under libFuzzer.
+//! briefly on mutated inputs; the programs in `tests/fuzz/` run them under libFuzzer.
 
 use std::fs::File;
 use std::io::Write;

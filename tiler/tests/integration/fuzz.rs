@@ -3,7 +3,7 @@
 //!
 //! A seed determines the sequence of files, so a failure can be repeated by its seed and number. Run it for longer with
 //! `EDGEZOOM_FUZZ_SECONDS=600 EDGEZOOM_FUZZ_SEED=7 cargo test --test integration fuzz -- --nocapture`. libFuzzer runs the same
-//! decoders without a process, guided by coverage (`fuzz/targets.rs`).
+//! decoders without a process, guided by coverage (`tests/fuzz/targets.rs`).
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::fs;

@@ -12,7 +12,6 @@ mod fuzz;
 mod own_addresses;
 mod packaging;
 mod private_root;
-mod raster;
 mod renderer;
 mod s3_endpoint;
 mod secrets;
@@ -23,7 +22,6 @@ mod upload;
 use edgezoom_content::Failure;
 use edgezoom_tiler::failure::of_attempt;
 use edgezoom_tiler::renderer::RenderError;
-use raster::variant; // the modules of `raster` refer to `crate::variant`
 
 /// Returns the failure that clients see after an error of the renderer.
 fn failure(error: RenderError) -> Failure {

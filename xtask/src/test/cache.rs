@@ -72,9 +72,7 @@ impl<'a> Cache<'a> {
             vec![PathBuf::from("/var/lib/dpkg/status"), self.project.target.join("pdfium/installed")];
         files.extend(program.map(Path::to_owned));
         let sources: &[&str] = match reads {
-            Reads::Engine => {
-                &["codecs", "docs", "geometry", "jpeg", "pyramid", "regions", "tests", "tiler", "Cargo.toml"]
-            }
+            Reads::Engine => &["docs", "engine", "tests", "tiler", "Cargo.toml"],
             Reads::AllButRust => &[":!*.rs"],
             Reads::Everything => &["."],
         };

@@ -24,11 +24,16 @@ const MORE: [(&str, &[&str]); 2] =
     [("sources", &["page::memory", "--ignored"]), ("integration", &["serve::pages", "--ignored"])];
 
 /// CPU-bound programs, by package directory and name: they run with low priority beside the others.
-const PATIENT: [(&str, &str); 4] =
-    [("codecs", "integration"), ("pyramid", "integration"), ("tiler", "bombs"), ("tiler", "memory")];
+const PATIENT: [(&str, &str); 5] = [
+    ("codecs", "formats"),
+    ("codecs", "integration"),
+    ("pyramid", "integration"),
+    ("tiler", "bombs"),
+    ("tiler", "memory"),
+];
 
 /// CPU-bound tests in a program that has others too.
-const PATIENT_TESTS: [&str; 2] = ["raster::", "fuzz::"];
+const PATIENT_TESTS: [&str; 1] = ["fuzz::"];
 
 /// For tests that mostly wait for a browser: more at once than there are cores.
 const WAITING: &[&str] = &["--test-threads=4"];

@@ -1,12 +1,12 @@
 // Tiles of every kind as an engine decodes them, beside their pixels as libjpeg-turbo decodes them. The files are written by
-// pyramid/tests/integration/decoders.rs.
+// engine/pyramid/tests/integration/decoders.rs.
 
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 
 import { serve } from "../servers.mjs";
 
-const FOLDER = new URL("../../../../pyramid/tests/tiles/", import.meta.url);
+const FOLDER = new URL("../../../../engine/pyramid/tests/tiles/", import.meta.url);
 /** Largest difference of a channel, of 255: engines round colours differently. */
 const ROUNDING = 2;
 

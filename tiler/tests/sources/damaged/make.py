@@ -2,7 +2,7 @@
 picture is missing, otherwise "NAME whole".
 
 Third-party encoders make the intact files (ImageMagick, libjpeg-turbo, libwebp, libavif). This script itself writes the kinds
-that no encoder writes, such as OS/2 bitmaps, according to the specifications that the files in codecs/src/formats cite.
+that no encoder writes, such as OS/2 bitmaps, according to the specifications that the files in engine/codecs/src/formats cite.
 """
 
 import struct

@@ -1,0 +1,96 @@
+//! Fonts for documents that do not embed theirs. PDFium includes the fourteen standard fonts. It would look for others in the
+//! system's files, which a process in a sandbox cannot open.
+//!
+//! Source: ISO 32000-1, 9.6.2.2 (standard fonts), 9.8 (font descriptors).
+
+use fontdb::{Database, Family, ID, Query, Style, Weight};
+use pdfium_render::prelude::{
+    PdfFontCharacterSet, PdfiumCustomFontProvider, PdfiumCustomFontProviderRequest,
+    PdfiumCustomFontProviderResponse,
+};
+
+use crate::formats::fonts::Fonts;
+
+/// Font families that Linux distributions install, for scripts that the standard fonts lack.
+const JAPANESE: &[&str] = &["Noto Sans CJK JP", "Noto Serif CJK JP", "IPAGothic", "TakaoGothic", "VL Gothic"];
+const KOREAN: &[&str] = &["Noto Sans CJK KR", "Noto Serif CJK KR", "NanumGothic", "UnBatang"];
+const SIMPLIFIED: &[&str] = &["Noto Sans CJK SC", "Noto Serif CJK SC", "WenQuanYi Zen Hei", "AR PL UMing CN"];
+const TRADITIONAL: &[&str] =
+    &["Noto Sans CJK TC", "Noto Serif CJK TC", "AR PL UMing TW", "WenQuanYi Zen Hei"];
+const ANY_CJK: &[&str] = &["Droid Sans Fallback"];
+const THAI: &[&str] = &["Noto Sans Thai", "Garuda", "Loma"];
+const OTHERS: &[&str] = &["Noto Sans", "DejaVu Sans"];
+
+/// Provides fonts to PDFium.
+pub struct Substitutes {
+    fonts: Fonts,
+    /// The id of the last font. Each response has its own, because PDFium releases fonts one by one.
+    last: u64,
+}
+
+impl Substitutes {
+    pub fn new(fonts: Fonts) -> Self {
+        Self { fonts, last: 0 }
+    }
+}
+
+impl PdfiumCustomFontProvider for Substitutes {
+    fn provide(
+        &mut self,
+        request: PdfiumCustomFontProviderRequest,
+    ) -> Option<PdfiumCustomFontProviderResponse> {
+        let fonts = self.fonts.database();
+        let face = choose(&fonts, &request)?;
+        // PDFium uses the first font of a collection, whichever face was requested.
+        let bytes = fonts.with_face_data(face, |bytes, index| (index == 0).then(|| bytes.to_vec()))??;
+        self.last += 1;
+        Some(PdfiumCustomFontProviderResponse {
+            id: self.last,
+            font_face: request.font_face,
+            character_set: request.character_set,
+            data: bytes,
+        })
+    }
+}
+
+/// Returns the requested font, or one for the script if PDFium's own fonts lack it.
+fn choose(fonts: &Database, request: &PdfiumCustomFontProviderRequest) -> Option<ID> {
+    let stand_ins: &[&[&str]] = match request.character_set {
+        PdfFontCharacterSet::JapaneseShiftJis => &[JAPANESE, ANY_CJK],
+        PdfFontCharacterSet::KoreanHangul => &[KOREAN, ANY_CJK],
+        PdfFontCharacterSet::ChineseGb2312 => &[SIMPLIFIED, ANY_CJK],
+        PdfFontCharacterSet::ChineseBig5 => &[TRADITIONAL, ANY_CJK],
+        PdfFontCharacterSet::Thai => &[THAI],
+        PdfFontCharacterSet::Ansi | PdfFontCharacterSet::Default | PdfFontCharacterSet::Symbol => &[],
+        _ => &[OTHERS],
+    };
+    let families: Vec<Family<'_>> = std::iter::once(request.font_face.as_str())
+        .chain(stand_ins.iter().copied().flatten().copied())
+        .map(Family::Name)
+        .collect();
+    fonts.query(&Query {
+        families: &families,
+        weight: Weight(weight(request)),
+        style: if request.is_italic { Style::Italic } else { Style::Normal },
+        ..Query::default()
+    })
+}
+
+fn weight(request: &PdfiumCustomFontProviderRequest) -> u16 {
+    use pdfium_render::prelude::PdfFontWeight::{
+        Custom, Weight100, Weight200, Weight300, Weight400Normal, Weight500, Weight600, Weight700Bold,
+        Weight800, Weight900,
+    };
+    match request.weight {
+        Weight100 => 100,
+        Weight200 => 200,
+        Weight300 => 300,
+        Weight500 => 500,
+        Weight600 => 600,
+        Weight700Bold => 700,
+        Weight800 => 800,
+        Weight900 => 900,
+        Weight400Normal | Custom(0) => 400,
+        Custom(other) => u16::try_from(other).unwrap_or(400),
+    }
+}

@@ -1,0 +1,95 @@
+//! Pictures, documents and drawings of many formats, read as rows of 8-bit sRGB pixels from top to bottom.
+//!
+//! [`open()`] finds a file's format by its first bytes, never by its name, and returns a [`RowReader`]:
+//!
+//! ```
+//! use std::fs::File;
+//!
+//! use edgezoom_codecs::{Bounds, Layout};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("picture.ppm");
+//! # std::fs::write(&path, b"P6 2 1 255\n\xff\0\0\0\0\xff")?;
+//! let mut picture = edgezoom_codecs::open(File::open(path)?, Bounds::default())?;
+//! let (size, layout) = (picture.size(), picture.layout());
+//! assert_eq!((size.width, size.height, layout), (2, 1, Layout::Rgb));
+//!
+//! let mut row = vec![0; layout.row_bytes(size.width)];
+//! for _ in 0..size.height {
+//!     picture.read_rows(&mut row)?;
+//! }
+//! assert_eq!(row, [255, 0, 0, 0, 0, 255]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`Format::reading`] tells how a format is read: row by row, strip by strip, or [buffered](Reading::Buffered) in the memory
+//! that [`Bounds`] allow. Pictures that EXIF rotates or flips are buffered, too, unless the caller
+//! [turns them](DecodeOptions::as_stored). Sizes are compared with the bounds before anything is allocated. Colour profiles
+//! are applied: the pixels are sRGB. PDF and SVG have no pixels of their own: [`DrawingOptions`] decide their size.
+//!
+//! A process in a sandbox cannot open fonts or libraries: [`prepare`] loads them before, and [`Prepared::open`] opens the
+//! picture. The bytes may be hostile, so run all of this in a process of its own, as the tiler does.
+//!
+//! Formats with heavy dependencies are features, all of them on by default: `modern` (AVIF, HEIC, JPEG XL, JPEG 2000),
+//! `dds`, `openexr`, `pdf`, `svg`, `tiff`. The feature `serde` lets options and bounds be sent to another process.
+
+// Helpers of formats that this build leaves out are not called.
+#![cfg_attr(
+    not(all(
+        feature = "dds",
+        feature = "modern",
+        feature = "openexr",
+        feature = "pdf",
+        feature = "svg",
+        feature = "tiff"
+    )),
+    allow(dead_code, unused_imports)
+)]
+
+mod bounds;
+mod buffered;
+mod colour;
+mod error;
+mod format;
+pub mod formats;
+#[cfg(feature = "tiff")]
+mod lzw;
+mod mapped;
+mod open;
+mod options;
+mod orientation;
+mod parallel;
+mod read_ahead;
+mod row_reader;
+mod scaled;
+mod scratch;
+mod source_file;
+mod swap;
+mod tolerant;
+mod upright;
+
+pub use bounds::Bounds;
+pub use colour::flatten::{Flattened, is_opaque};
+pub use edgezoom_jpeg::ycbcr420;
+pub use error::SourceError;
+pub use format::{Format, Reading};
+#[cfg(any(feature = "pdf", feature = "svg"))]
+pub use formats::fonts::installed as installed_fonts;
+#[cfg(feature = "pdf")]
+pub use formats::pdf::locate as locate_pdfium;
+pub use formats::{HEAD_BYTES, Thumbnail};
+pub use open::{Prepared, open, open_with, prepare};
+pub use options::{DecodeOptions, DrawingOptions};
+pub use orientation::Orientation;
+pub use parallel::vectorised;
+pub use row_reader::{Damage, Layout, RowReader, Turned};
+pub use scratch::TemporaryFile;
+pub use source_file::{SourceFile, announcement};
+pub use swap::SwappingAllocator;
+
+// The examples in the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
