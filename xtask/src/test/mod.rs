@@ -24,7 +24,7 @@ use rust::Programs;
 pub enum Step {
     /// Formatting of Rust
     Format,
-    /// Licences of dependencies, and advisories about them
+    /// Licences and sources of dependencies
     Licences,
     /// Clippy
     Clippy,
@@ -65,17 +65,15 @@ fn graph<'a>(
     cache: &'a Cache<'a>,
     wanted: &[Step],
 ) -> Vec<steps::Step<'a>> {
-    use Step::{Clippy, Edge, EndToEnd, Licences, Sources, Unit, Viewer, Worker};
+    use Step::{Clippy, Edge, EndToEnd, Sources, Unit, Viewer, Worker};
     let any = |of: &[Step]| of.iter().any(|step| wanted.contains(step));
     let with_worker = any(&[Edge, Worker, Viewer, EndToEnd]);
     let mut graph = vec![];
     if with_worker || any(&[Unit, Sources]) {
         graph.push(build::set_up(Purpose::Test));
     }
-    if with_worker || any(&[Licences]) {
-        graph.push(build::tools(project));
-    }
     if with_worker {
+        graph.push(build::tools(project));
         graph.extend([build::wasm(project, Purpose::Test), build::edge(project)]);
     }
     if any(&[Clippy, Unit, Sources, EndToEnd]) {
@@ -110,7 +108,7 @@ impl Step {
             Self::Format => {
                 Check::new("format", |out| out.check(project.cargo().args(["fmt", "--all", "--check"])))
             }
-            Self::Licences => Check::new("licences", |out| licences::check(project, out)).needs(&["tools"]),
+            Self::Licences => Check::new("licences", |out| licences::check(project, out)),
             Self::Clippy => Check::new("clippy", |_| clippy(project, programs)).needs(&["compile"]),
             Self::Unit => Check::new("unit", |out| programs.unit(cache, out)).needs(&["set-up", "compile"]),
             Self::Sources => Check::new("sources", |out| programs.sources(cache, out))
