@@ -8,11 +8,10 @@ mod rust;
 
 use std::time::Instant;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 
 use crate::build;
-use crate::command;
 use crate::project::Project;
 use crate::setup::{self, Purpose};
 use crate::steps::{self, Tally, Transcript};
@@ -109,7 +108,7 @@ impl Step {
                 Check::new("format", |out| out.check(project.cargo().args(["fmt", "--all", "--check"])))
             }
             Self::Licences => Check::new("licences", |out| licences::check(project, out)),
-            Self::Clippy => Check::new("clippy", |_| clippy(project, programs)).needs(&["compile"]),
+            Self::Clippy => Check::new("clippy", |_| programs.clippy()).needs(&["compile"]),
             Self::Unit => Check::new("unit", |out| programs.unit(cache, out)).needs(&["set-up", "compile"]),
             Self::Sources => Check::new("sources", |out| programs.sources(cache, out))
                 .needs(&["set-up", "compile"])
@@ -122,17 +121,4 @@ impl Step {
                 .after(&["worker"]),
         }
     }
-}
-
-/// Fails if Clippy gave a warning. It lints only native code, which is all of it: the Worker's crates have no code that is compiled for
-/// WebAssembly alone, which this checks too. Linting for that target would compile the Worker's dependencies again.
-fn clippy(project: &Project, programs: &Programs) -> Result<Tally> {
-    let mut grep = project.command("grep");
-    let hidden =
-        command::succeeds(grep.args(["-rqE", r"cfg.*target_(arch|family|os)", "content/src", "edge/src"]));
-    ensure!(
-        !hidden,
-        "content or edge has code for one target only, which Clippy does not see; lint that target too"
-    );
-    programs.clippy()
 }
