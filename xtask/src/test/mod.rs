@@ -14,7 +14,7 @@ use clap::ValueEnum;
 use crate::build;
 use crate::project::Project;
 use crate::setup::{self, Purpose};
-use crate::steps::{self, Tally, Transcript};
+use crate::steps::{self, Transcript};
 use cache::{Cache, Reads};
 use rust::Programs;
 
