@@ -7,6 +7,7 @@ import { DurableObject } from "cloudflare:workers";
 import { answer } from "./measurements.js";
 import { makeStale } from "./stale_kv.js";
 import { begin, noteTiler, serve } from "./status.js";
+import { withoutRenderer } from "./without_renderer.js";
 
 export { Measurements, Metrics } from "./measurements.js";
 export { StaleKv } from "./stale_kv.js";
@@ -19,6 +20,9 @@ const VISIBILITY_TIMEOUT_MS = 30_000;
 const BATCH_SIZE = 5;
 const MAX_BATCH_SIZE = 100;
 const MAX_RETRIES = 3;
+
+/** True from a tiler's first pull on. */
+let hasRenderer = false;
 
 export default {
   async queue(batch, env) {
@@ -38,7 +42,8 @@ export default {
     const [, queue, operation] = pathname.match(OPERATION) ?? [];
     if (!operation && !isQuery) {
       if (pathname === "/internal/backlog" && isAuthorized) noteTiler(await request.clone().json().catch(() => ({})));
-      return env.EDGE.fetch(request);
+      const response = await env.EDGE.fetch(request);
+      return env.RENDERER === "building" && !hasRenderer ? withoutRenderer(response, () => hasRenderer) : response;
     }
     if (!isAuthorized) return refused(401, 10000, "Authentication error");
     if (isQuery) return answer(env, await request.text());
@@ -46,6 +51,7 @@ export default {
       return refused(405, 10405, "Method not allowed for this authentication scheme");
     }
     const stored = messages(env, queue);
+    hasRenderer ||= operation === "messages/pull";
     if (operation === "metrics") return granted(await stored.metrics());
     const parameters = await request.json().catch(() => null);
     if (parameters === null || typeof parameters !== "object") return refused(400, 10026, "Could not parse request body");
