@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use edgezoom_content::protocol::{ClaimRequest, Outcome, Report, Retry, TilerId};
 use edgezoom_content::{
-    Attempt, Dzi, Failure, FailureCode, Finished, Progress, Size, Stage, TileFormat, conversion,
+    Archive, Attempt, Dzi, Failure, FailureCode, Finished, Previews, Progress, Size, Stage, TileFormat,
+    conversion,
 };
 
 use super::world::{Event, World};
@@ -284,7 +285,7 @@ impl World<'_> {
             }
             None => {
                 self.contents[content].ready = true;
-                Outcome::Finished(Finished::new(DZI))
+                Outcome::Finished(Finished::new(DZI, Archive::default(), Previews::default()))
             }
         };
         self.report(content, Report { attempt, outcome });
