@@ -74,7 +74,7 @@ pub fn bench(project: &Project, subject: Subject, options: &[String]) -> Result<
 /// The options of `cargo xtask chaos`.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct ChaosOptions {
-    /// Seed of the sources and faults; odd seeds store archives, even seeds single tiles
+    /// Seed of the sources and faults
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Number of contents to convert

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use edgezoom_content::protocol::{ClaimRequest, Outcome, Report, Retry, TilerId};
 use edgezoom_content::{
-    Attempt, Dzi, Failure, FailureCode, Finished, Progress, Size, Stage, TileFormat, conversion,
+    Archive, Attempt, Dzi, Failure, FailureCode, Finished, Previews, Progress, Size, Stage, TileFormat,
+    conversion,
 };
 
 use super::parameters::{API_CALL, CORES, EDGE_CALL, POLL_MS, SOURCES, THREADS, UPLOAD};
@@ -223,7 +224,7 @@ impl Tiler {
             }
             None => {
                 world.contents[content].ready = true;
-                Outcome::Finished(Finished::new(DZI))
+                Outcome::Finished(Finished::new(DZI, Archive::default(), Previews::default()))
             }
         };
         report(world, content, Report { attempt, outcome });
