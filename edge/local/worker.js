@@ -7,7 +7,6 @@ import { DurableObject } from "cloudflare:workers";
 import { answer } from "./measurements.js";
 import { makeStale } from "./stale_kv.js";
 import { begin, noteTiler, serve } from "./status.js";
-import { withoutRenderer } from "./without_renderer.js";
 
 export { Measurements, Metrics } from "./measurements.js";
 export { StaleKv } from "./stale_kv.js";
@@ -43,7 +42,7 @@ export default {
     if (!operation && !isQuery) {
       if (pathname === "/internal/backlog" && isAuthorized) noteTiler(await request.clone().json().catch(() => ({})));
       const response = await env.EDGE.fetch(request);
-      return env.RENDERER === "building" && !hasRenderer ? withoutRenderer(response, () => hasRenderer) : response;
+      return env.RENDERER === "building" && !hasRenderer ? withoutRenderer(response) : response;
     }
     if (!isAuthorized) return refused(401, 10000, "Authentication error");
     if (isQuery) return answer(env, await request.text());
@@ -58,6 +57,21 @@ export default {
     return granted(await (operation === "messages/pull" ? stored.pull(parameters) : stored.acknowledge(parameters)));
   },
 };
+
+/**
+ * Gives queued contents in a response of the Worker the stage `building`, which only the viewer knows, until a tiler pulls: `cargo
+ * xtask dev` still compiles it.
+ */
+function withoutRenderer(response) {
+  if (!/json|html|event-stream/.test(response.headers.get("Content-Type")) || !response.body) return response;
+  const renamed = new TransformStream({
+    transform: (text, out) => out.enqueue(hasRenderer ? text : text.replaceAll('"stage":"queued"', '"stage":"building"')),
+  });
+  const body = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(renamed).pipeThrough(new TextEncoderStream());
+  const changed = new Response(body, response);
+  changed.headers.delete("Content-Length");
+  return changed;
+}
 
 function messages(env, queue) {
   return env.MESSAGES.getByName(queue);
