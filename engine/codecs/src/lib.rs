@@ -56,7 +56,6 @@ mod format;
 pub mod formats;
 #[cfg(feature = "tiff")]
 mod lzw;
-mod mapped;
 mod open;
 mod options;
 mod orientation;
@@ -66,7 +65,6 @@ mod row_reader;
 mod scaled;
 mod scratch;
 mod source_file;
-mod swap;
 mod tolerant;
 mod upright;
 
@@ -87,7 +85,6 @@ pub use parallel::vectorised;
 pub use row_reader::{Damage, Layout, RowReader, Turned};
 pub use scratch::TemporaryFile;
 pub use source_file::{SourceFile, announcement};
-pub use swap::SwappingAllocator;
 
 // The examples in the README are tests.
 #[cfg(doctest)]

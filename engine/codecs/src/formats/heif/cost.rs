@@ -5,23 +5,18 @@ use heifer::heifer_isobmff::boxes::{HevcConfig, Property};
 
 use super::item::{Codec, Coded, Primary};
 use crate::formats::heif::hevc;
-use crate::scratch::TemporaryFile;
-use crate::swap::Swap;
 use crate::{Bounds, SourceError};
 
-/// Checks that this number of threads may decode a picture. A large frame is decoded in the temporary file, until the
-/// returned [`Swap`] is dropped.
+/// Checks that this number of threads may decode a picture.
 pub fn admit(
     file: &HeifFile<'_>,
     picture: &Primary,
     threads: usize,
     bounds: Bounds,
-    temporary: Option<&TemporaryFile>,
-) -> Result<Option<Swap>, SourceError> {
+) -> Result<(), SourceError> {
     let parts = [Some(&picture.colours), picture.alpha.as_ref()];
     let bytes: u64 = parts.into_iter().flatten().map(|part| bytes(file, part, threads as u64)).sum();
-    let (_, swap) = Swap::admit(bytes, "decoding a HEIF", bounds, temporary)?;
-    Ok(swap)
+    bounds.admit_memory(bytes, "decoding a HEIF")
 }
 
 /// Returns the memory of the frames that threads decode at once, and of the bands: four times a row of cells, while the cells

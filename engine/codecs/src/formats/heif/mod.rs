@@ -1,6 +1,6 @@
 //! HEIF: HEIC, coded with HEVC, and AVIF, coded with AV1. A grid is read one row of cells at a time. A single frame of HEVC
-//! is decoded while it is read ([`crate::formats::heif::hevc`]). A frame of AV1 is decoded as a whole, in the temporary file if it is
-//! large, and converted while it is read.
+//! is decoded while it is read ([`crate::formats::heif::hevc`]). A frame of AV1 is decoded as a whole, and
+//! converted while it is read.
 //!
 //! Rotation, mirroring and crop come from the container's properties. The orientation in EXIF has no meaning in HEIF.
 //!
@@ -23,7 +23,6 @@ use crate::buffered::{self, Buffered, catch_panics};
 use crate::colour::icc::Profile;
 use crate::format::{Decoded, Input, Open};
 use crate::read_ahead::{BandSender, ReadAhead};
-use crate::swap::Swap;
 use crate::{Bounds, DecodeOptions, Format, Layout, Orientation, Reading, SourceError};
 use cells::Cells;
 use item::Primary;
@@ -72,7 +71,7 @@ fn has_brand(head: &[u8], known: &[&[u8; 4]]) -> bool {
 }
 
 fn open(
-    Input { file, bounds, options, temporary }: Input<'_>,
+    Input { file, bounds, options, .. }: Input<'_>,
     format: &'static Format,
 ) -> Result<Decoded, SourceError> {
     catch_panics(format, || {
@@ -90,9 +89,9 @@ fn open(
                 for size in [picture.colours.size, picture.transform.size] {
                     bounds.admit(size.width, size.height)?;
                 }
-                let swap = cost::admit(&file, &picture, options.threads.get(), bounds, temporary.as_ref())?;
+                cost::admit(&file, &picture, options.threads.get(), bounds)?;
                 drop(file);
-                open_frames(bytes, picture, profile, format, *options, swap)
+                open_frames(bytes, picture, profile, format, *options)
             }
             None => open_derived(&bytes, &file, profile, format, bounds),
         }
@@ -106,7 +105,6 @@ fn open_frames(
     profile: Option<Profile>,
     format: &'static Format,
     options: DecodeOptions,
-    swap: Option<Swap>,
 ) -> Result<Decoded, SourceError> {
     let orientation = picture.transform.orientation;
     // Planes cannot be cropped, turned or converted, and have no alpha.
@@ -127,11 +125,7 @@ fn open_frames(
             }
             None => None,
         };
-        // A single frame is decoded by now, or has all memory but that of a few rows. A grid has more cells to decode.
-        let swap = swap.filter(|_| picture.colours.cells.len() > 1);
-        let sent = cells::send(&picture, colours, alpha, bands);
-        drop(swap);
-        sent
+        cells::send(&picture, colours, alpha, bands)
     };
     let reader = Box::new(ReadAhead::start(format, decode)?);
     Ok(Decoded { orientation, profile, ..Decoded::of(reader) })

@@ -1,14 +1,12 @@
 //! JPEG, row by row: regular pictures with `edgezoom_jpeg`, all others with libjpeg (mozjpeg) and its SIMD.
 //!
 //! Baseline pictures are decoded as they are read, in a few rows of memory. Pictures of several scans, too, once all of the file
-//! has arrived. If libjpeg decodes such a picture, it keeps the coefficients of the whole, in memory within the bounds, or in
-//! a temporary file.
+//! has arrived. If libjpeg decodes such a picture, it keeps the coefficients of the whole in memory, within the bounds.
 //!
 //! A damaged file is shown as far as libjpeg can decode it, as in browsers.
 //!
 //! Source: ITU-T T.81 (the codec), ITU-T T.871 (JFIF).
 
-mod coefficients;
 mod decompressor;
 pub mod embedded;
 mod error_manager;
@@ -20,10 +18,9 @@ mod regular;
 pub mod thumbnail;
 pub mod ycbcr420;
 
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::os::raw::c_int;
 use std::panic::resume_unwind;
-use std::rc::Rc;
 
 use edgezoom_geometry::Size;
 use mozjpeg::decompress::{DecompressBuilder, DecompressStarted};
@@ -32,11 +29,9 @@ use mozjpeg::{ColorSpace, Decompress};
 use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::Profile;
 use crate::format::{Decoded, Input, Open, READ_BYTES};
-use crate::scratch::{Scratch, TemporaryFile};
 use crate::{
     Bounds, Damage, DecodeOptions, Format, Layout, Orientation, Reading, RowReader, SourceError, SourceFile,
 };
-use coefficients::{Coefficients, kept_in};
 use error_manager::{catch_damage, catch_errors};
 use losses::Losses;
 use regular::{Regular, RegularReader};
@@ -52,9 +47,6 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// The share of [`Bounds::memory`] up to which coefficients are in memory although there is a file: a file is slower,
-/// because each of some ten scans goes through it.
-const MEMORY_SHARE: u64 = 2;
 /// Number of rows decoded at once, so that few are lost by an error that stops libjpeg.
 const ROWS_AT_ONCE: u32 = 16;
 
@@ -71,8 +63,6 @@ struct Rows<R> {
     size: Size,
     layout: Layout,
     decoder: DecompressStarted<R>,
-    /// Must outlive the decoder.
-    _coefficients: Option<Rc<Coefficients>>,
     losses: Losses,
     cmyk: Option<Cmyk>,
 }
@@ -109,14 +99,14 @@ impl Cmyk {
 }
 
 /// Opens a JPEG that is a file of its own.
-fn open(Input { file, bounds, options, temporary }: Input<'_>) -> Result<Decoded, SourceError> {
+fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let file = file.get_ref().apart();
     if options.ycbcr420
-        && let Some(decoded) = open_as_planes(&file, bounds, options, temporary.as_ref())?
+        && let Some(decoded) = open_as_planes(&file, bounds, options)?
     {
         return Ok(decoded);
     }
-    open_shared(file, bounds, options, temporary.as_ref())
+    open_shared(file, bounds, options)
 }
 
 /// Opens a JPEG as planes, if the file has such or its chroma may be averaged, and they need not be changed.
@@ -124,7 +114,6 @@ fn open_as_planes(
     file: &SourceFile,
     bounds: Bounds,
     options: &DecodeOptions,
-    temporary: Option<&TemporaryFile>,
 ) -> Result<Option<Decoded>, SourceError> {
     let mut start = BufReader::with_capacity(READ_BYTES, file.clone());
     let markers = read_markers(&mut start, bounds)?;
@@ -140,12 +129,12 @@ fn open_as_planes(
     drop(header);
     let is_buffered = markers.is_some_and(|markers| markers.is_buffered);
     let regular = Regular::find(file.clone(), Layout::YCbCr420, size, is_buffered)?;
-    let (again, temporary) = (file.clone(), temporary.cloned());
+    let again = file.clone();
     let by_libjpeg = move || -> Result<Box<dyn RowReader>, SourceError> {
-        let coefficients = coefficients_of(markers, bounds, temporary.as_ref())?;
+        admit_coefficients(markers, bounds)?;
         Ok(match is_halved {
-            true => Box::new(YCbCr420Reader::open(again, size, coefficients)?),
-            false => Box::new(AveragedReader::open(again, size, coefficients)?),
+            true => Box::new(YCbCr420Reader::open(again, size)?),
+            false => Box::new(AveragedReader::open(again, size)?),
         })
     };
     let reader: Box<dyn RowReader> = match regular {
@@ -164,19 +153,14 @@ fn open_as_planes(
 }
 
 /// Opens a JPEG as rows of pixels, from a file that is at its start and whose clones are read independently.
-pub fn open_shared<R>(
-    file: R,
-    bounds: Bounds,
-    options: &DecodeOptions,
-    temporary: Option<&TemporaryFile>,
-) -> Result<Decoded, SourceError>
+pub fn open_shared<R>(file: R, bounds: Bounds, options: &DecodeOptions) -> Result<Decoded, SourceError>
 where
     R: Read + Seek + Clone + Send + 'static,
 {
     let buffered = |file: &R| BufReader::with_capacity(READ_BYTES, file.clone());
     let mut start = buffered(&file);
     let Some(markers) = read_markers(&mut start, bounds)? else {
-        return open_with(buffered(&file), bounds, temporary);
+        return open_reader(buffered(&file), bounds);
     };
     let header = read_header(start)?;
     let size = bounds.admit(side(header.width()), side(header.height()))?;
@@ -195,50 +179,37 @@ where
         None => None,
     };
     let (Some(regular), Some(layout)) = (found, layout) else {
-        return open_with(buffered(&file), bounds, temporary);
+        return open_reader(buffered(&file), bounds);
     };
-    let (again, temporary) = (buffered(&file), temporary.cloned());
-    let fallback =
-        Box::new(move || open_with(again, bounds, temporary.as_ref()).map(|decoded| decoded.reader));
+    let again = buffered(&file);
+    let fallback = Box::new(move || open_reader(again, bounds).map(|decoded| decoded.reader));
     let reader = Box::new(RegularReader::open(&file, regular, layout, cmyk, options, fallback));
     Ok(Decoded { orientation, profile, ..Decoded::of(reader) })
 }
 
 /// Opens a JPEG from a reader that is at its start, with libjpeg.
-pub fn open_reader<R>(file: R, bounds: Bounds) -> Result<Decoded, SourceError>
-where
-    R: BufRead + Seek + 'static,
-{
-    open_with(file, bounds, None)
-}
-
-fn open_with<R>(
-    mut file: R,
-    bounds: Bounds,
-    temporary: Option<&TemporaryFile>,
-) -> Result<Decoded, SourceError>
+pub fn open_reader<R>(mut file: R, bounds: Bounds) -> Result<Decoded, SourceError>
 where
     R: BufRead + Seek + 'static,
 {
     let markers = read_markers(&mut file, bounds)?;
     let header = read_header(file)?;
     let size = bounds.admit(side(header.width()), side(header.height()))?;
-    let coefficients = coefficients_of(markers, bounds, temporary)?;
+    admit_coefficients(markers, bounds)?;
     let (orientation, profile) = (orientation(&header), profile(&header));
     let (mut losses, mut cmyk) = (Losses::default(), None);
-    let kept = coefficients.as_ref();
     let (layout, decoder) = match header.color_space() {
-        ColorSpace::JCS_GRAYSCALE => (Layout::Grey, start(&mut losses, kept, || header.grayscale())?),
+        ColorSpace::JCS_GRAYSCALE => (Layout::Grey, catch_damage(&mut losses, || header.grayscale())?),
         ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB => {
-            (Layout::Rgb, start(&mut losses, kept, || header.rgb())?)
+            (Layout::Rgb, catch_damage(&mut losses, || header.rgb())?)
         }
         ColorSpace::JCS_CMYK | ColorSpace::JCS_YCCK => {
             cmyk = Some(Cmyk::new(&header, profile.as_ref()));
-            (Layout::Rgb, start(&mut losses, kept, || header.to_colorspace(ColorSpace::JCS_CMYK))?)
+            (Layout::Rgb, catch_damage(&mut losses, || header.to_colorspace(ColorSpace::JCS_CMYK))?)
         }
         _ => return Err(FORMAT.unsupported("its colour space is unknown")),
     };
-    let reader = Box::new(Rows { size, layout, decoder, _coefficients: coefficients, losses, cmyk });
+    let reader = Box::new(Rows { size, layout, decoder, losses, cmyk });
     Ok(Decoded { orientation, profile, ..Decoded::of(reader) })
 }
 
@@ -301,33 +272,14 @@ fn profile<R>(header: &Decompress<R>) -> Option<Profile> {
     header::profile(header).and_then(|profile| Profile::of_icc(&profile))
 }
 
-/// Starts a decoder that stores its coefficients in `kept`.
-fn start<T>(
-    losses: &mut Losses,
-    kept: Option<&Rc<Coefficients>>,
-    start: impl FnOnce() -> io::Result<T>,
-) -> Result<T, SourceError> {
-    kept_in(kept, || catch_damage(losses, start))
-}
-
 /// The use of a JPEG's large memory, for messages.
 const BUFFERING: &str = "decoding a progressive JPEG";
 
-/// Returns the store of a picture's coefficients: a temporary file, if there is one and they are many. `None`: the picture
-/// has none to store.
-fn coefficients_of(
-    markers: Option<header::Header>,
-    bounds: Bounds,
-    temporary: Option<&TemporaryFile>,
-) -> Result<Option<Rc<Coefficients>>, SourceError> {
-    let Some(markers) = markers.filter(|markers| markers.is_buffered) else { return Ok(None) };
+/// Checks the scans of a picture, and the memory for its coefficients, of which libjpeg keeps all.
+fn admit_coefficients(markers: Option<header::Header>, bounds: Bounds) -> Result<(), SourceError> {
+    let Some(markers) = markers.filter(|markers| markers.is_buffered) else { return Ok(()) };
     header::admit_scans(markers)?;
-    let bytes = markers.coefficients;
-    let scratch = match temporary.filter(|_| bytes > bounds.memory / MEMORY_SHARE) {
-        Some(file) => Some(Scratch::in_file(bytes, BUFFERING, file)?),
-        None => bounds.admit_memory(bytes, BUFFERING).map(|()| None)?,
-    };
-    Ok(Some(Coefficients::new(scratch)))
+    bounds.admit_memory(markers.coefficients, BUFFERING)
 }
 
 /// Converts a side of libjpeg, which is at most 65,535.

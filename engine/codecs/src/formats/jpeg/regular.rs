@@ -298,7 +298,7 @@ mod tests {
 
     use super::super::generated::{LIBJPEG_SATURATES, changed, in_scans, jpeg, progressive};
     use super::super::ycbcr420::{self as by_planes, AveragedReader, YCbCr420Reader};
-    use super::super::{coefficients_of, open_shared, open_with, read_header, read_markers, side};
+    use super::super::{admit_coefficients, open_reader, open_shared, read_header, read_markers, side};
     use super::*;
     use crate::{Bounds, SourceFile};
 
@@ -346,9 +346,9 @@ mod tests {
     fn as_pixels(bytes: &[u8]) -> [Result; 2] {
         let bounds = Bounds { pixels: 1 << 20, ..Bounds::default() };
         let options = DecodeOptions::default();
-        let ours = open_shared(source(bytes).apart(), bounds, &options, None).map(|decoded| decoded.reader);
+        let ours = open_shared(source(bytes).apart(), bounds, &options).map(|decoded| decoded.reader);
         let theirs = BufReader::with_capacity(READ_BYTES, source(bytes));
-        let theirs = open_with(theirs, bounds, None).map(|decoded| decoded.reader);
+        let theirs = open_reader(theirs, bounds).map(|decoded| decoded.reader);
         [read(ours), read(theirs)]
     }
 
@@ -361,10 +361,10 @@ mod tests {
         let markers = read_markers(&mut BufReader::new(file.clone()), Bounds::default()).ok()??;
         let regular = Regular::find(file.clone(), Layout::YCbCr420, size, markers.is_buffered).ok()??;
         let by_libjpeg = move |bytes: &[u8]| -> std::result::Result<Box<dyn RowReader>, SourceError> {
-            let kept = coefficients_of(Some(markers), Bounds::default(), None)?;
+            admit_coefficients(Some(markers), Bounds::default())?;
             Ok(match is_halved {
-                true => Box::new(YCbCr420Reader::open(source(bytes), size, kept)?),
-                false => Box::new(AveragedReader::open(source(bytes), size, kept)?),
+                true => Box::new(YCbCr420Reader::open(source(bytes), size)?),
+                false => Box::new(AveragedReader::open(source(bytes), size)?),
             })
         };
         let again = bytes.to_vec();

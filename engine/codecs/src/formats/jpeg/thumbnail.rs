@@ -13,9 +13,8 @@ use mozjpeg::{ColorSpace, Decompress};
 
 use super::error_manager::catch_errors;
 use super::header::{self, Header};
-use super::{coefficients_of, kept_in, open_in_memory, orientation, read_header, side};
+use super::{admit_coefficients, open_in_memory, orientation, read_header, side};
 use crate::format::READ_BYTES;
-use crate::scratch::TemporaryFile;
 use crate::{Bounds, Layout, Orientation, SourceError, SourceFile};
 
 /// Longest side of a thumbnail in pixels. Those of cameras have 160 by 120.
@@ -39,14 +38,14 @@ pub struct Thumbnail {
 }
 
 /// Finds the thumbnail of a JPEG, whose file is at its start. Waits for the first scans of a progressive picture.
-pub fn find(source: SourceFile, bounds: Bounds, temporary: Option<&TemporaryFile>) -> Option<Thumbnail> {
+pub fn find(source: SourceFile, bounds: Bounds) -> Option<Thumbnail> {
     let is_growing = source.is_growing();
     let mut file = BufReader::with_capacity(READ_BYTES, source);
     let header = read_header(&mut file).ok()?;
     let picture = bounds.admit(side(header.width()), side(header.height())).ok()?;
     let (orientation, in_exif) = (orientation(&header), in_exif(&header));
     drop(header);
-    let whole = if is_growing { first_scans(file, bounds, temporary) } else { None };
+    let whole = if is_growing { first_scans(file, bounds) } else { None };
     let (size, pixels) = whole.or(in_exif)?;
     Some(Thumbnail { picture, orientation, size, pixels })
 }
@@ -65,11 +64,7 @@ fn in_exif<R>(header: &Decompress<R>) -> Option<(Size, Vec<u8>)> {
 }
 
 /// Decodes the first scans of a progressive picture at an eighth of its size.
-fn first_scans(
-    mut file: BufReader<SourceFile>,
-    bounds: Bounds,
-    temporary: Option<&TemporaryFile>,
-) -> Option<(Size, Vec<u8>)> {
+fn first_scans(mut file: BufReader<SourceFile>, bounds: Bounds) -> Option<(Size, Vec<u8>)> {
     file.seek(SeekFrom::Start(0)).ok()?;
     let (markers, scans) = read_first_scans(file).ok()??;
     let mut header = open_in_memory(&scans).ok()?;
@@ -79,9 +74,9 @@ fn first_scans(
     );
     let size = bounds.admit(side(header.width()), side(header.height())).ok().filter(|_| is_colour)?;
     bounds.admit_memory(size.pixels() * 3 / 64, "a progressive picture's first scans").ok()?;
-    let coefficients = coefficients_of(Some(markers), bounds, temporary).ok()?;
+    admit_coefficients(Some(markers), bounds).ok()?;
     header.scale(ONE_EIGHTH);
-    kept_in(coefficients.as_ref(), || decode(|| header.rgb())).ok()
+    decode(|| header.rgb()).ok()
 }
 
 /// Reads a progressive picture up to the scan that completes the DC coefficients of all components, and appends the end of a

@@ -2,17 +2,15 @@
 //! no colour is converted.
 
 use std::io::{self, BufRead, BufReader};
-use std::rc::Rc;
 
 use edgezoom_geometry::Size;
 use mozjpeg::decompress::DecompressStarted;
 use mozjpeg::{ColorSpace, Decompress};
 
-use super::coefficients::{Coefficients, kept_in};
 use super::decompressor::Decompressor;
 use super::error_manager::catch_damage;
 use super::losses::Losses;
-use super::{read_header, start};
+use super::read_header;
 use crate::format::READ_BYTES;
 use crate::{Damage, Layout, RowReader, SourceError, SourceFile};
 use edgezoom_jpeg::ycbcr420::{self, PairMut, ROWS};
@@ -21,8 +19,6 @@ use edgezoom_jpeg::ycbcr420::{self, PairMut, ROWS};
 pub struct YCbCr420Reader {
     size: Size,
     decompressor: Decompressor<'static>,
-    /// Must outlive the decoder.
-    _coefficients: Option<Rc<Coefficients>>,
     losses: Losses,
 }
 
@@ -35,15 +31,11 @@ pub fn is_ycbcr420<R>(header: &Decompress<R>) -> bool {
 
 impl YCbCr420Reader {
     /// Opens a 4:2:0 JPEG of this size, whose file is at its start.
-    pub fn open(
-        file: SourceFile,
-        size: Size,
-        coefficients: Option<Rc<Coefficients>>,
-    ) -> Result<Self, SourceError> {
+    pub fn open(file: SourceFile, size: Size) -> Result<Self, SourceError> {
         let mut decompressor = Decompressor::new(file, READ_BYTES);
         let mut losses = Losses::default();
-        kept_in(coefficients.as_ref(), || catch_damage(&mut losses, || decompressor.start()))?;
-        Ok(Self { size, decompressor, _coefficients: coefficients, losses })
+        catch_damage(&mut losses, || decompressor.start())?;
+        Ok(Self { size, decompressor, losses })
     }
 }
 
@@ -76,22 +68,16 @@ impl RowReader for YCbCr420Reader {
 pub struct AveragedReader {
     size: Size,
     averages: Averages<BufReader<SourceFile>>,
-    /// Must outlive the decoder.
-    _coefficients: Option<Rc<Coefficients>>,
     losses: Losses,
 }
 
 impl AveragedReader {
     /// Opens a JPEG of this size, whose file is at its start.
-    pub fn open(
-        file: SourceFile,
-        size: Size,
-        coefficients: Option<Rc<Coefficients>>,
-    ) -> Result<Self, SourceError> {
+    pub fn open(file: SourceFile, size: Size) -> Result<Self, SourceError> {
         let header = read_header(BufReader::with_capacity(READ_BYTES, file))?;
         let mut losses = Losses::default();
-        let averages = start(&mut losses, coefficients.as_ref(), || Averages::start(header))?;
-        Ok(Self { size, averages, _coefficients: coefficients, losses })
+        let averages = catch_damage(&mut losses, || Averages::start(header))?;
+        Ok(Self { size, averages, losses })
     }
 }
 

@@ -15,8 +15,6 @@ use image_webp::{DecodingError, WebPDecoder};
 use crate::buffered::{Buffered, read_all};
 use crate::colour::icc::Profile;
 use crate::format::{Decoded, Input, Open};
-use crate::scratch::TemporaryFile;
-use crate::swap::Swap;
 use crate::{Bounds, DecodeOptions, Format, Layout, Orientation, Reading, SourceError, SourceFile};
 use cut_off::CutOff;
 use lossy::Lossy;
@@ -57,17 +55,16 @@ pub struct Pixels {
     bytes: u64,
 }
 
-/// The bounds, options and memory for decoding a picture.
+/// The bounds and options for decoding a picture.
 #[derive(Clone, Copy)]
 struct Means<'a> {
     bounds: Bounds,
     options: &'a DecodeOptions,
-    temporary: Option<&'a TemporaryFile>,
 }
 
-fn open(Input { file, bounds, options, temporary }: Input<'_>) -> Result<Decoded, SourceError> {
+fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let mut again = file.get_ref().clone();
-    match open_whole(file, Means { bounds, options, temporary: temporary.as_ref() }) {
+    match open_whole(file, Means { bounds, options }) {
         Err(error @ SourceError::Corrupt { .. }) if !options.strict => {
             again.rewind()?;
             open_cut_off(BufReader::new(again), bounds, options).ok().flatten().ok_or(error)
@@ -84,7 +81,7 @@ fn open_cut_off(
 ) -> Result<Option<Decoded>, SourceError> {
     let Some(completed) = cut_off::completed(file, bounds)? else { return Ok(None) };
     let half = Bounds { memory: bounds.memory / 2, ..bounds };
-    let means = Means { bounds: half, options, temporary: None };
+    let means = Means { bounds: half, options };
     let [one, other] = completed.map(|bytes| decode(Cursor::new(bytes), means, true));
     let (one, other) = (one?, other?);
     Ok(Some(Decoded { reader: Box::new(CutOff::new([one.reader, other.reader])), ..one }))
@@ -109,7 +106,7 @@ fn decode<R>(mut file: R, means: Means<'_>, is_cut_off: bool) -> Result<Decoded,
 where
     R: BufRead + Seek + 'static,
 {
-    let Means { bounds, options, temporary } = means;
+    let Means { bounds, options } = means;
     let pixels = find_pixels(&mut file)?;
     file.rewind()?;
     let mut decoder = WebPDecoder::new(&mut file).map_err(error)?;
@@ -139,8 +136,8 @@ where
         }
         return Ok(Decoded { orientation, profile: profile.filter(|_| !is_srgb), ..decoded });
     }
-    // An animation, or a lossy picture with opacity: if it is large, it is decoded in the temporary file.
-    let (bounds, _swap) = Swap::admit(size.pixels() * BYTES_A_PIXEL, "decoding a WebP", bounds, temporary)?;
+    // An animation, or a lossy picture with opacity.
+    bounds.admit_memory(size.pixels() * BYTES_A_PIXEL, "decoding a WebP")?;
     decoder.set_memory_limit(usize::try_from(bounds.memory).unwrap_or(usize::MAX));
     let layout = if decoder.has_alpha() { Layout::Rgba } else { Layout::Rgb };
     let mut picture = Buffered::new(size, layout, bounds)?;
