@@ -8,7 +8,6 @@
 use std::io;
 use std::num::NonZeroUsize;
 use std::ops::DerefMut;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, ScopedJoinHandle};
 
@@ -166,7 +165,7 @@ struct Encoder<'a> {
 }
 
 impl Encoder<'_> {
-    fn take(&mut self, strip: &Arc<Strip>) -> io::Result<()> {
+    fn take(&mut self, strip: &Strip) -> io::Result<()> {
         if let Some(coarse) = &mut self.coarse {
             coarse.take(strip)?;
         }
@@ -176,12 +175,12 @@ impl Encoder<'_> {
 }
 
 /// Encodes strips until the channel is closed. Returns at the first error, which closes the channel.
-fn take_all(mut encoder: Encoder<'_>, strips: Receiver<Arc<Strip>>) -> io::Result<()> {
+fn take_all(mut encoder: Encoder<'_>, strips: Receiver<Strip>) -> io::Result<()> {
     strips.into_iter().try_for_each(|strip| encoder.take(&strip))
 }
 
-fn send(senders: &[Sender<Arc<Strip>>], strip: &Arc<Strip>) -> Result<(), BuildError> {
-    senders.iter().try_for_each(|sender| sender.send(Arc::clone(strip)).map_err(|_| BuildError::Thread))
+fn send(senders: &[Sender<Strip>], strip: &Strip) -> Result<(), BuildError> {
+    senders.iter().try_for_each(|sender| sender.send(strip.clone()).map_err(|_| BuildError::Thread))
 }
 
 fn join(thread: ScopedJoinHandle<'_, io::Result<()>>) -> Result<(), BuildError> {
