@@ -11,9 +11,8 @@
 use std::mem;
 use std::sync::Arc;
 
-use edgezoom_codecs::{Layout, RowReader, ycbcr420};
+use edgezoom_codecs::{Layout, Orientation, RowReader, ycbcr420};
 use edgezoom_jpeg::decoder::requantise::{SampleTiler, TileBlocks};
-use edgezoom_jpeg::turn::Turn;
 use edgezoom_jpeg::ycbcr420::ROWS;
 
 use crate::BuildError;
@@ -84,7 +83,7 @@ impl<'a> Downsampler<'a> {
         let Some((full, lower)) = self.levels.split_last_mut() else { return Ok(()) };
         // A tile that has to be turned consists of blocks only.
         let width = full.level.columns.side;
-        let turned = self.tiles.as_ref().filter(|tiles| tiles.turn != Turn::default());
+        let turned = self.tiles.as_ref().filter(|tiles| tiles.orientation != Orientation::UPRIGHT);
         let mut tiler = turned.map(|tiles| SampleTiler::new(tiles, width, self.layout == Layout::Grey));
         let mut pairs = RowPairs::new(reader);
         while full.next_row < full.level.rows.positions() {
@@ -115,7 +114,8 @@ impl<'a> Downsampler<'a> {
     ) -> Result<(), BuildError> {
         let mcu_side = mcu_side(self.layout);
         let [lower @ .., below, full] = self.levels.as_mut_slice() else { return Ok(()) };
-        let mut has_more = self.tiles.is_some();
+        let Some(jpeg) = reader.as_jpeg().filter(|_| self.tiles.is_some()) else { return Ok(()) };
+        let mut has_more = true;
         while has_more && full.next_row < full.level.rows.positions() {
             let mut blocks = full.pool.blocks(full.level.number, full.next_row, mcu_side);
             let end = full.next_row + full.rows_of_strip();
@@ -123,7 +123,7 @@ impl<'a> Downsampler<'a> {
                 let rows = mcu_side.min(end - full.next_row);
                 let halved = rows.div_ceil(2);
                 let mut strip = below.strip.take().unwrap_or_else(|| below.empty_strip());
-                let pieces = reader.read_blocks(strip.extend(halved, mcu_side / 2))?;
+                let pieces = jpeg.blocks.read_blocks(strip.extend(halved, mcu_side / 2))?;
                 has_more = pieces.is_some();
                 match pieces {
                     Some(pieces) => blocks.push(rows, pieces),

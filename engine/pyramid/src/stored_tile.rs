@@ -151,7 +151,7 @@ impl StoredTile {
         let rows: Vec<Vec<_>> =
             self.mcus.iter().map(|row| row.iter().flat_map(|piece| piece.runs()).collect()).collect();
         let (height, width) = (rows.len(), rows.first().map_or(0, Vec::len));
-        let upright: Vec<_> = orientation.of_blocks().cells((height, width)).collect();
+        let upright: Vec<_> = orientation.cells((height, width)).collect();
         let upright_width = if orientation.swapped { height } else { width };
         for cells in upright.chunks(upright_width.max(1)) {
             encoder.mcus(cells.iter().filter_map(|&(row, column)| rows.get(row)?.get(column).copied()));

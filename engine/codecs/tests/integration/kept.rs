@@ -5,7 +5,7 @@
 use std::process::{Command, Stdio};
 
 use edgezoom_codecs::{
-    Bounds, DecodeOptions, Layout, RowReader, SourceError, TemporaryFile, prepare, ycbcr420,
+    AsPlanes, Bounds, DecodeOptions, Layout, RowReader, SourceError, TemporaryFile, prepare, ycbcr420,
 };
 
 use edgezoom_test_support::Picture;
@@ -35,7 +35,7 @@ fn read(bytes: &[u8], memory: u64) -> Picture {
 }
 
 fn read_planes(bytes: &[u8], memory: u64) -> Vec<u8> {
-    let options = DecodeOptions { ycbcr420: true, ..DecodeOptions::default() };
+    let options = DecodeOptions { planes: AsPlanes::Halved, ..DecodeOptions::default() };
     let mut reader = open(bytes, memory, Some(FILE_BYTES), &options).unwrap();
     assert_eq!(reader.layout(), Layout::YCbCr420);
     let size = reader.size();

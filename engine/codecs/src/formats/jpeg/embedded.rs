@@ -17,7 +17,7 @@ use super::ycbcr420::Averages;
 use super::{BUFFERING, FORMAT, header, open_in_memory, side};
 use crate::format::READ_BYTES;
 use crate::parallel::{Budget, Taken};
-use crate::{Layout, SourceError};
+use crate::{AsPlanes, Layout, SourceError};
 
 /// Reason for refusing a JPEG that is not the part of the picture that it should be.
 const OTHER_SIZE: &str = "a strip or tile does not have the size that the file states";
@@ -29,10 +29,10 @@ pub struct Decoder {
     budget: Arc<Budget>,
 }
 
-/// Returns true if a JPEG can be read as planes. With `averages_chroma` it may have more chroma than they have.
-pub fn has_planes(mut file: &[u8], averages_chroma: bool) -> bool {
+/// Returns true if a JPEG can be read as these planes.
+pub fn has_planes(mut file: &[u8], planes: AsPlanes) -> bool {
     open_in_memory(file).is_ok_and(|header| super::ycbcr420::is_ycbcr420(&header))
-        || averages_chroma
+        || planes == AsPlanes::Averaged
             && frame::read(&mut file).is_ok_and(|frame| frame.is_some_and(|frame| chroma::can_read(&frame)))
 }
 
@@ -338,7 +338,7 @@ mod tests {
         let bytes = result.unwrap_or(0);
         assert!(!compares_samples || ours.stored[..bytes] == theirs.stored[..bytes], "samples differ");
 
-        if has_planes(file, true) {
+        if has_planes(file, AsPlanes::Averaged) {
             let results =
                 [decoder.decode_pairs(file, width, ours.pairs()), libjpeg_pairs(file, width, theirs.pairs())];
             let [result, expected] = results.map(|result| said(result.map(|()| 0)));
@@ -360,7 +360,7 @@ mod tests {
             let (width, samples) = (buffers.width, buffers.samples);
             assert!(decoder.regular_samples(file, width, samples, &mut buffers.stored).is_some());
             assert_eq!(decoder.regular_rgb(file, width, &mut buffers.rows()).is_some(), samples == 3);
-            let has_planes = has_planes(file, true);
+            let has_planes = has_planes(file, AsPlanes::Averaged);
             assert_eq!(decoder.regular_pairs(file, width, &mut buffers.pairs()).is_some(), has_planes);
         };
         for seed in 0..100_u64 {

@@ -30,7 +30,8 @@ use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::Profile;
 use crate::format::{Decoded, Input, Open, READ_BYTES};
 use crate::{
-    Bounds, Damage, DecodeOptions, Format, Layout, Orientation, Reading, RowReader, SourceError, SourceFile,
+    AsPlanes, Bounds, Damage, DecodeOptions, Format, Layout, Orientation, Reading, RowReader, SourceError,
+    SourceFile, orientation,
 };
 use error_manager::{catch_damage, catch_errors};
 use losses::Losses;
@@ -101,7 +102,7 @@ impl Cmyk {
 /// Opens a JPEG that is a file of its own.
 fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let file = file.get_ref().apart();
-    if options.ycbcr420
+    if options.planes != AsPlanes::Never
         && let Some(decoded) = open_as_planes(&file, bounds, options)?
     {
         return Ok(decoded);
@@ -119,11 +120,11 @@ fn open_as_planes(
     let markers = read_markers(&mut start, bounds)?;
     let header = read_header(start)?;
     let size = bounds.admit(side(header.width()), side(header.height()))?;
-    let orientation = orientation(&header);
+    let orientation = orientation_of(&header);
     // Colour conversion works on pixels, not on planes.
     let is_srgb = !profile(&header).is_some_and(|profile| profile.changes(Layout::Rgb));
     let is_halved = ycbcr420::is_ycbcr420(&header);
-    if !(options.allow_planes(orientation, size) && is_srgb && (is_halved || options.averages_chroma)) {
+    if !(options.allow_planes(orientation, size) && is_srgb && (is_halved || options.planes == AsPlanes::Averaged)) {
         return Ok(None);
     }
     drop(header);
@@ -164,7 +165,7 @@ where
     };
     let header = read_header(start)?;
     let size = bounds.admit(side(header.width()), side(header.height()))?;
-    let (orientation, profile) = (orientation(&header), profile(&header));
+    let (orientation, profile) = (orientation_of(&header), profile(&header));
     let (layout, cmyk) = match header.color_space() {
         ColorSpace::JCS_GRAYSCALE => (Some(Layout::Grey), None),
         ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB => (Some(Layout::Rgb), None),
@@ -196,7 +197,7 @@ where
     let header = read_header(file)?;
     let size = bounds.admit(side(header.width()), side(header.height()))?;
     admit_coefficients(markers, bounds)?;
-    let (orientation, profile) = (orientation(&header), profile(&header));
+    let (orientation, profile) = (orientation_of(&header), profile(&header));
     let (mut losses, mut cmyk) = (Losses::default(), None);
     let (layout, decoder) = match header.color_space() {
         ColorSpace::JCS_GRAYSCALE => (Layout::Grey, catch_damage(&mut losses, || header.grayscale())?),
@@ -264,8 +265,8 @@ fn read_header<R: BufRead>(file: R) -> Result<Decompress<R>, SourceError> {
     })
 }
 
-fn orientation<R>(header: &Decompress<R>) -> Orientation {
-    header::exif(header).map_or(Orientation::UPRIGHT, Orientation::of_exif)
+fn orientation_of<R>(header: &Decompress<R>) -> Orientation {
+    header::exif(header).map_or(Orientation::UPRIGHT, orientation::of_exif)
 }
 
 fn profile<R>(header: &Decompress<R>) -> Option<Profile> {

@@ -21,6 +21,7 @@ use edgezoom_jpeg::ycbcr420;
 
 use super::{Cmyk, FORMAT};
 use crate::format::READ_BYTES;
+use crate::row_reader::{BlockReader, Jpeg};
 use crate::{Damage, DecodeOptions, Layout, RowReader, SourceError};
 
 /// Opens the same picture with libjpeg.
@@ -212,14 +213,39 @@ impl RowReader for RegularReader {
         }
     }
 
-    fn jpeg_steps(&self) -> SourceSteps {
-        self.steps
+    fn as_jpeg(&mut self) -> Option<Jpeg<'_>> {
+        Some(Jpeg { steps: self.steps, blocks: self })
     }
 
     fn rows_at_once(&self) -> u32 {
         16
     }
 
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        self.begin_rows()?;
+        let rows = self.layout.rows_read(1);
+        let bytes = self.layout.row_bytes(self.size.width) * rows as usize;
+        for to in into.chunks_exact_mut(bytes) {
+            while let Err(stop) = match (&mut self.decoder, &mut self.cmyk) {
+                // Rows behind blocks are libjpeg's.
+                (Decoder::Waiting | Decoder::Blocks(_), _) => Err(Stop::Irregular),
+                (Decoder::Planes(planes), _) => {
+                    let mut band: Vec<_> = ycbcr420::pairs_mut(to, self.size.width).collect();
+                    planes.read(&mut band)
+                }
+                (Decoder::Rows(reader), None) => reader.read_row(to),
+                (Decoder::Rows(reader), Some(cmyk)) => cmyk.convert(to, |row| reader.read_row(row)),
+                (Decoder::Libjpeg(reader), _) => return_rows(reader, to)?,
+            } {
+                self.fall_back(stop)?;
+            }
+            self.row += rows;
+        }
+        Ok(())
+    }
+}
+
+impl BlockReader for RegularReader {
     fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
         let Some(requantiser) = self.frame.as_ref().and_then(|frame| Requantiser::new(frame, tiles)) else {
             return false;
@@ -257,29 +283,6 @@ impl RowReader for RegularReader {
             Err(stop) => self.fall_back(stop).map(|()| None),
         }
     }
-
-    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        self.begin_rows()?;
-        let rows = self.layout.rows_read(1);
-        let bytes = self.layout.row_bytes(self.size.width) * rows as usize;
-        for to in into.chunks_exact_mut(bytes) {
-            while let Err(stop) = match (&mut self.decoder, &mut self.cmyk) {
-                // Rows behind blocks are libjpeg's.
-                (Decoder::Waiting | Decoder::Blocks(_), _) => Err(Stop::Irregular),
-                (Decoder::Planes(planes), _) => {
-                    let mut band: Vec<_> = ycbcr420::pairs_mut(to, self.size.width).collect();
-                    planes.read(&mut band)
-                }
-                (Decoder::Rows(reader), None) => reader.read_row(to),
-                (Decoder::Rows(reader), Some(cmyk)) => cmyk.convert(to, |row| reader.read_row(row)),
-                (Decoder::Libjpeg(reader), _) => return_rows(reader, to)?,
-            } {
-                self.fall_back(stop)?;
-            }
-            self.row += rows;
-        }
-        Ok(())
-    }
 }
 
 /// Reads rows with libjpeg, whose errors are final.
@@ -292,7 +295,6 @@ mod tests {
     use std::io::Write;
 
     use edgezoom_jpeg::quantisation::Quantisation;
-    use edgezoom_jpeg::turn::Turn;
     use proptest::prelude::*;
     use proptest::test_runner::{Config, TestRunner};
 
@@ -300,7 +302,7 @@ mod tests {
     use super::super::ycbcr420::{self as by_planes, AveragedReader, YCbCr420Reader};
     use super::super::{admit_coefficients, open_reader, open_shared, read_header, read_markers, side};
     use super::*;
-    use crate::{Bounds, SourceFile};
+    use crate::{Bounds, Orientation, SourceFile};
 
     /// A reader's results: rows, damage, and the error that ended it.
     type Result = (Vec<u8>, Option<Damage>, Option<String>);
@@ -430,7 +432,7 @@ mod tests {
         let mut reader =
             RegularReader::open(&file, regular, layout, None, &DecodeOptions::default(), fallback);
         let quantisation = Quantisation::of_quality(75, true);
-        let tiles = TileBlocks { quantisation, side: 12, turn: Turn::default() };
+        let tiles = TileBlocks { quantisation, side: 12, orientation: Orientation::UPRIGHT };
         assert!(!reader.begin_blocks(&tiles));
         read(Ok(Box::new(reader)));
     }

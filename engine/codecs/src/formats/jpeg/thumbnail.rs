@@ -13,7 +13,7 @@ use mozjpeg::{ColorSpace, Decompress};
 
 use super::error_manager::catch_errors;
 use super::header::{self, Header};
-use super::{admit_coefficients, open_in_memory, orientation, read_header, side};
+use super::{admit_coefficients, open_in_memory, orientation_of, read_header, side};
 use crate::format::READ_BYTES;
 use crate::{Bounds, Layout, Orientation, SourceError, SourceFile};
 
@@ -43,7 +43,7 @@ pub fn find(source: SourceFile, bounds: Bounds) -> Option<Thumbnail> {
     let mut file = BufReader::with_capacity(READ_BYTES, source);
     let header = read_header(&mut file).ok()?;
     let picture = bounds.admit(side(header.width()), side(header.height())).ok()?;
-    let (orientation, in_exif) = (orientation(&header), in_exif(&header));
+    let (orientation, in_exif) = (orientation_of(&header), in_exif(&header));
     drop(header);
     let whole = if is_growing { first_scans(file, bounds) } else { None };
     let (size, pixels) = whole.or(in_exif)?;

@@ -15,7 +15,9 @@ use image_webp::{DecodingError, WebPDecoder};
 use crate::buffered::{Buffered, read_all};
 use crate::colour::icc::Profile;
 use crate::format::{Decoded, Input, Open};
-use crate::{Bounds, DecodeOptions, Format, Layout, Orientation, Reading, SourceError, SourceFile};
+use crate::{
+    Bounds, DecodeOptions, Format, Layout, Orientation, Reading, SourceError, SourceFile, orientation,
+};
 use cut_off::CutOff;
 use lossy::Lossy;
 use planes::Planes;
@@ -115,7 +117,7 @@ where
     decoder.set_memory_limit(METADATA_BYTES);
     let exif = decoder.exif_metadata().ok().flatten();
     let profile = decoder.icc_profile().ok().flatten().and_then(|profile| Profile::of_icc(&profile));
-    let orientation = exif.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
+    let orientation = exif.as_deref().map_or(Orientation::UPRIGHT, orientation::of_exif);
     let is_srgb = !profile.as_ref().is_some_and(|profile| profile.changes(Layout::Rgb));
     let as_planes = is_srgb && options.allow_planes(orientation, size);
     let is_large = size.pixels() * BYTES_A_PIXEL > bounds.memory;
