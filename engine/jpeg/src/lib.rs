@@ -3,6 +3,7 @@
 //!
 //! - [`encoder`] encodes rows of pixels with Huffman tables for each file, and the steps of [`quantisation`].
 //! - [`decoder`] decodes regular files on several threads, sample by sample as libjpeg-turbo does, or into blocks for tiles, which it turns.
+//! - [`markers`] reads the markers of a file, of any kind.
 //! - [`ycbcr420`] is the layout of rows whose chroma is subsampled already, as JPEG decoders and video codecs give them.
 //!
 //! ```
@@ -22,6 +23,7 @@
 
 pub mod decoder;
 pub mod encoder;
+pub mod markers;
 pub mod quantisation;
 mod tables;
 mod turn;

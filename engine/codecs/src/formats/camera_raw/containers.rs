@@ -13,9 +13,10 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use super::preview::{Found, Place, orientation_of};
+use super::preview::{Found, Place};
 use crate::SourceFile;
 use crate::formats::section::{Section, array};
+use crate::orientation::number_of_exif;
 
 /// The largest number of boxes that are read at each level.
 const MAX_BOXES: usize = 256;
@@ -82,7 +83,7 @@ fn look_into(file: &Arc<SourceFile>, within: Place, depth: usize, track: &mut Tr
             b"CMT1" => {
                 let mut block = Vec::new();
                 if reader.take(content.length.min(EXIF_BYTES)).read_to_end(&mut block).is_ok() {
-                    found.orientation = orientation_of(&block);
+                    found.orientation = number_of_exif(&block);
                 }
             }
             // Version and flags, then the length of each sample; or 0, their number, and a list of lengths.

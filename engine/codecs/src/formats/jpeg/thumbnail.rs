@@ -9,6 +9,7 @@
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 use edgezoom_geometry::Size;
+use edgezoom_jpeg::markers::{self, FrameHeader, Markers};
 use mozjpeg::{ColorSpace, Decompress};
 
 use super::error_manager::catch_errors;
@@ -82,46 +83,41 @@ fn first_scans(mut file: BufReader<SourceFile>, bounds: Bounds) -> Option<(Size,
 /// Reads a progressive picture up to the scan that completes the DC coefficients of all components, and appends the end of a
 /// picture.
 fn read_first_scans(file: impl BufRead) -> io::Result<Option<(Header, Vec<u8>)>> {
-    let mut file = Recording { file, bytes: Vec::new() };
+    let mut markers = Markers::new(Recording { file, bytes: Vec::new() });
     let mut found = None;
     let (mut components, mut known) = (0_u8, 0_u8);
     loop {
-        let code = header::next_marker(&mut file)?;
-        if matches!(code, 0xd8 | 0x01 | 0xd0..=0xd7) {
+        let code = markers.find_code()?;
+        if code != 0xd9 && markers::is_alone(code) {
             continue;
         }
-        if let Some(markers) = found.filter(|_| known >= components && components > 0) {
-            let mut scans = file.bytes;
+        if let Some(header) = found.filter(|_| known >= components && components > 0) {
+            let mut scans = markers.into_inner().bytes;
             scans.truncate(scans.len().saturating_sub(2));
             scans.extend([0xff, 0xd9]);
-            return Ok(Some((markers, scans)));
+            return Ok(Some((header, scans)));
         }
-        let length = match code {
-            0xc2 => {
-                let (frame, count, length) = header::read_frame(&mut file, true)?;
-                found = Some(frame);
-                components = count;
-                length
+        // Not progressive, or ended.
+        if code == 0xd9 || code != 0xc2 && markers::is_frame(code) {
+            return Ok(None);
+        }
+        let segment = markers.segment()?.unwrap_or_default();
+        match (code, &*segment) {
+            (0xc2, segment) => {
+                let Some(frame) = FrameHeader::parse(segment) else { return Ok(None) };
+                components = frame.count;
+                found = Some(Header::of(&frame, code));
             }
-            0xc4 | 0xc8 | 0xcc => header::segment::<0>(&mut file)?.0,
-            // Not progressive, or ended.
-            0xc0..=0xcf | 0xd9 => return Ok(None),
-            0xda => {
-                let (length, [count]) = header::segment::<1>(&mut file)?;
-                let mut rest = vec![0; usize::try_from(length).unwrap_or_default()];
-                file.read_exact(&mut rest)?;
-                let of_spectrum = rest.get(2 * usize::from(count)..).unwrap_or_default();
+            (0xda, [count, rest @ ..]) => {
                 // Coefficient 0, in its first approximation.
-                if let [0, _, bits, ..] = of_spectrum
+                if let Some([0, _, bits, ..]) = rest.get(2 * usize::from(*count)..)
                     && bits >> 4 == 0
                 {
                     known = count.saturating_add(known);
                 }
-                0
             }
-            _ => header::segment::<0>(&mut file)?.0,
-        };
-        header::skip(&mut file, length)?;
+            _ => {}
+        }
     }
 }
 
