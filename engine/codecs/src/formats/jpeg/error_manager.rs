@@ -16,13 +16,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use mozjpeg_sys as libjpeg;
 use mozjpeg_sys::{jpeg_common_struct, jpeg_error_mgr, msg_parm_union};
 
+use super::FORMAT;
 use super::losses::Losses;
-use super::{FORMAT, LibjpegError, fail};
 use crate::{Damage, SourceError};
 
 thread_local! {
     /// Losses of the current call of libjpeg. `None`: losses are errors.
     static LOSSES: Cell<Option<Losses>> = const { Cell::new(None) };
+}
+
+/// An error code of libjpeg, which unwinds through its C code up to [`catch_errors`].
+struct LibjpegError(c_int);
+
+/// Unwinds with an error of libjpeg.
+fn fail(code: c_int) -> ! {
+    resume_unwind(Box::new(LibjpegError(code)));
 }
 
 /// Returns an error manager whose errors and fatal warnings unwind.
@@ -93,7 +101,7 @@ fn source_error(panic: Box<dyn Any + Send>) -> SourceError {
 }
 
 /// Records a warning, or unwinds with it if it means lost pixels.
-pub fn warn(decoder: &jpeg_common_struct, code: c_int) {
+fn warn(decoder: &jpeg_common_struct, code: c_int) {
     match LOSSES.get() {
         Some(mut losses) => {
             losses.note(code, decoder);

@@ -7,7 +7,6 @@
 //!
 //! Source: ITU-T T.81 (the codec), ITU-T T.871 (JFIF).
 
-mod decompressor;
 pub mod embedded;
 mod error_manager;
 #[cfg(test)]
@@ -19,8 +18,6 @@ pub mod thumbnail;
 pub mod ycbcr420;
 
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
-use std::os::raw::c_int;
-use std::panic::resume_unwind;
 
 use edgezoom_geometry::Size;
 use mozjpeg::decompress::{DecompressBuilder, DecompressStarted};
@@ -36,7 +33,7 @@ use crate::{
 use error_manager::{catch_damage, catch_errors};
 use losses::Losses;
 use regular::{Regular, RegularReader};
-use ycbcr420::{AveragedReader, YCbCr420Reader};
+use ycbcr420::PlanesReader;
 
 pub(crate) static FORMAT: Format = Format {
     name: "JPEG",
@@ -50,14 +47,6 @@ pub(crate) static FORMAT: Format = Format {
 
 /// Number of rows decoded at once, so that few are lost by an error that stops libjpeg.
 const ROWS_AT_ONCE: u32 = 16;
-
-/// An error code of libjpeg, which unwinds through its C code up to [`catch_errors`].
-struct LibjpegError(c_int);
-
-/// Unwinds with an error of libjpeg.
-fn fail(code: c_int) -> ! {
-    resume_unwind(Box::new(LibjpegError(code)));
-}
 
 /// The rows of a JPEG.
 struct Rows<R> {
@@ -124,7 +113,10 @@ fn open_as_planes(
     // Colour conversion works on pixels, not on planes.
     let is_srgb = !profile(&header).is_some_and(|profile| profile.changes(Layout::Rgb));
     let is_halved = ycbcr420::is_ycbcr420(&header);
-    if !(options.allow_planes(orientation, size) && is_srgb && (is_halved || options.planes == AsPlanes::Averaged)) {
+    if !(options.allow_planes(orientation, size)
+        && is_srgb
+        && (is_halved || options.planes == AsPlanes::Averaged))
+    {
         return Ok(None);
     }
     drop(header);
@@ -133,10 +125,8 @@ fn open_as_planes(
     let again = file.clone();
     let by_libjpeg = move || -> Result<Box<dyn RowReader>, SourceError> {
         admit_coefficients(markers, bounds)?;
-        Ok(match is_halved {
-            true => Box::new(YCbCr420Reader::open(again, size)?),
-            false => Box::new(AveragedReader::open(again, size)?),
-        })
+        let file = BufReader::with_capacity(READ_BYTES, again).chain(padding(markers));
+        Ok(Box::new(PlanesReader::open(file, size)?))
     };
     let reader: Box<dyn RowReader> = match regular {
         None if is_halved => by_libjpeg()?,
@@ -194,7 +184,7 @@ where
     R: BufRead + Seek + 'static,
 {
     let markers = read_markers(&mut file, bounds)?;
-    let header = read_header(file)?;
+    let header = read_header(file.chain(padding(markers)))?;
     let size = bounds.admit(side(header.width()), side(header.height()))?;
     admit_coefficients(markers, bounds)?;
     let (orientation, profile) = (orientation_of(&header), profile(&header));
@@ -281,6 +271,13 @@ fn admit_coefficients(markers: Option<header::Header>, bounds: Bounds) -> Result
     let Some(markers) = markers.filter(|markers| markers.is_buffered) else { return Ok(()) };
     header::admit_scans(markers)?;
     bounds.admit_memory(markers.coefficients, BUFFERING)
+}
+
+/// Returns the bytes to read behind a file that ends in a segment: the binding cannot skip a segment that is not whole, where
+/// libjpeg's own sources insert ends of the picture, so that the scans before are shown.
+fn padding(markers: Option<header::Header>) -> &'static [u8] {
+    static ENDS: [[u8; 2]; 1 << 15] = [[0xff, 0xd9]; 1 << 15];
+    if markers.is_some_and(|markers| markers.ends_in_segment) { ENDS.as_flattened() } else { &[] }
 }
 
 /// Converts a side of libjpeg, which is at most 65,535.

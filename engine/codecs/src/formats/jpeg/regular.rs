@@ -75,12 +75,13 @@ impl Regular {
         has_several_scans: bool,
     ) -> Result<Option<Self>, SourceError> {
         let mut file = BufReader::with_capacity(READ_BYTES, file);
-        let found = match has_several_scans {
-            true => several::read_scans(&mut file)?.map(|scans| match scans {
+        let found = if has_several_scans {
+            several::read_scans(&mut file)?.map(|scans| match scans {
                 Several::Scans(scans) => Self::Scans(scans),
                 Several::Progressive(progressive) => Self::Progressive(progressive),
-            }),
-            false => frame::read(&mut file)?.map(Self::Scan),
+            })
+        } else {
+            frame::read(&mut file)?.map(Self::Scan)
         };
         Ok(found.filter(|found| {
             let frame = found.frame();
@@ -299,8 +300,10 @@ mod tests {
     use proptest::test_runner::{Config, TestRunner};
 
     use super::super::generated::{LIBJPEG_SATURATES, changed, in_scans, jpeg, progressive};
-    use super::super::ycbcr420::{self as by_planes, AveragedReader, YCbCr420Reader};
-    use super::super::{admit_coefficients, open_reader, open_shared, read_header, read_markers, side};
+    use super::super::ycbcr420::PlanesReader;
+    use super::super::{
+        admit_coefficients, open_reader, open_shared, padding, read_header, read_markers, side,
+    };
     use super::*;
     use crate::{Bounds, Orientation, SourceFile};
 
@@ -359,15 +362,12 @@ mod tests {
         let file = source(bytes).apart();
         let header = read_header(BufReader::new(file.clone())).ok()?;
         let size = Size { width: side(header.width()), height: side(header.height()) };
-        let is_halved = by_planes::is_ycbcr420(&header);
         let markers = read_markers(&mut BufReader::new(file.clone()), Bounds::default()).ok()??;
         let regular = Regular::find(file.clone(), Layout::YCbCr420, size, markers.is_buffered).ok()??;
         let by_libjpeg = move |bytes: &[u8]| -> std::result::Result<Box<dyn RowReader>, SourceError> {
             admit_coefficients(Some(markers), Bounds::default())?;
-            Ok(match is_halved {
-                true => Box::new(YCbCr420Reader::open(source(bytes), size)?),
-                false => Box::new(AveragedReader::open(source(bytes), size)?),
-            })
+            let file = BufReader::new(source(bytes)).chain(padding(Some(markers)));
+            Ok(Box::new(PlanesReader::open(file, size)?))
         };
         let again = bytes.to_vec();
         let fallback = Box::new(move || by_libjpeg(&again));
