@@ -22,8 +22,7 @@ pub async fn finished(
 ) -> Result<()> {
     let (state, code, sizes) = match &content.status {
         Status::Ready { finished: Finished { dzi, archive, .. }, .. } => {
-            // The size of separate tiles is unknown here.
-            let bytes = archive.map_or(0, |archive| archive.index_offset + u64::from(archive.index_length));
+            let bytes = archive.index_offset + u64::from(archive.index_length);
             ("ready", "", [dzi.size.pixels(), dzi.tile_count(), bytes])
         }
         Status::Failed { failure, .. } => ("failed", failure.code.name(), [0; 3]),

@@ -58,7 +58,6 @@ pub mod formats;
 mod lzw;
 mod open;
 mod options;
-mod orientation;
 mod parallel;
 mod read_ahead;
 mod row_reader;

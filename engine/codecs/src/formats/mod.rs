@@ -25,6 +25,8 @@ mod hdr;
 mod heif;
 mod icns;
 mod ico;
+pub(crate) mod ifd;
+mod iso_boxes;
 pub(crate) mod jpeg;
 #[cfg(feature = "modern")]
 mod jpeg2000;

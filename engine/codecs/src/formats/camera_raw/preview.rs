@@ -7,7 +7,7 @@ use std::io::BufRead;
 
 use edgezoom_jpeg::markers::{self, FrameHeader, Markers};
 
-use crate::orientation::number_of_exif;
+use crate::formats::ifd::exif_orientation;
 
 /// The largest number of segments that are read.
 const MAX_SEGMENTS: usize = 1000;
@@ -60,7 +60,7 @@ impl Frame {
                 return is_preview.then_some(Self { width, height, orientation });
             }
             if code == 0xe1 && orientation.is_none() {
-                orientation = segment.strip_prefix(b"Exif\0\0").and_then(number_of_exif);
+                orientation = segment.strip_prefix(b"Exif\0\0").and_then(exif_orientation);
             }
         }
         None

@@ -26,9 +26,10 @@ use mozjpeg::{ColorSpace, Decompress};
 use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::Profile;
 use crate::format::{Decoded, Input, Open, READ_BYTES};
+use crate::formats::ifd::orientation_of_exif;
 use crate::{
     AsPlanes, Bounds, Damage, DecodeOptions, Format, Layout, Orientation, Reading, RowReader, SourceError,
-    SourceFile, orientation,
+    SourceFile,
 };
 use error_manager::{catch_damage, catch_errors};
 use losses::Losses;
@@ -256,7 +257,7 @@ fn read_header<R: BufRead>(file: R) -> Result<Decompress<R>, SourceError> {
 }
 
 fn orientation_of<R>(header: &Decompress<R>) -> Orientation {
-    header::exif(header).map_or(Orientation::UPRIGHT, orientation::of_exif)
+    header::exif(header).map_or(Orientation::UPRIGHT, orientation_of_exif)
 }
 
 fn profile<R>(header: &Decompress<R>) -> Option<Profile> {

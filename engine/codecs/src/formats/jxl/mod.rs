@@ -48,7 +48,7 @@ pub fn decode_samples(bytes: &[u8], bounds: Bounds) -> Result<(Size, usize, Vec<
     let picture = decoding.decode(samples, means)?;
     let stored = picture.samples;
     if picture.is_cut_off {
-        return Err(FORMAT.corrupt("it ends before its last row"));
+        return Err(FORMAT.ends_early());
     }
     let stored = if samples.is_deep {
         stored.as_chunks().0.iter().map(|&sample| round_16(u16::from_ne_bytes(sample))).collect()
