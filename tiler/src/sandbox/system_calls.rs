@@ -220,10 +220,8 @@ mod tests {
         for (is_allowed, number, arguments) in [
             (true, libc::SYS_mmap, [0, 4096, read, private | anonymous, none, 0]),
             (false, libc::SYS_mmap, [0, 4096, read | execute, private | anonymous, none, 0]),
-            (true, libc::SYS_mmap, [0, 4096, read, shared, file, 0]),
-            (false, libc::SYS_mmap, [0, 4096, read | execute, shared, file, 0]),
-            (false, libc::SYS_mmap, [0, 4096, read, shared | anonymous, file, 0]),
-            (false, libc::SYS_mmap, [0, 4096, read, shared, file + 1, 0]),
+            (false, libc::SYS_mmap, [0, 4096, read, shared, file, 0]),
+            (false, libc::SYS_mmap, [0, 4096, read, shared | anonymous, none, 0]),
             (true, libc::SYS_mprotect, [0, 4096, read, 0, 0, 0]),
             (false, libc::SYS_mprotect, [0, 4096, execute, 0, 0, 0]),
             (true, libc::SYS_pwrite64, [file, 0, 1, 0, 0, 0]),
