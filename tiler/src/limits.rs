@@ -46,8 +46,8 @@ pub struct Limits {
     pub download: Duration,
     /// Maximum memory of a renderer process in bytes.
     pub renderer_memory: u64,
-    /// Maximum size in bytes of the temporary file that a renderer process uses in place of memory. The coefficients of a
-    /// progressive JPEG of a gigapixel take 3 GB, or 6 GB without chroma subsampling.
+    /// Maximum size in bytes of the temporary file that a renderer process uses in place of memory. Half of an interlaced PNG
+    /// of a gigapixel takes 2 GB.
     pub renderer_file: u64,
     /// Directory of that file (unlinked).
     pub renderer_folder: PathBuf,

@@ -8,13 +8,12 @@ use std::fmt::{self, Display};
 use std::io::BufReader;
 use std::path::Path;
 
-use edgezoom_geometry::{Scale, Size};
+use edgezoom_geometry::{Orientation, Scale, Size};
 
 use crate::bounds::Bounds;
 use crate::colour::icc::Profile;
 use crate::error::SourceError;
 use crate::options::DecodeOptions;
-use crate::orientation::Orientation;
 use crate::row_reader::{Layout, RowReader, Rows};
 use crate::scratch::TemporaryFile;
 use crate::source_file::SourceFile;

@@ -5,7 +5,6 @@
 
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
-use crate::scratch::TemporaryFile;
 use crate::{Bounds, Format, SourceError, SourceFile};
 pub use jpeg::thumbnail::Thumbnail;
 
@@ -100,13 +99,8 @@ pub const HEAD_BYTES: u64 = 64 << 10;
 
 /// Finds a small picture of the whole, if the format has one that is known sooner than the picture's rows. The file is
 /// at its start.
-pub(crate) fn thumbnail(
-    format: &Format,
-    file: SourceFile,
-    bounds: Bounds,
-    temporary: Option<&TemporaryFile>,
-) -> Option<Thumbnail> {
-    if *format == jpeg::FORMAT { jpeg::thumbnail::find(file, bounds, temporary) } else { None }
+pub(crate) fn thumbnail(format: &Format, file: SourceFile, bounds: Bounds) -> Option<Thumbnail> {
+    if *format == jpeg::FORMAT { jpeg::thumbnail::find(file, bounds) } else { None }
 }
 
 impl Format {

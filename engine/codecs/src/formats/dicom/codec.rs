@@ -87,7 +87,7 @@ impl Codec {
             // JPEG of 8 and of 12 bits.
             "1.2.840.10008.1.2.4.50" | "1.2.840.10008.1.2.4.51" => {
                 let frame = SharedBytes::file(joined(file, &frame, bounds)?);
-                let decoded = jpeg::open_shared(frame, bounds, options, None)?;
+                let decoded = jpeg::open_shared(frame, bounds, options)?;
                 same_size(decoded.reader.as_ref(), pixel)?;
                 if decoded.reader.layout() != Layout::Grey || pixel.samples != 1 {
                     return Ok(Self::Final(Box::new(decoded)));
