@@ -95,7 +95,6 @@ pub fn decode(id: ContentId, path: &str, body: &str) -> Result<Event, String> {
             Err(error) => Err(error.to_string()),
         },
         "/retry" => Ok(Event::RetryAsked),
-        "/claim" if body.is_empty() => Ok(Event::Claimed(ClaimRequest::OF_OLDER_TILER)),
         "/claim" => match serde_json::from_str(body) {
             Ok(request) => Ok(Event::Claimed(request)),
             Err(error) => Err(format!("Not a claim: {error}")),
@@ -204,7 +203,7 @@ mod tests {
         let owner = DeletionKey::new("secret").hash();
         let report = Report { attempt: Attempt::FIRST, outcome: Outcome::HandedBack };
         let json = serde_json::to_string(&report).unwrap();
-        let request = ClaimRequest { tiler: Some(TilerId(u32::MAX)), alone: false };
+        let request = ClaimRequest { tiler: TilerId(u32::MAX), alone: false };
         let claim = serde_json::to_string(&request).unwrap();
         for (message, event) in [
             (Message::Get { client: None }, Event::Requested),
@@ -223,7 +222,6 @@ mod tests {
             ),
             (Message::Delete(owner), Event::DeletionAsked(owner)),
             (Message::Claim(&claim), Event::Claimed(request)),
-            (Message::Claim(""), Event::Claimed(ClaimRequest::OF_OLDER_TILER)),
             (Message::Report(&json), Event::Reported(report)),
             (Message::Reset, Event::Reset),
         ] {

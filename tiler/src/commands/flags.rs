@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::{ValueEnum, value_parser};
 use edgezoom_codecs::DrawingOptions;
 use edgezoom_content::AddressPolicy;
-use edgezoom_tiler::bot::{BadContact, BotSettings, Contact, OptOuts, UserAgent};
+use edgezoom_tiler::bot::{BadContact, BotSettings, Contact, UserAgent};
 use edgezoom_tiler::browser::PageLimits;
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::local_networks;
@@ -104,9 +104,6 @@ struct BotArgs {
     /// Handling of robots.txt for web pages
     #[arg(long, env = "EDGEZOOM_ROBOTS", default_value = "respect")]
     robots: Robots,
-    /// Publishers' reservations to honour: noai, noimageai and tdm, separated by commas
-    #[arg(long, env = "EDGEZOOM_OPT_OUT", default_value = "", hide_default_value = true)]
-    opt_out: OptOuts,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -135,7 +132,6 @@ impl BotArgs {
         BotSettings {
             user_agent: edge.map_or_else(UserAgent::default, |edge| UserAgent::of_service(edge, contact)),
             respects_robots: self.robots == Robots::Respect,
-            opt_outs: self.opt_out,
         }
     }
 }

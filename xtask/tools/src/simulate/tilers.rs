@@ -165,7 +165,7 @@ impl World<'_> {
         }
         self.used.worker_requests += 1.0;
         self.used.object_requests += 1.0;
-        let request = ClaimRequest { tiler: Some(TilerId(number as u32)), alone };
+        let request = ClaimRequest { tiler: TilerId(number as u32), alone };
         let conversion::Reply::Claim(claim) = self.tell(content, conversion::Event::Claimed(request)) else {
             return self.free(number); // another tiler has it, or it has ended
         };
