@@ -7,7 +7,6 @@
 use std::borrow::Cow;
 
 use edgezoom_content::conversion::{Event, Reply};
-use edgezoom_content::protocol::ClaimRequest;
 use edgezoom_content::upload::UploadKeyError;
 use edgezoom_content::{
     ContentId, DeletionKeyHash, DeletionKeyHashError, Removal, RemovalKind, SourceUrl, UploadKey,
@@ -189,7 +188,7 @@ pub fn encode_reply(reply: &Reply) -> Result<(StatusCode, String), serde_json::E
 
 #[cfg(test)]
 mod tests {
-    use edgezoom_content::protocol::{Outcome, Report, TilerId};
+    use edgezoom_content::protocol::{ClaimRequest, Outcome, Report, TilerId};
     use edgezoom_content::{Attempt, DeletionKey};
 
     use super::*;
