@@ -7,7 +7,6 @@
 use std::borrow::Cow;
 
 use edgezoom_content::conversion::{Event, Reply};
-use edgezoom_content::protocol::ClaimRequest;
 use edgezoom_content::upload::UploadKeyError;
 use edgezoom_content::{
     ContentId, DeletionKeyHash, DeletionKeyHashError, Removal, RemovalKind, SourceUrl, UploadKey,
@@ -95,7 +94,6 @@ pub fn decode(id: ContentId, path: &str, body: &str) -> Result<Event, String> {
             Err(error) => Err(error.to_string()),
         },
         "/retry" => Ok(Event::RetryAsked),
-        "/claim" if body.is_empty() => Ok(Event::Claimed(ClaimRequest::OF_OLDER_TILER)),
         "/claim" => match serde_json::from_str(body) {
             Ok(request) => Ok(Event::Claimed(request)),
             Err(error) => Err(format!("Not a claim: {error}")),
@@ -190,7 +188,7 @@ pub fn encode_reply(reply: &Reply) -> Result<(StatusCode, String), serde_json::E
 
 #[cfg(test)]
 mod tests {
-    use edgezoom_content::protocol::{Outcome, Report, TilerId};
+    use edgezoom_content::protocol::{ClaimRequest, Outcome, Report, TilerId};
     use edgezoom_content::{Attempt, DeletionKey};
 
     use super::*;
@@ -204,7 +202,7 @@ mod tests {
         let owner = DeletionKey::new("secret").hash();
         let report = Report { attempt: Attempt::FIRST, outcome: Outcome::HandedBack };
         let json = serde_json::to_string(&report).unwrap();
-        let request = ClaimRequest { tiler: Some(TilerId(u32::MAX)), alone: false };
+        let request = ClaimRequest { tiler: TilerId(u32::MAX), alone: false };
         let claim = serde_json::to_string(&request).unwrap();
         for (message, event) in [
             (Message::Get { client: None }, Event::Requested),
@@ -223,7 +221,6 @@ mod tests {
             ),
             (Message::Delete(owner), Event::DeletionAsked(owner)),
             (Message::Claim(&claim), Event::Claimed(request)),
-            (Message::Claim(""), Event::Claimed(ClaimRequest::OF_OLDER_TILER)),
             (Message::Report(&json), Event::Reported(report)),
             (Message::Reset, Event::Reset),
         ] {

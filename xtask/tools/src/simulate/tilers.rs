@@ -122,7 +122,7 @@ impl Tiler {
     fn claim(&mut self, world: &mut World, content: usize) {
         world.used.worker_requests += 1.0;
         world.used.object_requests += 1.0;
-        let request = ClaimRequest { tiler: Some(TilerId(self.number as u32)), alone: self.taken == 1 };
+        let request = ClaimRequest { tiler: TilerId(self.number as u32), alone: self.taken == 1 };
         let conversion::Reply::Claim(claim) = world.tell(content, conversion::Event::Claimed(request)) else {
             return self.free(world); // another tiler has it, or it has ended
         };
