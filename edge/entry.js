@@ -136,8 +136,16 @@ const durableObject = (name) =>
       return this.#inner;
     }
 
-    fetch(request) {
-      return this.#rust.fetch(request);
+    send(message) {
+      return this.#rust.send(message);
+    }
+
+    stored() {
+      return this.#rust.stored();
+    }
+
+    async fetch(request) {
+      return this.#rust.subscribe(await request.text());
     }
 
     alarm() {

@@ -121,8 +121,16 @@ const SIMULATED = `
         });
       }
 
+      ring() {
+        return this.alarm();
+      }
+
+      send(message) {
+        count(binding + " messages");
+        return super.send(message);
+      }
+
       fetch(request) {
-        if (new URL(request.url).hostname === "alarm") return this.alarm();
         count(binding + " messages");
         return super.fetch(request);
       }
@@ -146,7 +154,7 @@ const SIMULATED = `
           if (at > now) continue;
           alarms.delete(key);
           const [binding, name] = key.split(" ");
-          await (await env[binding].getByName(name).fetch("http://alarm/")).text();
+          await env[binding].getByName(name).ring();
         }
         return new Response();
       }

@@ -31,9 +31,9 @@ pub fn from_cache(
         return Err(cached);
     }
     let response = match key {
-        ContentKey::Source(url) if !cached.has_source(url) => return Err(cached),
+        ContentKey::Source { url, .. } if !cached.has_source(url) => return Err(cached),
         ContentKey::Id(_) => ContentResponse::Found(FoundContent::Cached(cached)),
-        ContentKey::Source(_) | ContentKey::Shared { .. } => {
+        ContentKey::Source { .. } | ContentKey::Shared { .. } => {
             ContentResponse::Moved(FoundContent::Cached(cached))
         }
     };
@@ -48,10 +48,10 @@ pub async fn find(
     repository: &Repository<'_>,
 ) -> ContentResponse {
     let found = match key {
-        Ok(ContentKey::Source(url)) => by_source(url, retry, repository).await,
+        Ok(ContentKey::Source { url, id }) => by_source(url, *id, retry, repository).await,
         Ok(ContentKey::Shared { id, source }) => match (repository.find(*id).await, source) {
             (Ok(Some(shown)), _) => Ok(ContentResponse::Moved(shown)),
-            (Ok(None), Ok(url)) => by_source(url, retry, repository).await,
+            (Ok(None), Ok(url)) => by_source(url, ContentId::of(url), retry, repository).await,
             (Ok(None), Err(error)) => Ok(ContentResponse::Failed(error.clone())),
             (Err(error), _) => Err(error),
         },
@@ -68,10 +68,11 @@ pub async fn find(
 
 async fn by_source(
     url: &SourceUrl,
+    id: ContentId,
     retry: bool,
     repository: &Repository<'_>,
 ) -> std::result::Result<ContentResponse, RepositoryError> {
-    let mut found = repository.find_or_create(url).await?;
+    let mut found = repository.find_or_create(url, id).await?;
     if retry && let Some(retried) = repository.retry(found.id()).await? {
         found = retried;
     }

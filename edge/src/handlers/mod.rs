@@ -19,7 +19,7 @@ use crate::pages::{self, embed};
 use crate::platform::bridge::RequestHead;
 use crate::platform::isolate::now;
 use crate::request::route::{Methods, Route};
-use crate::request::url::{RequestUrl, signature};
+use crate::request::url::signature;
 use crate::response::{Response, plain};
 use crate::tiler_api;
 use upload::Upload;
@@ -49,7 +49,7 @@ pub async fn handle(
     env: &Env,
 ) -> Result<Outgoing> {
     let RoutedRequest { config, addresses, route } = routed;
-    let client = || client(sent, &head.url, route, config, now());
+    let client = || client(sent, head.url.query(), route, config, now());
     let repository = &Repository::new(env, looked_up, &client);
     let request = || Request::from(Clone::clone(sent));
     let upload = |uploads| Upload { routed, uploads, client: client(), request: sent, repository, env };
@@ -141,19 +141,18 @@ pub async fn handle(
 /// Returns the client to count for a request: the name of its key if it is signed, else its address.
 fn client(
     request: &web_sys::Request,
-    url: &str,
+    query: &str,
     route: &Route,
     config: &Config,
     now: Timestamp,
 ) -> Option<Client> {
-    let signer = config.signing.as_ref().and_then(|keys| signer(keys, url, route, now));
+    let signer = config.signing.as_ref().and_then(|keys| signer(keys, query, route, now));
     signer.map(Client::signed).or_else(|| {
         let address = request.headers().get("CF-Connecting-IP").ok().flatten();
         Client::at(address.as_deref(), config.development)
     })
 }
 
-fn signer<'a>(keys: &'a SigningKeys, url: &str, route: &Route, now: Timestamp) -> Option<&'a str> {
-    let query = RequestUrl::split(url).query;
+fn signer<'a>(keys: &'a SigningKeys, query: &str, route: &Route, now: Timestamp) -> Option<&'a str> {
     keys.signer(signature(query)?, &route.signed_text(query)?, now)
 }

@@ -36,8 +36,7 @@ export async function takeOfTheDay(env, most) {
   const today = allowance;
   if (today.left === 0 && !today.isEmpty) {
     const wanted = today.block;
-    const body = JSON.stringify({ day, wanted, most });
-    const granted = Number(await (await env.OPERATOR.getByName("operator").fetch("http://operator/renderings", { method: "POST", body })).text());
+    const granted = await env.OPERATOR.getByName("operator").takeRenderings({ day, wanted, most });
     today.left += granted;
     today.isEmpty = granted < wanted;
     today.block = Math.min(2 * wanted, MOST);

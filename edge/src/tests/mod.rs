@@ -76,7 +76,7 @@ fn answer(method: Method, target: &str, accept: Option<&str>, there: There) -> R
             Err(error) => ContentResponse::Failed(error),
             Ok(_) if there == Outage => ContentResponse::Failed(ApiError::Unavailable),
             Ok(_) if there == Maintenance => ContentResponse::Failed(AdmissionError::Maintenance.into()),
-            Ok(ContentKey::Source(_) | ContentKey::Shared { .. }) => {
+            Ok(ContentKey::Source { .. } | ContentKey::Shared { .. }) => {
                 ContentResponse::Moved(content(there).into())
             }
             Ok(ContentKey::Id(_)) if there == Nothing => ContentResponse::Failed(ApiError::NoSuchContent),
