@@ -8,11 +8,11 @@ use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::{Env, Result, console_error, web_sys};
 
 use crate::config::shared_content;
-use crate::content::kv_cache;
 use crate::handlers::content::from_cache;
-use crate::handlers::{self, Outgoing, RoutedRequest};
-use crate::platform::bridge::RequestHead;
+use crate::handlers::{self, RoutedRequest};
+use crate::platform::bridge::{Outgoing, RequestHead};
 use crate::platform::isolate;
+use crate::platform::kv;
 use crate::request::router::{RequestParts, route};
 use crate::response::{ApiError, COMMON_HEADERS, Response, plain};
 
@@ -58,7 +58,7 @@ impl IncomingRequest {
         let (id, now) = (routed.route.content_id(), isolate::now());
         // KV may have a content for a minute after it was taken down.
         let cached = id.zip(cached).filter(|(id, _)| !isolate::is_taken_down(*id));
-        let cached = cached.and_then(|(id, value)| kv_cache::parse(id, value, now));
+        let cached = cached.and_then(|(id, value)| kv::parse(id, value, now));
         let cached = match cached.map(|cached| from_cache(&routed.route, cached, &routed.addresses, now)) {
             Some(Ok(response)) => return Ok(head.respond(response)?.into()),
             Some(Err(cached)) => Some(cached),

@@ -8,16 +8,16 @@ use crate::admission::client::{CREATIONS, Client};
 use crate::admission::policy::Shares;
 use crate::admission::scheduler::Scheduler;
 use crate::config::Config;
-use crate::content::cached_content::CachedContent;
+use crate::representation::cached_content::CachedContent;
 use crate::request::iiif::IiifRequest;
 use crate::request::object_key::ObjectKey;
 use crate::request::route::TilerCall;
 use crate::request::router::{RequestParts, route};
-use crate::request::upload;
 use crate::request::url::{RequestUrl, signature, url_parameter};
 use crate::response::conditional::{ByteRange, none_match_names};
 use crate::response::negotiation::Callback;
 use crate::tiler_api;
+use crate::uploads::request as uploads;
 
 fn id() -> ContentId {
     "00000000000".parse().unwrap_or_else(|_| unreachable!())
@@ -39,7 +39,7 @@ pub fn request(bytes: &[u8]) {
             RequestParts { method: &method, path, query, accept: Some(accept), share: "http://localhost/" };
         let _ = route(request, &AddressPolicy::default());
     }
-    let _ = (signature(query), url_parameter(query), upload::part(path));
+    let _ = (signature(query), url_parameter(query), uploads::part(path));
     if IiifRequest::parse(path).is_some_and(|request| matches!(request, IiifRequest::Image(Ok(_)))) {
         assert_eq!(path.matches('/').count(), 3, "region, size, rotation, quality and format");
     }

@@ -8,8 +8,8 @@ use http::StatusCode;
 use worker::{Env, Request, console_error};
 
 use crate::config::Config;
-use crate::content::repository::Repository;
 use crate::durable::backlog;
+use crate::repository::Repository;
 use crate::request::route::TilerCall;
 use crate::response::{ApiError, CachePolicy, Response};
 

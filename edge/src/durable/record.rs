@@ -7,8 +7,8 @@ use edgezoom_content::{Content, ContentId, Finished, Removal, RemovalKind, Sourc
 use serde::Serialize;
 use worker::{Env, Result};
 
-use crate::content::kv_cache::KvCache;
 use crate::platform::bridge;
+use crate::platform::kv::KvCache;
 
 /// Number of objects of the index, which are named by numbers. `edge/src/admin/contents.js` has the same constant.
 const SHARDS: u8 = 16;

@@ -10,7 +10,7 @@ use super::picture::{host, name, origin, preview, without_script};
 use super::preview::{preview_size, stored_preview};
 use super::{Frames, Page, home_address, icon, meta, script};
 use crate::config::Addresses;
-use crate::content::representation::content_json;
+use crate::representation::content_json;
 use crate::request::place::{Card, Place};
 use crate::response::element::Element::{self, Object, Text};
 use crate::response::escape;

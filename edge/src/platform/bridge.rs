@@ -55,6 +55,15 @@ extern "C" {
     fn note(id: &str, attempt: &str, from: &str, state: &str, code: &str, seconds: f64, since_asked: f64);
 }
 
+/// A response as it is sent.
+pub enum Outgoing {
+    Buffered(Response),
+    /// A response whose body the runtime streams.
+    Streamed(worker::Response),
+    /// A response of JavaScript's, complete.
+    Made(web_sys::Response),
+}
+
 /// The parts of a request that its route and its response depend on.
 pub struct RequestHead {
     pub method: Method,

@@ -8,7 +8,7 @@ mod requests;
 
 use crate::admission::policy::AdmissionError;
 use crate::config::Addresses;
-use crate::content::response::{ContentResponse, dzi_response};
+use crate::representation::response::{ContentResponse, dzi_response};
 use crate::request::route::{ContentKey, Methods, Route};
 use crate::request::router::{RequestParts, route};
 use crate::response::{ApiError, Response, plain};

@@ -8,11 +8,11 @@ use super::iiif::IiifRequest;
 use super::place::Place;
 use super::route::{ContentKey, HomeForm, Methods, OembedRequest, Route, TilerCall};
 use super::typed;
-use super::upload::{self, UPLOADS, UploadQuery, UploadStep};
 use super::url::{parameter, url_parameter};
 use crate::config::shared_content;
 use crate::response::ApiError;
 use crate::response::negotiation::{NotAcceptable, Variant};
+use crate::uploads::request::{self as upload, UPLOADS, UploadQuery, UploadStep};
 
 /// The parts of a request that determine its route.
 #[derive(Clone, Copy, Debug)]

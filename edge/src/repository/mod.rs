@@ -1,5 +1,7 @@
 //! Finds contents: finished ones in KV, all others at their Durable Object.
 
+mod unknown_ids;
+
 use std::cell::RefCell;
 use std::iter::once;
 
@@ -10,13 +12,13 @@ use worker::{Env, ResponseBody, console_error};
 use crate::admission::client::Client;
 use crate::admission::policy::AdmissionError;
 use crate::config::Addresses;
-use crate::content::cached_content::{CachedContent, InvalidCachedContent};
-use crate::content::kv_cache::{KvCache, KvCacheError};
-use crate::content::response::FoundContent;
-use crate::content::unknown_ids::{Known, UnknownIds};
 use crate::durable::conversion;
 use crate::platform::isolate::{is_taken_down, now};
+use crate::platform::kv::{KvCache, KvCacheError};
+use crate::representation::cached_content::{CachedContent, InvalidCachedContent};
+use crate::representation::response::FoundContent;
 use crate::response::ApiError;
+use unknown_ids::{Known, UnknownIds};
 
 /// Why a content is not found. [`RepositoryError::api_error`] logs faults for the operator and returns the error for
 /// clients.

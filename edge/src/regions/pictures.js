@@ -3,7 +3,7 @@
 
 import { waitUntil } from "cloudflare:workers";
 import { render } from "regions-renderer"; // edge/src/regions/render.js
-import { makeResponse, measure } from "./bridge.js";
+import { makeResponse, measure } from "../platform/bridge.js";
 
 const DAY = 86_400_000;
 /** Number of renderings that an isolate takes from the day's allowance at first, and at most: each time is a message. */
