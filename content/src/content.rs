@@ -75,12 +75,10 @@ pub struct Finished {
     /// Physical size of a pixel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
-    /// Place of the archive's index, if the pyramid is stored as one object.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub archive: Option<Archive>,
-    /// Places of the preview images.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub previews: Option<Previews>,
+    /// Place of the index in the archive.
+    pub archive: Archive,
+    /// Places of the preview images in the archive.
+    pub previews: Previews,
 }
 
 /// The next attempt after one that failed for a passing reason.
@@ -117,7 +115,7 @@ pub enum Stage {
     Downloading,
     /// The pyramid is being rendered and uploaded.
     Rendering,
-    /// All tiles are rendered; the last tiles and the descriptor are being uploaded.
+    /// All tiles are rendered; the rest of the archive is being uploaded.
     Publishing,
 }
 
@@ -162,8 +160,8 @@ impl Status {
 impl Finished {
     /// Returns a result without optional members.
     #[must_use]
-    pub fn new(dzi: Dzi) -> Self {
-        Self { dzi, title: None, warning: None, scale: None, archive: None, previews: None }
+    pub fn new(dzi: Dzi, archive: Archive, previews: Previews) -> Self {
+        Self { dzi, title: None, warning: None, scale: None, archive, previews }
     }
 }
 

@@ -26,8 +26,7 @@ const ELSEWHERE = `
   };
 `;
 
-const { object, place } = archive();
-const PREVIEWS = { entries: { large: { offset: 60, length: 9 }, thumbnail: { offset: 60, length: 9 } } };
+const { object, place, previews } = archive();
 
 let system;
 before(async () => (system = await start({ UPLOAD_BYTES: "20000000", LEASE_SECONDS: "1" }, ELSEWHERE)));
@@ -42,14 +41,14 @@ const remove = (id, key, headers = {}) => system.send(`/v1/content/${id}`, { met
 const objectsOf = async (prefix) => (await system.pyramids.list({ prefix })).objects.map(({ key }) => key);
 const sha256 = (text, form) => createHash("sha256").update(text).digest(form);
 
-/** Uploads a file and brings its content to the ready state, with an archive and with objects of the older layout. */
+/** Uploads a file and brings its content to the ready state, with an archive and with other objects beside it. */
 async function ready(body) {
   const content = await uploaded(body, "?name=Anna%27s%20house.jpg");
   const { id } = content;
   await system.pyramids.put(`${id}/1.szi`, object);
-  for (const key of ["1_coarse/1.jpg", "1.dzi", "1_files/0/0_0.jpg"]) await system.pyramids.put(`${id}/${key}`, "left");
+  for (const key of ["1_coarse/1.jpg", "1_coarse/2.jpg"]) await system.pyramids.put(`${id}/${key}`, "left");
   await system.claim(id);
-  assert.equal((await system.report(id, 1, { finished: { dzi: DZI, archive: place, previews: PREVIEWS } })).status, 204);
+  assert.equal((await system.report(id, 1, { finished: { dzi: DZI, archive: place, previews } })).status, 204);
   await eventually(() => system.finished.get(id));
   return content;
 }

@@ -46,7 +46,7 @@ const ELSEWHERE = `
   };
 `;
 
-const { object, place } = archive();
+const { object, place, previews } = archive();
 let system;
 before(async () => (system = await start({ UPLOAD_BYTES: "1000", LEASE_SECONDS: "1" }, ELSEWHERE)));
 after(() => system.close());
@@ -56,13 +56,13 @@ const takeDown = (target, reason = REASON) => system.operate("takedown", { targe
 const objectsOf = async (id) => (await system.pyramids.list({ prefix: `${id}/` })).objects.map(({ key }) => key);
 const tile = (id) => `/cache/${id}/1_files/14/0_0.jpg`;
 
-/** Creates a ready content with an archive, and with objects of the older layout beside it. */
+/** Creates a ready content with an archive, and with other objects beside it. */
 async function ready(url) {
   const { id } = await system.ask(url);
   await system.pyramids.put(`${id}/1.szi`, object);
-  for (const key of ["1_coarse/1.jpg", "1.dzi", "1_files/0/0_0.jpg"]) await system.pyramids.put(`${id}/${key}`, "left");
+  for (const key of ["1_coarse/1.jpg", "1_coarse/2.jpg"]) await system.pyramids.put(`${id}/${key}`, "left");
   await system.claim(id); // not earlier: leases are short here
-  assert.equal((await system.report(id, 1, { finished: { dzi: DZI, archive: place, previews: { entries: { large: { offset: 60, length: 9 }, thumbnail: { offset: 60, length: 9 } } } } })).status, 204);
+  assert.equal((await system.report(id, 1, { finished: { dzi: DZI, archive: place, previews } })).status, 204);
   return id;
 }
 

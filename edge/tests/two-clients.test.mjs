@@ -343,12 +343,11 @@ const reads = (made) => sum(made, "store.get", "store.head");
 
 /** Creates a ready content with an archive. */
 async function readyContent() {
-  const { object, place } = archive();
+  const { object, place, previews } = archive();
   const { id } = JSON.parse((await system.send(byUrl("http://third.example/ready.tif"), { headers: from("203.0.113.3") })).body);
   await system.send("/jobs?most=9");
   await system.claim(id);
   await system.pyramids.put(`${id}/1.szi`, object);
-  const previews = { entries: { large: { offset: 60, length: 9 }, thumbnail: { offset: 60, length: 9 } } };
   assert.equal((await system.report(id, 1, { finished: { dzi: DZI, archive: place, previews } })).status, 204);
   return id;
 }

@@ -28,10 +28,6 @@ pub struct Options {
     pub lease: Duration,
     /// Pauses after transient failures, in seconds.
     pub retries: &'static str,
-    /// Maximum number of concurrent tile uploads.
-    pub uploads: u32,
-    /// Storage layout: `archive` or `tiles`.
-    pub layout: &'static str,
     /// True to run tilers built in release profile.
     pub release: bool,
     /// True if the Workers runtime collects all garbage after each megabyte of allocations, so that its memory is what it uses. By default
@@ -86,8 +82,6 @@ impl Default for Options {
             allow_networks: "127.0.0.1/32",
             lease: Duration::from_secs(60),
             retries: "1,2,3",
-            uploads: 16,
-            layout: "archive",
             release: false,
             collects_all_garbage: false,
             backlog_limit: 10_000,
@@ -138,8 +132,7 @@ impl Options {
         command.env("EDGEZOOM_HOST_INTERVAL_MS", "0"); // all sources are on one host
         command.env("EDGEZOOM_LEASE_SECONDS", self.lease.as_secs().to_string());
         command.env("EDGEZOOM_RETRY_SECONDS", self.retries);
-        command.env("EDGEZOOM_LAYOUT", self.layout).env("EDGEZOOM_LOG", self.log);
-        command.env("EDGEZOOM_UPLOADS", self.uploads.to_string());
+        command.env("EDGEZOOM_LOG", self.log);
         command.env("EDGEZOOM_TEST_STATE", state); // inherited by all its processes: `processes` finds them by it
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Ok(command)

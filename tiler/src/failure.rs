@@ -190,12 +190,7 @@ fn of_uploaded_file(error: &UploadedFileError) -> Class {
 
 fn of_sink(error: &SinkError) -> Class {
     match error {
-        SinkError::Store(
-            StoreError::Put { .. }
-            | StoreError::List { .. }
-            | StoreError::Abort { .. }
-            | StoreError::Delete { .. },
-        )
+        SinkError::Store(StoreError::Put { .. } | StoreError::Abort { .. } | StoreError::Delete { .. })
         | SinkError::Files(_) => Class::later(FailureCode::Internal),
     }
 }

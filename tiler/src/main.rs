@@ -35,7 +35,6 @@ struct Cli {
 enum Command {
     Admin(Box<commands::admin::Args>),
     Convert(Box<commands::convert::Args>),
-    Cost(commands::cost::Args),
     Doctor(commands::doctor::Args),
     EdgeMetrics(commands::edge_metrics::Args),
     Serve(Box<commands::serve::Args>),
@@ -71,7 +70,6 @@ fn main() -> ExitCode {
         hidden.context("cannot hide the secrets from other processes").and_then(|()| match command {
             Command::Admin(args) => commands::admin::run(&args),
             Command::Convert(args) => commands::convert::run(&args),
-            Command::Cost(args) => commands::cost::run(&args),
             Command::Doctor(args) => commands::doctor::run(&args),
             Command::EdgeMetrics(args) => commands::edge_metrics::run(&args),
             Command::Serve(args) => commands::serve::run(&args),

@@ -1,9 +1,7 @@
 //! The service's addresses as clients see them, in every representation, page and header. They are not stored with a
 //! content, because the operator may change them.
 
-use std::borrow::Cow;
-
-use edgezoom_content::{Archive, Attempt, Coarse, ContentId, PreviewKind, Size};
+use edgezoom_content::{Attempt, Coarse, ContentId, PreviewKind, Size};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -17,7 +15,7 @@ pub struct Addresses {
     pub base: String,
     /// Base of share pages, embed scripts and static files: `{share_base}`.
     pub share: String,
-    /// Base of pyramids that are stored as one object per tile: `{cache_url}`.
+    /// Base of descriptors, tiles and coarse pictures: `{cache_url}`.
     pub cache: String,
 }
 
@@ -57,20 +55,17 @@ impl Addresses {
         format!("{}/assets/{name}", self.share)
     }
 
-    /// Returns the base of a pyramid's addresses. Only the Worker can read tiles from an archive.
-    pub fn pyramids(&self, archive: Option<Archive>) -> Cow<'_, str> {
-        match archive {
-            Some(_) => format!("{}/cache", self.base).into(),
-            None => self.cache.as_str().into(),
-        }
-    }
-
     pub fn coarse(&self, id: ContentId, Coarse { attempt, number }: Coarse) -> String {
-        format!("{}/cache/{}", self.base, attempt.coarse_key(id, number))
+        format!("{}/{}", self.cache, attempt.coarse_key(id, number))
     }
 
-    pub fn descriptor(&self, id: ContentId, attempt: Attempt, archive: Option<Archive>) -> String {
-        format!("{}/{}", self.pyramids(archive), attempt.descriptor_key(id))
+    pub fn descriptor(&self, id: ContentId, attempt: Attempt) -> String {
+        format!("{}/{}", self.cache, attempt.descriptor_path(id))
+    }
+
+    /// Returns the address that the tiles of all levels begin with.
+    pub fn tiles(&self, id: ContentId, attempt: Attempt) -> String {
+        format!("{}/{}", self.cache, attempt.tiles_path(id))
     }
 }
 

@@ -49,8 +49,7 @@ pub async fn finished(
             row.state = "ready";
             row.pixels = dzi.size.pixels();
             row.tiles = dzi.tile_count();
-            // The size of separate tiles is unknown here.
-            row.bytes = archive.map_or(0, |archive| archive.index_offset + u64::from(archive.index_length));
+            row.bytes = archive.index_offset + u64::from(archive.index_length);
         }
         Status::Failed { failure, .. } => {
             row.state = "failed";

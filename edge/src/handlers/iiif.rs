@@ -51,7 +51,7 @@ pub async fn serve(
         Err(response) => return Ok(Outgoing::Buffered(response)),
     };
     let response = match asked {
-        IiifRequest::Base | IiifRequest::Info => iiif::description(id, finished, addresses, renders),
+        IiifRequest::Base | IiifRequest::Info => iiif::description(id, &finished.dzi, addresses, renders),
         IiifRequest::Manifest => iiif::manifest(&content, &pages::name(&content), addresses, renders)
             .unwrap_or_else(plain::not_found),
         IiifRequest::Image(Ok(image)) => {
@@ -93,11 +93,11 @@ async fn serve_image(
 ) -> Result<Outgoing> {
     let Service { addresses, regions, client } = service;
     let renders = regions.is_some();
-    let image = match iiif::select(asked, finished, renders) {
+    let image = match iiif::select(asked, &finished.dzi, renders) {
         Ok(image) => image,
         Err(error) => return Ok(Outgoing::Buffered(refused(error))),
     };
-    let path = iiif::canonical_path(&image.rendering, finished, renders);
+    let path = iiif::canonical_path(&image.rendering, &finished.dzi, renders);
     let address = format!("{}/{path}", addresses.iiif(id));
     let profile = iiif::profile(renders);
     let link =

@@ -14,15 +14,14 @@ use crate::admission::admit_rendering;
 use crate::admission::client::Client;
 use crate::config::{Addresses, Regions};
 use crate::handlers::content::by_id;
-use crate::handlers::object::{HOUR, stored};
+use crate::handlers::object::{HOUR, NotStored, stored};
 use crate::platform::bridge::Outgoing;
-use crate::platform::index_cache::StoredPyramid;
 use crate::repository::Repository;
 use crate::request::object_key::{ObjectKey, PyramidObject};
 use crate::request::place::Place;
 use crate::response::conditional::none_match_names;
 use crate::response::{ApiError, COMMON_HEADERS, Response, plain};
-use pictures::{Job, Tiles};
+use pictures::Job;
 use tile_runs::TileRuns;
 
 /// Maximum number of bytes of a picture's tiles. An isolate has 128 MB.
@@ -111,7 +110,8 @@ pub async fn serve(
     for (name, value) in COMMON_HEADERS.into_iter().chain(own) {
         headers.extend([name, ":", value, "\n"]);
     }
-    let job = Job { words: &words, tiles, headers: &headers, address, purpose };
+    let archive = &picture.attempt.archive_key(picture.id);
+    let job = Job { words: &words, archive, tiles, headers: &headers, address, purpose };
     match pictures::render(&job, env).await {
         Ok(Some(made)) => Ok(Outgoing::Made(made)),
         Ok(None) => Ok(Outgoing::Buffered(plain::not_found())),
@@ -144,7 +144,7 @@ impl Picture<'_> {
         &self,
         repository: &Repository<'_>,
         env: &Env,
-    ) -> Result<std::result::Result<Tiles, Response>> {
+    ) -> Result<std::result::Result<TileRuns, Response>> {
         let Self { id, attempt, finished, rendering, .. } = self;
         let (id, attempt, dzi) = (*id, *attempt, &finished.dzi);
         let plan = match Plan::new(dzi, rendering) {
@@ -154,28 +154,20 @@ impl Picture<'_> {
                 return Ok(Err(ApiError::Unavailable.response()));
             }
         };
-        let of = |object| ObjectKey { id, attempt, object };
-        let level = plan.level;
-        let tiles = match &*stored(&of(PyramidObject::Descriptor), repository, env).await? {
-            StoredPyramid::Archive { dzi, index } => {
-                let find = |(column, row)| index.find(tile_number(dzi, level, column, row)?);
-                let Some(ranges) = plan.tiles().map(find).collect::<Option<Vec<_>>>() else {
-                    return Ok(Err(plain::not_found()));
-                };
-                let runs = TileRuns::new(&ranges);
-                if runs.bytes() > MAX_BYTES {
-                    return Ok(Err(ApiError::TooManyTileBytes.response()));
-                }
-                Tiles::Archive(attempt.archive_key(id), runs)
-            }
-            StoredPyramid::Tiles => {
-                let tile =
-                    |(column, row)| PyramidObject::Tile { level, column, row, format: dzi.tile_format };
-                Tiles::Objects(plan.tiles().map(|place| of(tile(place)).to_string()).collect())
-            }
-            StoredPyramid::Missing => return Ok(Err(plain::not_found())),
-            StoredPyramid::Removed(error) => return Ok(Err(error.response())),
+        let key = ObjectKey { id, attempt, object: PyramidObject::Descriptor };
+        let pyramid = match stored(&key, repository, env).await? {
+            Ok(pyramid) => pyramid,
+            Err(NotStored::Missing) => return Ok(Err(plain::not_found())),
+            Err(NotStored::Removed(error)) => return Ok(Err(error.response())),
         };
+        let find = |(column, row)| pyramid.index.find(tile_number(dzi, plan.level, column, row)?);
+        let Some(ranges) = plan.tiles().map(find).collect::<Option<Vec<_>>>() else {
+            return Ok(Err(plain::not_found()));
+        };
+        let tiles = TileRuns::new(&ranges);
+        if tiles.bytes() > MAX_BYTES {
+            return Ok(Err(ApiError::TooManyTileBytes.response()));
+        }
         Ok(Ok(tiles))
     }
 }

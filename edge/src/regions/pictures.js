@@ -10,8 +10,6 @@ const DAY = 86_400_000;
 const [FIRST, MOST] = [8, 128];
 /** Maximum number of bytes of tiles that an isolate holds, of 128 MB that it has. */
 const MAX_HELD = 40 << 20;
-/** Assumed size of a tile that is an object. */
-const TILE_BYTES = 128 << 10;
 /** Pause between two looks whether there is room, and their maximum number. */
 const [PAUSE, LOOKS] = [25, 200];
 
@@ -47,19 +45,18 @@ export async function takeOfTheDay(env, most) {
 }
 
 /**
- * Returns the response with a picture, and keeps it in the platform's cache; undefined if a tile does not exist. `tiles` are
- * triples for ranges of the object `keys[0]`: the number of a pair of offset and length in `runs`, start, length. Without
- * them each key is a tile.
+ * Returns the response with a picture, and keeps it in the platform's cache; undefined if the archive does not exist.
+ * `tiles` are triples: the number of a pair of offset and length in `runs`, start, length.
  */
-export async function renderPicture(bucket, keys, runs, tiles, words, headers, address, purpose) {
-  const bytes = runs.length > 0 ? runs.reduce((sum, figure, at) => sum + (at % 2 ? figure : 0), 0) : keys.length * TILE_BYTES;
+export async function renderPicture(bucket, archive, runs, tiles, words, headers, address, purpose) {
+  const bytes = runs.reduce((sum, figure, at) => sum + (at % 2 ? figure : 0), 0);
   for (let look = 0; held > 0 && held + bytes > MAX_HELD; look += 1) {
     if (look === LOOKS) throw new Error("too many pictures at once");
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
   }
   held += bytes;
   try {
-    const parts = await (runs.length > 0 ? readRuns(bucket, keys[0], runs, tiles) : readObjects(bucket, keys));
+    const parts = await readRuns(bucket, archive, runs, tiles);
     if (!parts) return undefined;
     const response = makeResponse(200, "", headers, await render(words, parts));
     response.from = "region";
@@ -82,9 +79,4 @@ async function readRuns(bucket, key, runs, tiles) {
     const [run, start, length] = tiles.subarray(3 * tile, 3 * tile + 3);
     return new Uint8Array(parts[run], start, length);
   });
-}
-
-async function readObjects(bucket, keys) {
-  const parts = await Promise.all(keys.map(async (key) => (await bucket.get(key))?.arrayBuffer()));
-  return parts.includes(undefined) ? undefined : parts.map((part) => new Uint8Array(part));
 }

@@ -1,6 +1,6 @@
 //! The functions of `pictures.js`: it reads tiles and gives them to the second wasm module, which renders.
 
-use worker::js_sys::{Array, Float64Array, JsString, Promise, Reflect, Uint32Array};
+use worker::js_sys::{Float64Array, Promise, Reflect, Uint32Array};
 use worker::wasm_bindgen::JsCast;
 use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::wasm_bindgen_futures::JsFuture;
@@ -18,7 +18,7 @@ extern "C" {
     #[wasm_bindgen(catch, js_name = renderPicture)]
     fn render_picture(
         bucket: &JsValue,
-        keys: Array,
+        archive: &str,
         runs: Float64Array,
         tiles: Uint32Array,
         words: Uint32Array,
@@ -31,19 +31,14 @@ extern "C" {
     pub fn note(purpose: &str, result: &str);
 }
 
-/// Places of a picture's tiles, row by row.
-pub enum Tiles {
-    /// Ranges of the archive with a key.
-    Archive(String, TileRuns),
-    /// Objects, by their keys.
-    Objects(Vec<String>),
-}
-
 /// A picture to render.
 pub struct Job<'a> {
     /// The rendering and its pyramid as numbers.
     pub words: &'a [u32],
-    pub tiles: Tiles,
+    /// Key of the archive.
+    pub archive: &'a str,
+    /// Places of the tiles in it, row by row.
+    pub tiles: TileRuns,
     /// Headers of the response as lines.
     pub headers: &'a str,
     /// The picture's address, under which the platform's cache keeps it.
@@ -62,20 +57,17 @@ pub async fn take(a_day: u64, env: &Env) -> Result<bool> {
     Ok(JsFuture::from(take_of_the_day(env, a_day as f64)?).await?.is_truthy())
 }
 
-/// Renders a picture. `None`: a tile does not exist.
+/// Renders a picture. `None`: the archive does not exist.
 pub async fn render(job: &Job<'_>, env: &Env) -> Result<Option<web_sys::Response>> {
     let bucket = Reflect::get(env, &BINDING.into())?;
-    let (keys, TileRuns { runs, tiles }) = match &job.tiles {
-        Tiles::Archive(key, runs) => (vec![key.clone()], runs.clone()),
-        Tiles::Objects(keys) => (keys.clone(), TileRuns::default()),
-    };
-    let keys: Array = keys.into_iter().map(JsString::from).collect();
+    let TileRuns { runs, tiles } = &job.tiles;
     let runs: Vec<f64> =
         runs.iter().flat_map(|(offset, length)| [*offset as f64, f64::from(*length)]).collect();
     let tiles: Vec<u32> = tiles.iter().flat_map(|(run, start, length)| [*run, *start, *length]).collect();
     // Copies: the memory of this module may move before they are used.
     let (runs, tiles) = (Float64Array::from(runs.as_slice()), Uint32Array::from(tiles.as_slice()));
     let words = Uint32Array::from(job.words);
-    let made = render_picture(&bucket, keys, runs, tiles, words, job.headers, job.address, job.purpose)?;
+    let Job { archive, headers, address, purpose, .. } = job;
+    let made = render_picture(&bucket, archive, runs, tiles, words, headers, address, purpose)?;
     Ok(JsFuture::from(made).await?.dyn_into().ok())
 }

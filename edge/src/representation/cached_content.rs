@@ -204,18 +204,12 @@ mod tests {
         (content, cached)
     }
 
-    fn archived() -> Status {
-        let Status::Ready { attempt, finished } = ready() else { panic!() };
-        let archive = Some(Archive { index_offset: 5, index_length: 6 });
-        let finished = Finished { archive, previews: Some(Previews::Objects), ..finished };
-        Status::Ready { attempt, finished }
-    }
-
     fn ready() -> Status {
         let size = Size { width: 800, height: 600 };
         let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
         let (title, warning) = (Title::of_page("A <page>\u{fdd0}"), Warning::of_text("\"A\" & <b>\u{fdd0}"));
-        let finished = Finished { title, warning, ..Finished::new(dzi) };
+        let finished =
+            Finished { title, warning, ..Finished::new(dzi, Archive::default(), Previews::default()) };
         Status::Ready { attempt: Attempt::FIRST, finished }
     }
 
@@ -225,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_record_prints_the_same_as_the_content() {
-        for status in [ready(), archived(), failed("a\nb \"c\" <d> \\u0001 é")] {
+        for status in [ready(), failed("a\nb \"c\" <d> \\u0001 é")] {
             let (content, cached) = cached(status);
             assert_eq!(cached.content(), Ok(content.clone()));
             assert!(cached.has_source(&content.url));

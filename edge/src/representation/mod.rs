@@ -40,8 +40,8 @@ fn members(
     }
     fields.push(match &content.status {
         Status::Processing { stage, .. } => ("stage", Text(stage_name(*stage).to_owned())),
-        Status::Ready { attempt, finished: Finished { dzi, archive, .. } } => {
-            ("dzi", dzi_object(dzi, addresses.descriptor(content.id, *attempt, *archive)))
+        Status::Ready { attempt, finished: Finished { dzi, .. } } => {
+            ("dzi", dzi_object(dzi, addresses.descriptor(content.id, *attempt)))
         }
         Status::Failed { failure, retry_at } => ("failure", failure_object(failure, seconds(*retry_at))),
     });
@@ -167,11 +167,11 @@ mod tests {
 
     #[test]
     fn a_warning_is_a_member_in_json_and_xml() {
-        use edgezoom_content::{Attempt, Progress, Size, SourceUrl, TileFormat, Warning};
+        use edgezoom_content::{Archive, Attempt, Previews, Progress, Size, SourceUrl, TileFormat, Warning};
         let size = Size { width: 3, height: 2 };
         let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
         let warning = Warning::of_text("The file is <damaged> & \"cut\".");
-        let finished = Finished { warning, ..Finished::new(dzi) };
+        let finished = Finished { warning, ..Finished::new(dzi, Archive::default(), Previews::default()) };
         let status = Status::Ready { attempt: Attempt::FIRST, finished };
         let url = SourceUrl::parse("http://a.example/a.jpg").unwrap();
         let id = "6qy4OXfXSid".parse().unwrap();

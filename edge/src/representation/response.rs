@@ -108,10 +108,10 @@ pub fn dzi_response(
         Err(error) => return failed(error, variant),
     };
     match &content.status {
-        Status::Ready { attempt, finished: Finished { dzi, archive, .. } } => {
+        Status::Ready { attempt, finished: Finished { dzi, .. } } => {
             let location = by_url.then(|| addresses.dzi(content.id));
             let status = if by_url { StatusCode::MOVED_PERMANENTLY } else { StatusCode::OK };
-            let dzi = dzi_object(dzi, addresses.descriptor(content.id, *attempt, *archive));
+            let dzi = dzi_object(dzi, addresses.descriptor(content.id, *attempt));
             ApiResult { status, cache: CachePolicy::OneHour, location, outcome: Ok(("dzi", dzi)) }
                 .write(variant)
         }
@@ -129,14 +129,14 @@ fn failed(error: ApiError, variant: &Variant) -> Response {
 /// address ends in `.js` by JSONP: the script calls the function with the file's name
 /// (<https://openseadragon.github.io/examples/tilesource-dzi/>).
 pub fn descriptor_script(content: &Content, addresses: &Addresses) -> Response {
-    let Status::Ready { attempt, finished: Finished { dzi, archive, .. } } = &content.status else {
+    let Status::Ready { attempt, finished: Finished { dzi, .. } } = &content.status else {
         return plain::not_found();
     };
     let number = |number: u32| Text(number.to_string()); // strings, as in the XML form
     let size = vec![("Width", number(dzi.size.width)), ("Height", number(dzi.size.height))];
     let image = vec![
         ("xmlns", Text(NAMESPACE.to_owned())),
-        ("Url", Text(format!("{}/{}", addresses.pyramids(*archive), attempt.tiles_prefix(content.id)))),
+        ("Url", Text(addresses.tiles(content.id, *attempt))),
         ("Format", Text(dzi.tile_format.extension().to_owned())),
         ("Overlap", number(dzi.tile_overlap)),
         ("TileSize", number(dzi.tile_size)),

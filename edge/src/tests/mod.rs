@@ -13,8 +13,8 @@ use crate::request::route::{ContentKey, Methods, Route};
 use crate::request::router::{RequestParts, route};
 use crate::response::{ApiError, Response, plain};
 use edgezoom_content::{
-    AddressPolicy, Attempt, Content, Dzi, Failure, FailureCode, Finished, NextTry, Progress, Size, SourceUrl,
-    Stage, Status, TileFormat, Timestamp,
+    AddressPolicy, Archive, Attempt, Content, Dzi, Failure, FailureCode, Finished, NextTry, Previews,
+    Progress, Size, SourceUrl, Stage, Status, TileFormat, Timestamp,
 };
 use http::Method;
 
@@ -47,7 +47,13 @@ fn content(there: There) -> Content {
     let size = Size { width: 8000, height: 6000 };
     let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
     let (progress, status) = match there {
-        Ready => (1.0, Status::Ready { attempt: Attempt::FIRST, finished: Finished::new(dzi) }),
+        Ready => (
+            1.0,
+            Status::Ready {
+                attempt: Attempt::FIRST,
+                finished: Finished::new(dzi, Archive::default(), Previews::default()),
+            },
+        ),
         Failed => {
             let failure = Failure::new(FailureCode::SourceNotFound, "404 <&>.");
             (0.0625, Status::Failed { failure, retry_at: RETRY_AT })

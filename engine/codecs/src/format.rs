@@ -125,6 +125,16 @@ impl Format {
         SourceError::corrupt(self.name, reason)
     }
 
+    /// Returns the error for a file that has fewer bytes than its pixels need.
+    pub(crate) fn ends_early(&self) -> SourceError {
+        self.corrupt("it ends before its last row")
+    }
+
+    /// Returns the error for a file that is too short for its header.
+    pub(crate) fn ends_in_header(&self) -> SourceError {
+        self.corrupt("it ends in its header")
+    }
+
     /// Returns the error for a variant of the format that is not read.
     pub(crate) fn unsupported(&self, reason: impl Display) -> SourceError {
         SourceError::unsupported(self.name, reason)

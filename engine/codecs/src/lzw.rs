@@ -125,7 +125,9 @@ impl Lzw {
             let Some(code) = code_at::<OLD>(stored, bit, width) else { break };
             bit += width as usize;
             if code == CLEAR {
-                (width, widen_at, next) = (9, 512 - early, FIRST);
+                width = 9;
+                widen_at = 512 - early;
+                next = FIRST;
                 continue;
             }
             if code == END || code >= next {

@@ -10,6 +10,8 @@
 use edgezoom_geometry::Size;
 use edgezoom_jpeg::turn::Turn;
 
+use crate::formats::ifd::exif_orientation;
+
 /// The mapping from an upright pixel (x, y) to the stored picture: swap x and y, then count from the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Orientation {
@@ -50,11 +52,7 @@ impl Orientation {
 
     /// Returns the orientation in a block of EXIF. Broken EXIF counts as upright: the pixels may be good.
     pub(crate) fn of_exif(block: &[u8]) -> Self {
-        let number = exif::Reader::new()
-            .read_raw(block.to_vec())
-            .ok()
-            .and_then(|exif| exif.get_field(exif::Tag::Orientation, exif::In::PRIMARY)?.value.get_uint(0));
-        number.map_or(Self::UPRIGHT, Self::from_exif)
+        exif_orientation(block).map_or(Self::UPRIGHT, Self::from_exif)
     }
 
     /// Returns the orientation of the stored picture if its upright picture has the orientation `next` in turn.

@@ -181,7 +181,7 @@ impl RowReader for ReadAhead {
             match messages.recv() {
                 Ok(Message::Band(band)) => Ok(band),
                 Ok(Message::Failed(error)) => Err(error),
-                Ok(Message::Begin(..)) | Err(_) => Err(format.corrupt("it ends before its last row")),
+                Ok(Message::Begin(..)) | Err(_) => Err(format.ends_early()),
             }
         })?;
         self.left -= wanted as u64;

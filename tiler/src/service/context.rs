@@ -15,7 +15,7 @@ use super::metrics::{Load, Metrics};
 use super::queue_client::QueueClient;
 use crate::pipeline::{Pipeline, PipelineSettings};
 use crate::renderer::RenderOptions;
-use crate::s3::{Layout, S3Settings, S3Store};
+use crate::s3::{S3Settings, S3Store};
 use crate::secret::Secret;
 
 /// The settings of the service. The command line provides their values.
@@ -41,10 +41,6 @@ pub struct Settings {
     pub api_calls: u32,
     /// Time that running jobs have to finish after a shutdown began, before they are handed back.
     pub drain: Duration,
-    /// Layout of stored pyramids.
-    pub layout: Layout,
-    /// Maximum number of concurrent tile uploads of a conversion, in [`Layout::Tiles`].
-    pub uploads: NonZeroUsize,
     /// Settings of the conversions.
     pub pipeline: PipelineSettings,
     /// Options of the pyramids.

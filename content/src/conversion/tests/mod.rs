@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::protocol::{ClaimRequest, Outcome, Report, Retry};
-use crate::{DeletionKey, Dzi, FailureCode, Size, TileFormat};
+use crate::{Archive, DeletionKey, Dzi, FailureCode, Previews, Size, TileFormat};
 
 const RULES: Rules = Rules::DEFAULT;
 const MINUTE: u64 = 60_000;
@@ -32,12 +32,8 @@ fn id() -> ContentId {
 
 fn finished() -> Outcome {
     let size = Size { width: 800, height: 600 };
-    Outcome::Finished(Finished::new(Dzi {
-        size,
-        tile_size: 510,
-        tile_overlap: 1,
-        tile_format: TileFormat::Jpg,
-    }))
+    let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
+    Outcome::Finished(Finished::new(dzi, Archive::default(), Previews::default()))
 }
 
 fn failure(code: FailureCode) -> Failure {

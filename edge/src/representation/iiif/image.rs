@@ -1,7 +1,7 @@
 //! The image that an image request selects: a stored tile, the stored preview, or a rendering, and its canonical path
 //! (section 4.7), which is the same however the image was asked for.
 
-use edgezoom_content::{Dzi, Finished, PreviewKind, Size, TileFormat};
+use edgezoom_content::{Dzi, PreviewKind, Size, TileFormat};
 use edgezoom_regions::{Colours, Format, MAX_PIXELS, Region, Rendering, Turn};
 
 use crate::request::iiif::ImageRequestError::{Enlarged, NotStored, Outside, TooLarge};
@@ -30,15 +30,11 @@ pub enum StoredImage {
 ///
 /// # Errors
 /// The picture has no such part or size, or no stored image is exactly the requested one.
-pub fn select(
-    request: &ImageRequest,
-    finished: &Finished,
-    renders: bool,
-) -> Result<Image, ImageRequestError> {
+pub fn select(request: &ImageRequest, dzi: &Dzi, renders: bool) -> Result<Image, ImageRequestError> {
     if !renders {
-        return stored(request, finished, renders);
+        return stored(request, dzi, renders);
     }
-    let rendering = rendering(request, finished.dzi.size)?;
+    let rendering = rendering(request, dzi.size)?;
     // A request for one side of a tile selects it although the other side could be rounded to another size.
     let by_sides = matches!(request.size.form, SizeForm::Sides { .. }).then_some(*request);
     let Size { width, height } = rendering.size;
@@ -48,19 +44,19 @@ pub fn select(
         size: RequestedSize { upscaled: false, form },
         ..*request
     };
-    let found = by_sides.into_iter().chain([exact]).find_map(|of| stored(&of, finished, renders).ok());
+    let found = by_sides.into_iter().chain([exact]).find_map(|of| stored(&of, dzi, renders).ok());
     Ok(found.unwrap_or(Image { rendering, stored: None }))
 }
 
 /// Returns the path of an image below the base URI.
-pub fn canonical_path(rendering: &Rendering, finished: &Finished, renders: bool) -> String {
+pub fn canonical_path(rendering: &Rendering, dzi: &Dzi, renders: bool) -> String {
     let Rendering { region, size, turn, mirrored, colours, format } = rendering;
-    let whole = whole(finished.dzi.size);
+    let whole = whole(dzi.size);
     let is_upscaled = size.width > region.width || size.height > region.height;
     let Region { left, top, width, height } = region;
     let part = if *region == whole { "full".to_owned() } else { format!("{left},{top},{width},{height}") };
     let upscaled = if is_upscaled { "^" } else { "" };
-    let size = if *region == whole && *size == max_size(finished, renders, is_upscaled) {
+    let size = if *region == whole && *size == max_size(dzi, renders, is_upscaled) {
         "max".to_owned()
     } else {
         format!("{},{}", size.width, size.height)
@@ -86,18 +82,12 @@ pub fn full(size: Size, format: TileFormat, dzi: &Dzi) -> Rendering {
 }
 
 /// Returns the size of `full/max`, or of `full/^max`.
-fn max_size(finished: &Finished, renders: bool, is_upscaled: bool) -> Size {
-    let picture = finished.dzi.size;
+fn max_size(dzi: &Dzi, renders: bool, is_upscaled: bool) -> Size {
     if renders {
-        scaled_within(whole(picture), MAX_SIDE, MAX_SIDE, is_upscaled)
+        scaled_within(whole(dzi.size), MAX_SIDE, MAX_SIDE, is_upscaled)
     } else {
-        preview_size(finished).unwrap_or(picture)
+        PreviewKind::Large.size(dzi.size)
     }
-}
-
-/// Returns the size of the stored preview; `None` if the tiler made none.
-pub fn preview_size(Finished { dzi, previews, .. }: &Finished) -> Option<Size> {
-    previews.as_ref().map(|_| PreviewKind::Large.size(dzi.size))
 }
 
 fn image_format(format: TileFormat) -> Format {
@@ -204,8 +194,7 @@ fn scaled_within(region: Region, max_width: u32, max_height: u32, upscaled: bool
 }
 
 /// Returns the stored image that is exactly the requested one.
-fn stored(request: &ImageRequest, finished: &Finished, renders: bool) -> Result<Image, ImageRequestError> {
-    let dzi = &finished.dzi;
+fn stored(request: &ImageRequest, dzi: &Dzi, renders: bool) -> Result<Image, ImageRequestError> {
     let region = match request.region {
         RequestedRegion::Full => whole(dzi.size),
         RequestedRegion::Pixels(region) => cropped(region, dzi.size)?,
@@ -239,10 +228,9 @@ fn stored(request: &ImageRequest, finished: &Finished, renders: bool) -> Result<
         .filter_map(|level| tile_at(level, region, dzi))
         .find(|(_, size)| is_tile && fits(*size, own));
     let preview = || {
-        let max = max_size(finished, renders, false);
-        let is_preview =
-            |size: &Size| region == whole(dzi.size) && request.format == Format::Jpg && fits(*size, max);
-        preview_size(finished).filter(is_preview).map(|size| (StoredImage::Preview, size))
+        let (size, max) = (PreviewKind::Large.size(dzi.size), max_size(dzi, renders, false));
+        let is_preview = region == whole(dzi.size) && request.format == Format::Jpg && fits(size, max);
+        is_preview.then_some((StoredImage::Preview, size))
     };
     let found = tile.map(|(object, size)| (StoredImage::Tile(object), size)).or_else(preview);
     let (stored, size) = found.ok_or(NotStored)?;

@@ -7,14 +7,14 @@ mod image;
 
 pub use image::{StoredImage, canonical_path, select};
 
-use edgezoom_content::{Content, ContentId, Dzi, Finished, PreviewKind, Size, TileFormat};
+use edgezoom_content::{Content, ContentId, Dzi, PreviewKind, Size, TileFormat};
 use edgezoom_regions::MAX_PIXELS;
 use http::StatusCode;
 
 use crate::config::Addresses;
 use crate::response::element::Element::{self, Count, Object, Printed, Text};
 use crate::response::{CachePolicy, Response};
-use image::{MAX_SIDE, full, preview_size, scale_factor};
+use image::{MAX_SIDE, full, scale_factor};
 
 const IMAGE: &str = "http://iiif.io/api/image/3/context.json";
 const PRESENTATION: &str = "http://iiif.io/api/presentation/3/context.json";
@@ -28,16 +28,15 @@ pub fn profile(renders: bool) -> &'static str {
 }
 
 /// Returns the description of the image, `info.json`.
-pub fn description(id: ContentId, finished: &Finished, addresses: &Addresses, renders: bool) -> Response {
-    let dzi = &finished.dzi;
+pub fn description(id: ContentId, dzi: &Dzi, addresses: &Addresses, renders: bool) -> Response {
     let one_tile = least_level(dzi);
     let useful = |level: &u32| {
         let size = dzi.level_size(*level);
         *level == one_tile || size.width.max(size.height) >= MIN_SIDE
     };
     // If there are as many sizes, the full one included, as scale factors, OpenSeadragon takes them for those of the levels.
-    let max_size = preview_size(finished);
-    let is_limited = max_size.is_some_and(|size| size != dzi.size);
+    let preview = PreviewKind::Large.size(dzi.size);
+    let is_limited = preview != dzi.size;
     let most_sizes = match (is_limited, dzi.max_level() - one_tile + 1) {
         (false, levels) => levels.saturating_sub(2).max(1),
         (true, 3) => 2,
@@ -45,9 +44,8 @@ pub fn description(id: ContentId, finished: &Finished, addresses: &Addresses, re
     };
     let least = (one_tile + 1).saturating_sub(most_sizes);
     let levels = (least..=one_tile).filter(useful).map(|level| dzi.level_size(level));
-    let max_size = max_size.filter(|size| *size != dzi.level_size(one_tile));
     let sizes = levels
-        .chain(max_size)
+        .chain(Some(preview).filter(|size| *size != dzi.level_size(one_tile)))
         .map(|size| Object(vec![("width", Count(size.width.into())), ("height", Count(size.height.into()))]));
     let factors = (one_tile..=dzi.max_level()).rev().map(|level| Count(scale_factor(dzi, level)));
     let tiles = Object(vec![
@@ -97,8 +95,7 @@ pub fn description(id: ContentId, finished: &Finished, addresses: &Addresses, re
 
 /// Returns the manifest, with one canvas and the picture's `name` as its label.
 pub fn manifest(content: &Content, name: &str, addresses: &Addresses, renders: bool) -> Option<Response> {
-    let finished = content.status.finished()?;
-    let Finished { dzi, archive, .. } = finished;
+    let dzi = &content.status.finished()?.dzi;
     let (id, base) = (content.id, addresses.iiif(content.id));
     let here = |part: &str| Text(format!("{base}/{part}"));
     let sides = |width: u32, height: u32| [("width", Count(width.into())), ("height", Count(height.into()))];
@@ -111,16 +108,15 @@ pub fn manifest(content: &Content, name: &str, addresses: &Addresses, renders: b
         list([Object(image.into())])
     };
     let picture = |size: Size, format: TileFormat| {
-        let path = canonical_path(&full(size, format, dzi), finished, renders);
+        let path = canonical_path(&full(size, format, dzi), dzi, renders);
         let mut fields =
             vec![("id", here(&path)), ("type", text("Image")), ("format", text(format.media_type()))];
         fields.extend(sides(size.width, size.height));
         fields.push(("service", service()));
         Object(fields)
     };
-    let thumbnail = || picture(dzi.level_size(least_level(dzi)), dzi.tile_format);
     // Clients without tiles show this image alone.
-    let body = preview_size(finished).map_or_else(thumbnail, |size| picture(size, TileFormat::Jpg));
+    let body = picture(PreviewKind::Large.size(dzi.size), TileFormat::Jpg);
     let annotation = Object(vec![
         ("id", here("annotation/1")),
         ("type", text("Annotation")),
@@ -143,25 +139,23 @@ pub fn manifest(content: &Content, name: &str, addresses: &Addresses, renders: b
         ("label", in_language("en", "To zoom into")),
         ("format", text("text/html")),
     ]);
-    let mut fields = vec![
+    let download = Object(vec![
+        ("id", Text(format!("{}/download", addresses.share(id)))),
+        ("type", text("Dataset")),
+        ("label", in_language("en", "Deep Zoom Image in one file")),
+        ("format", text("application/zip")),
+    ]);
+    let fields = vec![
         ("@context", text(PRESENTATION)),
         ("id", here("manifest.json")),
         ("type", text("Manifest")),
         ("label", in_language("none", name)),
         ("metadata", list([source])),
         ("homepage", list([homepage])),
-        ("thumbnail", list([thumbnail()])),
+        ("thumbnail", list([picture(dzi.level_size(least_level(dzi)), dzi.tile_format)])),
+        ("rendering", list([download])),
+        ("items", list([Object(canvas)])),
     ];
-    if archive.is_some() {
-        let download = Object(vec![
-            ("id", Text(format!("{}/download", addresses.share(id)))),
-            ("type", text("Dataset")),
-            ("label", in_language("en", "Deep Zoom Image in one file")),
-            ("format", text("application/zip")),
-        ]);
-        fields.push(("rendering", list([download])));
-    }
-    fields.push(("items", list([Object(canvas)])));
     let media_type = "application/ld+json;profile=\"http://iiif.io/api/presentation/3/context.json\"";
     Some(document(media_type, fields))
 }
@@ -191,8 +185,6 @@ fn least_level(dzi: &Dzi) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use edgezoom_content::Previews;
-
     use super::*;
 
     fn dzi(width: u32, height: u32) -> Dzi {
@@ -204,11 +196,9 @@ mod tests {
     fn sizes_are_not_taken_for_those_of_the_levels_unless_they_are() {
         let addresses = Addresses { base: String::new(), share: String::new(), cache: String::new() };
         for side in (1..=200).map(|step| step * 97) {
-            for (previews, renders) in
-                [(None, false), (Some(Previews::Objects), false), (Some(Previews::Objects), true)]
-            {
-                let finished = Finished { previews, ..Finished::new(dzi(side, side * 2 / 3 + 1)) };
-                let info = description("6qy4OXfXSid".parse().unwrap(), &finished, &addresses, renders).body;
+            for renders in [false, true] {
+                let dzi = dzi(side, side * 2 / 3 + 1);
+                let info = description("6qy4OXfXSid".parse().unwrap(), &dzi, &addresses, renders).body;
                 let info: serde_json::Value = serde_json::from_str(&info).unwrap();
                 let count = |list: &serde_json::Value| list.as_array().unwrap().len();
                 let sizes = info["sizes"].as_array().unwrap();
@@ -223,8 +213,7 @@ mod tests {
                     sizes.windows(2).all(|two| two[0]["width"].as_u64() < two[1]["width"].as_u64()),
                     "{info}"
                 );
-                let max =
-                    if renders { Some(2048) } else { (previews.is_some() && side > 1200).then_some(1200) };
+                let max = if renders { Some(2048) } else { (side > 1200).then_some(1200) };
                 assert_eq!(info["maxWidth"].as_u64(), max);
             }
         }

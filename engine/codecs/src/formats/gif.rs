@@ -81,7 +81,7 @@ fn paint(
     for (number, (y, copies)) in (0..).zip(rows(frame)) {
         let failed = match decoder.fill_buffer(&mut indices).map_err(error) {
             Ok(true) => None,
-            Ok(false) => Some(FORMAT.corrupt("it ends before its last row")),
+            Ok(false) => Some(FORMAT.ends_early()),
             Err(failed @ SourceError::Corrupt { .. }) => Some(failed),
             Err(other) => return Err(other),
         };
@@ -138,7 +138,7 @@ fn damage(frame: &Frame<'_>, stored: u32, size: Size) -> Option<Damage> {
 
 fn error(error: DecodingError) -> SourceError {
     match error {
-        DecodingError::Io(_) => FORMAT.corrupt("it ends too early"),
+        DecodingError::Io(_) => FORMAT.ends_early(),
         other => FORMAT.corrupt(other),
     }
 }

@@ -26,6 +26,8 @@ mod hdr;
 mod heif;
 mod icns;
 mod ico;
+pub(crate) mod ifd;
+mod iso_boxes;
 pub(crate) mod jpeg;
 #[cfg(feature = "modern")]
 mod jpeg2000;

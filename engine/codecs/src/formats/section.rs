@@ -6,6 +6,33 @@ use std::sync::Arc;
 
 use crate::SourceFile;
 
+/// Bytes that are read at an offset, without a position.
+pub trait ReadAt {
+    /// Fills `into` with the bytes at an offset, as far as they go. Returns the number of bytes read.
+    fn read_up_to(&self, at: u64, into: &mut [u8]) -> io::Result<usize>;
+
+    /// Returns the bytes at an offset, or `None` if there are fewer.
+    fn array_at<const N: usize>(&self, at: u64) -> io::Result<Option<[u8; N]>> {
+        let mut bytes = [0; N];
+        Ok((self.read_up_to(at, &mut bytes)? == N).then_some(bytes))
+    }
+}
+
+impl ReadAt for SourceFile {
+    fn read_up_to(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        self.read_up_to_at(into, at)
+    }
+}
+
+impl ReadAt for [u8] {
+    fn read_up_to(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        let there = usize::try_from(at).ok().and_then(|at| self.get(at..)).unwrap_or_default();
+        let bytes = there.len().min(into.len());
+        into[..bytes].copy_from_slice(&there[..bytes]);
+        Ok(bytes)
+    }
+}
+
 /// A part of a file, with a position of its own.
 #[derive(Clone)]
 pub struct Section {
@@ -67,15 +94,7 @@ pub fn array<const N: usize>(reader: &mut impl Read) -> io::Result<[u8; N]> {
 /// Reads bytes at an offset without moving the file's position. Bytes after the end of the file are zeros. Returns the number
 /// of bytes read.
 pub fn read_up_to(file: &SourceFile, at: u64, into: &mut [u8]) -> io::Result<usize> {
-    let mut read = 0;
-    while let Some(rest) = into.get_mut(read..).filter(|rest| !rest.is_empty()) {
-        match file.read_at(rest, at.saturating_add(read as u64)) {
-            Ok(0) => break,
-            Ok(bytes) => read += bytes,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
+    let read = file.read_up_to_at(into, at)?;
     into.get_mut(read..).unwrap_or_default().fill(0);
     Ok(read)
 }

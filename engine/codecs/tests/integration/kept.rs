@@ -7,7 +7,7 @@ use std::io::{Read, Seek};
 use std::process::Command;
 
 use edgezoom_codecs::{
-    Bounds, DecodeOptions, Layout, RowReader, SourceError, TemporaryFile, prepare, ycbcr420,
+    Bounds, Damage, DecodeOptions, Layout, RowReader, SourceError, TemporaryFile, prepare, ycbcr420,
 };
 
 use edgezoom_test_support::Picture;
@@ -173,18 +173,65 @@ fn lossless_webp_is_decoded_with_every_transform() {
 }
 
 #[test]
-fn lossy_webp_is_decoded_from_its_planes() {
+fn lossy_webp_has_the_pixels_of_libwebp() {
     for (width, height) in [(301, 203), (300, 202), (400, 1), (1, 401), (17, 16)] {
         let picture = Picture::photo(width, height, Layout::Rgb);
         for quality in ["20", "75", "100"] {
             let file = webp(&picture, &["-q", quality]);
-            // With enough memory, the decoder converts to RGB itself.
-            assert!(
-                read(&file, 8 * u64::from(width * height) - 1) == read(&file, 1 << 30),
-                "{width}x{height}"
-            );
+            assert!(read(&file, 1 << 30).pixels == dwebp(&file), "{width}x{height}");
         }
     }
+}
+
+#[test]
+fn webp_that_is_cut_off_has_its_first_rows() {
+    let picture = Picture::photo(300, 400, Layout::Rgba);
+    for arguments in [["-lossless", "-exact", "-z", "4"].as_slice(), &["-q", "75"]] {
+        let file = webp(&picture, arguments);
+        let whole = read(&file, 1 << 30);
+        let cut = &file[..file.len() * 2 / 3];
+        let mut reader = open(cut, 1 << 30, None, &DecodeOptions::default()).unwrap();
+        let part = Picture::read(&mut *reader).unwrap();
+        let Some(Damage::FromRow { row, rows: 400 }) = reader.damage() else {
+            panic!("{:?}", reader.damage())
+        };
+        assert!((100..400).contains(&row), "{row}");
+        let (there, missing) = part.pixels.split_at(row as usize * 300 * 4);
+        assert!(there == &whole.pixels[..there.len()], "{arguments:?}");
+        assert!(missing.iter().all(|&sample| sample == 0));
+        let strict = DecodeOptions { strict: true, ..DecodeOptions::default() };
+        assert!(open(cut, 1 << 30, None, &strict).is_err());
+    }
+}
+
+/// The first frame is at (20, 10), and its canvas has no other pixels.
+#[test]
+fn the_first_frame_of_an_animated_webp_is_on_its_canvas() {
+    let picture = Picture::photo(60, 40, Layout::Rgb);
+    let coded = webp(&picture, &["-lossless", "-exact"]);
+    let u24 = |number: u32| number.to_le_bytes()[..3].to_vec();
+    let chunk = |name: &[u8; 4], content: &[u8]| {
+        [name, (content.len() as u32).to_le_bytes().as_slice(), content].concat()
+    };
+    let frame = [u24(10), u24(5), u24(59), u24(39), u24(100), vec![0], coded[12..].to_vec()].concat();
+    let canvas = [vec![0x12, 0, 0, 0], u24(99), u24(79)].concat();
+    let chunks = [chunk(b"VP8X", &canvas), chunk(b"ANIM", &[0; 6]), chunk(b"ANMF", &frame)].concat();
+    let file = chunk(b"RIFF", &[b"WEBP".as_slice(), &chunks].concat());
+    let shown = Picture::new(100, 80, Layout::Rgba, |x, y| match (x.checked_sub(20), y.checked_sub(10)) {
+        (Some(x @ ..60), Some(y @ ..40)) => picture.colour(x, y),
+        _ => [0; 4],
+    });
+    assert!(read(&file, 1 << 30) == shown);
+}
+
+/// Decodes a WebP with libwebp's `dwebp`.
+fn dwebp(file: &[u8]) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("in.webp");
+    std::fs::write(&path, file).unwrap();
+    let output = Command::new("dwebp").args(["-quiet", "-ppm", "-o", "-"]).arg(&path).output().unwrap();
+    // The header has three lines.
+    output.stdout.splitn(4, |&byte| byte == b'\n').last().unwrap().to_vec()
 }
 
 #[test]

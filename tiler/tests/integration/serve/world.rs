@@ -43,7 +43,7 @@ pub struct WorldState {
     pub on_report: fn(&WorldState, &Report) -> StatusCode,
     /// Status for a `PUT`, by the number of earlier ones.
     pub on_put: fn(usize) -> StatusCode,
-    /// Delay of a tile's `PUT`. A descriptor has none.
+    /// Delay of a `PUT`.
     pub put_time: Duration,
     pub objects: BTreeMap<String, Object>,
     pub sources: HashMap<String, Source>,
@@ -176,10 +176,6 @@ impl WorldState {
         self.log.iter().position(is_it)
     }
 
-    pub fn has_put(&self, tiles: usize) -> bool {
-        self.log.iter().filter(|call| matches!(call, Call::Put(_))).count() >= tiles
-    }
-
     pub fn acks(&self) -> usize {
         self.log.iter().filter(|call| matches!(call, Call::Ack(_))).count()
     }
@@ -244,14 +240,6 @@ impl WorldState {
             }
         }
         "<DeleteResult></DeleteResult>".into_response()
-    }
-
-    fn list(&self, prefix: &str) -> Response {
-        let keys = self.objects.keys().filter(|key| key.starts_with(prefix));
-        let contents: String =
-            keys.map(|key| format!("<Contents><Key>{key}</Key><Size>1</Size></Contents>")).collect();
-        format!("<ListBucketResult><IsTruncated>false</IsTruncated>{contents}</ListBucketResult>")
-            .into_response()
     }
 }
 
@@ -349,8 +337,7 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
         let (status, time) = {
             let mut state = world.state();
             state.puts += 1;
-            let time = if key.ends_with(".dzi") { Duration::ZERO } else { state.put_time };
-            ((state.on_put)(state.puts - 1), time)
+            ((state.on_put)(state.puts - 1), state.put_time)
         };
         tokio::time::sleep(time).await;
         if status == StatusCode::OK {
@@ -366,7 +353,7 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
             _ if query.contains_key("uploads") => {
                 "<ListMultipartUploadsResult></ListMultipartUploadsResult>".into_response()
             }
-            _ => world.state().list(&query["prefix"]),
+            _ => StatusCode::NOT_FOUND.into_response(),
         };
     }
     StatusCode::NOT_FOUND.into_response()

@@ -5,23 +5,19 @@
 //! | module | models |
 //! |---|---|
 //! | [`parameters`] | the numbers |
+//! | [`cost`] | usage and prices |
 //! | [`world`] | the clock, clients, Durable Objects, KV, the queue and rate limits |
 //! | [`tilers`] | pulls, downloads, cores, uploads, deaths |
-//! | [`cost`] | usage and prices |
-//! | [`local`] | this machine, compared with a measurement |
 
 mod cost;
-mod local;
 mod parameters;
 mod tilers;
 mod world;
 
-use std::path::PathBuf;
-
 use anyhow::{Result, ensure};
 
 use cost::Cost;
-use parameters::Parameters;
+use parameters::{Parameters, SOURCES};
 use world::World;
 
 /// The options of `cargo xtask simulate`.
@@ -45,12 +41,6 @@ pub struct Options {
     /// Count pulls as API calls, of which an account has 1,200 in five minutes
     #[arg(long)]
     api_limit: bool,
-    /// Measure conversions on this machine and compare the model with them
-    #[arg(long)]
-    against_local: bool,
-    /// Compare the model with an earlier measurement
-    #[arg(long)]
-    measured: Option<PathBuf>,
     /// Seed of the random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -82,13 +72,12 @@ const REQUESTS: (f64, f64) = (2_000.0, 120_000.0);
 /// Simulates the loads and prints their results.
 pub fn run(options: &Options) -> Result<()> {
     ensure!(options.loads.iter().all(|load| *load > 0.0), "--loads must be positive");
-    if let Some(file) = &options.measured {
-        return local::compare(file);
-    }
-    ensure!(!options.against_local, "run `cargo xtask simulate --against-local`, which measures first");
-    let mut parameters = Parameters::deployed();
-    (parameters.tiler.cores, parameters.tiler.jobs) = (options.cores, options.jobs);
-    parameters.platform.api_calls = options.api_limit.then_some(1_200.0);
+    let parameters = Parameters {
+        cores: options.cores,
+        jobs: options.jobs,
+        api_calls: options.api_limit.then_some(1_200.0),
+        ..Parameters::DEPLOYED
+    };
     println!(
         "| a minute | tilers | cores busy | claimed after s (p50, p95, p99) | ready after s (p50, p95, p99) | queue | 503 | refused calls | API calls/s | calls $ a month | tilers $ | storing $ |"
     );
@@ -111,8 +100,8 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// Returns the outcome with the fewest tilers that suffice, to a twentieth, found by bisection.
 fn sufficient(parameters: &Parameters, load: f64, wait: f64, seed: u64) -> Result<Outcome> {
-    let work: f64 = parameters.sources.iter().map(|source| source.share * source.mean_cpu()).sum();
-    let least = (load / 60_000.0 * work / parameters.tiler.cores).ceil().max(1.0) as usize;
+    let work: f64 = SOURCES.iter().map(|source| source.share * source.mean_cpu()).sum();
+    let least = (load / 60_000.0 * work / parameters.cores).ceil().max(1.0) as usize;
     let suffices = |outcome: &Outcome| outcome.wait.p95 <= wait && outcome.rejected == 0;
     let (mut low, mut high) = (least.saturating_sub(1), least);
     let mut found = simulate(parameters, high, load, seed)?;
@@ -136,7 +125,8 @@ fn sufficient(parameters: &Parameters, load: f64, wait: f64, seed: u64) -> Resul
 
 fn simulate(parameters: &Parameters, tilers: usize, load: f64, seed: u64) -> Result<Outcome> {
     let requests = (load * 10.0).clamp(REQUESTS.0, REQUESTS.1);
-    let world = World::run(parameters, tilers, load, requests as usize, seed)?;
+    let mut world = World::new(parameters, load, requests as usize, seed);
+    let busy = tilers::run(&mut world, parameters, tilers)?;
     // The first half starts with idle tilers; the second is typical of a lasting load.
     let lasting = &world.contents[world.contents.len() / 2..];
     let seconds = |from: u64, to: u64| (to - from) as f64 / 1000.0;
@@ -145,8 +135,7 @@ fn simulate(parameters: &Parameters, tilers: usize, load: f64, seed: u64) -> Res
     let ready = ready.filter_map(|content| Some(seconds(content.requested, content.ended?)));
     let conversions = (world.contents.len() - world.rejected).max(1) as f64;
     let duration_ms = requests / load * 60_000.0;
-    let cores = tilers as f64 * parameters.tiler.cores;
-    let busy: f64 = world.tilers.iter().map(|tiler| tiler.busy).sum();
+    let cores = tilers as f64 * parameters.cores;
     Ok(Outcome {
         tilers,
         busy: busy / duration_ms / cores,
@@ -203,4 +192,41 @@ impl Percentiles {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_determines_the_outcome() {
+        let course = |seed| format!("{:?}", simulate(&Parameters::DEPLOYED, 2, 60.0, seed).unwrap());
+        assert_eq!(course(7), course(7));
+        assert_ne!(course(7), course(8));
+    }
+
+    #[test]
+    fn half_of_a_sufficient_number_of_tilers_is_insufficient() {
+        let found = sufficient(&Parameters::DEPLOYED, 2_000.0, 5.0, 1).unwrap();
+        assert!(found.wait.p95 <= 5.0 && found.rejected == 0 && found.busy < 1.0, "{found:?}");
+        let half = simulate(&Parameters::DEPLOYED, found.tilers / 2, 2_000.0, 1).unwrap();
+        assert!(half.wait.p95 > 30.0, "{half:?}");
+    }
+
+    #[test]
+    fn every_content_ends_although_tilers_die_and_messages_and_values_are_lost() {
+        let parameters = Parameters {
+            life: 60_000.0,
+            lost_messages: 50_000.0,
+            failed_writes: 200_000.0,
+            ..Parameters::DEPLOYED
+        };
+        let mut world = World::new(&parameters, 120.0, 1_000, 3);
+        tilers::run(&mut world, &parameters, 4).unwrap();
+        assert_eq!(world.contents.iter().filter(|content| content.ended.is_some()).count(), 1_000);
+    }
+
+    #[test]
+    fn refused_api_calls_are_counted() {
+        let parameters = Parameters { api_calls: Some(1_200.0), jobs: 2, ..Parameters::DEPLOYED };
+        let outcome = simulate(&parameters, 40, 600.0, 1).unwrap();
+        assert!(outcome.calls_refused > 0.1, "{outcome:?}");
+    }
+}

@@ -1,6 +1,5 @@
 //! Which image a request selects, with and without rendering.
 
-use edgezoom_content::Previews;
 use proptest::prelude::*;
 
 use super::*;
@@ -15,20 +14,12 @@ fn parse(path: &str) -> ImageRequest {
     image
 }
 
-fn with_preview(dzi: Dzi) -> Finished {
-    Finished { previews: Some(Previews::Objects), ..Finished::new(dzi) }
-}
-
-fn stored_in(
-    finished: &Finished,
-    path: &str,
-    renders: bool,
-) -> Result<Option<StoredImage>, ImageRequestError> {
-    select(&parse(path), finished, renders).map(|image| image.stored)
+fn stored_in(dzi: &Dzi, path: &str, renders: bool) -> Result<Option<StoredImage>, ImageRequestError> {
+    select(&parse(path), dzi, renders).map(|image| image.stored)
 }
 
 fn tile_of(path: &str, dzi: Dzi, renders: bool) -> Result<Option<(u32, u32, u32)>, ImageRequestError> {
-    Ok(match stored_in(&Finished::new(dzi), path, renders)? {
+    Ok(match stored_in(&dzi, path, renders)? {
         Some(StoredImage::Tile(PyramidObject::Tile { level, column, row, .. })) => Some((level, column, row)),
         None => None,
         Some(other) => panic!("{path}: {other:?}"),
@@ -55,7 +46,6 @@ fn a_tile_is_found_only_at_the_size_of_its_level() {
         assert_eq!(tile_of(path, dzi, true), Ok(Some(tile)), "{path}");
     }
     for path in [
-        "full/max/0/default.jpg",
         "full/500,375/0/default.jpg",
         "full/1001,750/0/default.jpg",
         "0,0,512,512/256,256/0/default.jpg",
@@ -103,8 +93,8 @@ fn an_image_of_one_tile_has_its_full_size() {
 
 #[test]
 fn without_rendering_the_image_at_its_maximum_size_is_the_preview() {
-    let find = |path: &str, finished: &Finished| stored_in(finished, path, false);
-    let large = with_preview(dzi(8001, 6000));
+    let find = |path: &str, dzi: &Dzi| stored_in(dzi, path, false);
+    let large = dzi(8001, 6000);
     for path in
         ["full/max", "full/1200,900", "full/1200,", "full/,900", "0,0,8001,6000/max", "0,0,9000,9000/max"]
     {
@@ -119,18 +109,18 @@ fn without_rendering_the_image_at_its_maximum_size_is_the_preview() {
     assert_eq!(find("full/max/0/default.png", &large), Err(NotStored));
     assert!(matches!(find("full/501,375/0/default.jpg", &large), Ok(Some(StoredImage::Tile(_)))));
     let preview = Ok(Some(StoredImage::Preview));
-    assert_eq!(find("full/max/0/default.jpg", &with_preview(dzi(1000, 800))), preview);
-    let small = with_preview(dzi(500, 400));
+    assert_eq!(find("full/max/0/default.jpg", &dzi(1000, 800)), preview);
+    let small = dzi(500, 400);
     assert!(matches!(find("full/max/0/default.jpg", &small), Ok(Some(StoredImage::Tile(_)))));
     // A transparent picture has PNG tiles, and a JPEG on white.
-    let transparent = with_preview(Dzi { tile_format: TileFormat::Png, ..dzi(500, 400) });
+    let transparent = Dzi { tile_format: TileFormat::Png, ..dzi(500, 400) };
     assert_eq!(find("full/max/0/default.jpg", &transparent), preview);
     assert!(matches!(find("full/max/0/default.png", &transparent), Ok(Some(StoredImage::Tile(_)))));
 }
 
 #[test]
 fn with_rendering_the_preview_is_the_image_at_its_own_size() {
-    let large = with_preview(dzi(8001, 6000));
+    let large = dzi(8001, 6000);
     for path in ["full/1200,900", "full/1200,", "full/,900", "full/!1200,1200", "0,0,8001,6000/1200,"] {
         let image = select(&parse(&format!("{path}/0/default.jpg")), &large, true).unwrap();
         assert_eq!(image.stored, Some(StoredImage::Preview), "{path}");
@@ -138,14 +128,14 @@ fn with_rendering_the_preview_is_the_image_at_its_own_size() {
     }
     assert_eq!(stored_in(&large, "full/max/0/default.jpg", true), Ok(None));
     let preview = Ok(Some(StoredImage::Preview));
-    assert_eq!(stored_in(&with_preview(dzi(1000, 800)), "full/max/0/default.jpg", true), preview);
+    assert_eq!(stored_in(&dzi(1000, 800), "full/max/0/default.jpg", true), preview);
 }
 
 /// Returns the canonical path of a request for a picture of 6,000 × 4,000 pixels.
 fn canonical(path: &str) -> Result<String, ImageRequestError> {
-    let finished = Finished::new(dzi(6000, 4000));
-    let image = select(&parse(path), &finished, true)?;
-    Ok(canonical_path(&image.rendering, &finished, true))
+    let dzi = dzi(6000, 4000);
+    let image = select(&parse(path), &dzi, true)?;
+    Ok(canonical_path(&image.rendering, &dzi, true))
 }
 
 #[test]
@@ -186,7 +176,7 @@ fn the_maximum_size_is_within_all_limits() {
         [(6000, 4000), (100, 1_000_000), (1_000_000, 1), (2048, 976), (2048, 977), (1414, 1415)]
     {
         for upscaled in [false, true] {
-            let size = max_size(&Finished::new(dzi(width, height)), true, upscaled);
+            let size = max_size(&dzi(width, height), true, upscaled);
             assert!(
                 size.width <= MAX_SIDE && size.height <= MAX_SIDE && size.pixels() <= MAX_PIXELS,
                 "{size:?}"
@@ -219,7 +209,7 @@ proptest! {
         let (object, size) = tile_at(level, Region { left, top, width, height }, &dzi).unwrap();
         prop_assert_eq!(object, PyramidObject::Tile { level, column, row, format: TileFormat::Jpg });
         let rendering = plain(Region { left, top, width, height }, size, Format::Jpg);
-        let path = canonical_path(&rendering, &Finished::new(dzi), renders);
+        let path = canonical_path(&rendering, &dzi, renders);
         prop_assert_eq!(tile_of(&path, dzi, renders), Ok(Some((level, column, row))));
     }
 
@@ -244,12 +234,12 @@ proptest! {
         rest in prop_oneof![Just("0/default.jpg"), Just("!90/gray.png"), Just("270/bitonal.webp")],
         overlap in 0_u32..2,
     ) {
-        let finished = with_preview(Dzi { tile_overlap: overlap, ..dzi(width, height) });
-        if let Ok(image) = select(&parse(&format!("{region}/{size}/{rest}")), &finished, true) {
-            let path = canonical_path(&image.rendering, &finished, true);
-            let again = select(&parse(&path), &finished, true);
+        let dzi = Dzi { tile_overlap: overlap, ..dzi(width, height) };
+        if let Ok(image) = select(&parse(&format!("{region}/{size}/{rest}")), &dzi, true) {
+            let path = canonical_path(&image.rendering, &dzi, true);
+            let again = select(&parse(&path), &dzi, true);
             prop_assert_eq!(again, Ok(image), "{}", path);
-            let planned = edgezoom_regions::Plan::new(&finished.dzi, &image.rendering);
+            let planned = edgezoom_regions::Plan::new(&dzi, &image.rendering);
             prop_assert!(planned.is_ok(), "{} {:?}", path, planned);
         }
     }

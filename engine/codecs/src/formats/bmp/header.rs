@@ -79,7 +79,7 @@ impl Header {
             return Err(FORMAT.unsupported("its header has an unknown size"));
         }
         if read < size as usize {
-            return Err(FORMAT.corrupt("it ends in its header"));
+            return Err(FORMAT.ends_in_header());
         }
         // Bytes after the header are not part of it, except for the masks.
         let behind = bytes.split_at(size as usize).1.to_vec();

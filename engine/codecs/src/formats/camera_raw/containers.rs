@@ -1,20 +1,22 @@
 //! The positions of previews in containers other than TIFF.
 //!
 //! ```text
-//! CR3  a box: length: u32  type: 4 bytes  [length: u64, if the first one is 1]  content; of uuid, 16 bytes first
+//! CR3  boxes; the content of uuid begins with 16 bytes
 //!      moov / uuid 85c0b687… / CMT1                      a TIFF of EXIF's first directory: the orientation
 //!      moov / trak / mdia / minf / stbl / stsz, co64     the length and place of the full preview, and of raw samples
 //!      uuid eaf42b5e… / PRVW                             at 24: a preview of 1,620×1,080
 //! RAF  84  offset of the preview: u32, big-endian   88  its length: u32
 //! ```
-//! Source: ISO/IEC 14496-12, 4.2, 8.7.3, 8.7.5; Laurent Clévy, "Describing the Canon Raw v3 (CR3) file format";
+//! Source: ISO/IEC 14496-12, 8.7.3, 8.7.5; Laurent Clévy, "Describing the Canon Raw v3 (CR3) file format";
 //! LibRaw's notes on RAF.
 
 use std::io::Read;
 use std::sync::Arc;
 
-use super::preview::{Found, Place, orientation_of};
+use super::preview::{Found, Place};
 use crate::SourceFile;
+use crate::formats::ifd::exif_orientation;
+use crate::formats::iso_boxes::{IsoBox, boxes as iso_boxes};
 use crate::formats::section::{Section, array};
 
 /// The largest number of boxes that are read at each level.
@@ -42,25 +44,14 @@ struct Track {
 }
 
 fn look_into(file: &Arc<SourceFile>, within: Place, depth: usize, track: &mut Track, found: &mut Found) {
-    let mut at = 0;
-    for _ in 0..MAX_BOXES {
-        let mut reader =
-            Section::new(file, within.start.saturating_add(at), within.length.saturating_sub(at));
-        let Ok([l0, l1, l2, l3, kind @ ..]) = array::<8>(&mut reader) else { return };
-        let (length, head) = match u32::from_be_bytes([l0, l1, l2, l3]) {
-            0 => (within.length.saturating_sub(at), 8),
-            1 => match array(&mut reader) {
-                Ok(length) => (u64::from_be_bytes(length), 16),
-                Err(_) => return,
-            },
-            length => (u64::from(length), 8),
-        };
-        let Some(content) = length.checked_sub(head) else { return };
-        let content = Place { start: within.start.saturating_add(at).saturating_add(head), length: content };
+    let within = within.start..within.start.saturating_add(within.length);
+    for IsoBox { kind, content, .. } in iso_boxes(&**file, within).take(MAX_BOXES).map_while(Result::ok) {
+        let content = Place { start: content.start, length: content.end - content.start };
         let after = |bytes| Place {
             start: content.start.saturating_add(bytes),
             length: content.length.saturating_sub(bytes),
         };
+        let mut reader = Section::new(file, content.start, content.length);
         match &kind {
             b"moov" | b"mdia" | b"minf" | b"stbl" if depth < MAX_DEPTH => {
                 look_into(file, content, depth + 1, track, found);
@@ -82,7 +73,7 @@ fn look_into(file: &Arc<SourceFile>, within: Place, depth: usize, track: &mut Tr
             b"CMT1" => {
                 let mut block = Vec::new();
                 if reader.take(content.length.min(EXIF_BYTES)).read_to_end(&mut block).is_ok() {
-                    found.orientation = orientation_of(&block);
+                    found.orientation = exif_orientation(&block);
                 }
             }
             // Version and flags, then the length of each sample; or 0, their number, and a list of lengths.
@@ -101,8 +92,6 @@ fn look_into(file: &Arc<SourceFile>, within: Place, depth: usize, track: &mut Tr
             }
             _ => {}
         }
-        let Some(next) = at.checked_add(length) else { return };
-        at = next;
     }
 }
 

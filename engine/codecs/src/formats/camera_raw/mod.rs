@@ -16,6 +16,7 @@
 mod containers;
 mod directories;
 mod preview;
+
 use std::io::{BufReader, Read, Seek};
 use std::sync::Arc;
 

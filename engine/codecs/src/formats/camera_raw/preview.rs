@@ -9,6 +9,7 @@
 
 use std::io::{BufRead, Read, Seek};
 
+use crate::formats::ifd::exif_orientation;
 use crate::formats::section::array;
 
 /// The largest number of segments that are read.
@@ -72,7 +73,7 @@ impl Frame {
                 0xe1 if orientation.is_none() => {
                     let mut segment = Vec::new();
                     file.by_ref().take(length.into()).read_to_end(&mut segment).ok()?;
-                    orientation = segment.strip_prefix(b"Exif\0\0").and_then(orientation_of);
+                    orientation = segment.strip_prefix(b"Exif\0\0").and_then(exif_orientation);
                 }
                 _ => file.seek_relative(length.into()).ok()?,
             }
@@ -83,10 +84,4 @@ impl Frame {
     pub fn pixels(&self) -> u64 {
         u64::from(self.width) * u64::from(self.height)
     }
-}
-
-/// Returns the orientation in a block of EXIF.
-pub fn orientation_of(block: &[u8]) -> Option<u32> {
-    let exif = exif::Reader::new().read_raw(block.to_vec()).ok()?;
-    exif.get_field(exif::Tag::Orientation, exif::In::PRIMARY)?.value.get_uint(0)
 }

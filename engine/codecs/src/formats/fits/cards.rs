@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use super::{FORMAT, Source, too_short};
+use super::{FORMAT, Source};
 use crate::SourceError;
 use crate::formats::section::array;
 
@@ -32,7 +32,7 @@ pub fn read(source: &Source, offset: u64, is_first: bool) -> Result<Option<(Head
         let bytes: [u8; BLOCK_BYTES] = match array(&mut reader) {
             Ok(bytes) => bytes,
             Err(_) if block == 0 && !is_first => return Ok(None),
-            Err(_) => return Err(FORMAT.corrupt("it ends in its header")),
+            Err(_) => return Err(FORMAT.ends_in_header()),
         };
         for card in bytes.as_chunks::<CARD_BYTES>().0 {
             let (keyword, rest) = card.split_at(8);
@@ -112,6 +112,6 @@ pub fn number(stored: &[u8], bitpix: i64) -> Result<(f64, i64), SourceError> {
         (64, &[a, b, c, d, e, f, g, h]) => integer(i64::from_be_bytes([a, b, c, d, e, f, g, h])),
         (-32, &[a, b, c, d]) => (f32::from_be_bytes([a, b, c, d]).into(), 0),
         (-64, &[a, b, c, d, e, f, g, h]) => (f64::from_be_bytes([a, b, c, d, e, f, g, h]), 0),
-        _ => return Err(too_short()),
+        _ => return Err(FORMAT.ends_early()),
     })
 }

@@ -84,11 +84,9 @@ fn picture(header: &Header, at: u64) -> Result<Option<Picture>, SourceError> {
         return Err(FORMAT.corrupt("its numbers have an invalid size"));
     }
     let planes = if axes >= 3 && length(3) == 3 { 3 } else { 1 };
-    let (width, height) = (length(1), length(2));
-    let compressed = match is_compressed {
-        true => Some(Table::of(header, at, [width, height, planes as u32])?),
-        false => None,
-    };
+    let [width, height] = [1, 2].map(length);
+    let compressed =
+        if is_compressed { Some(Table::of(header, at, [width, height, planes as u32])?) } else { None };
     let blank = header.integer(if is_compressed { "ZBLANK" } else { "BLANK" }).or(header.integer("BLANK"));
     Ok(Some(Picture {
         width,

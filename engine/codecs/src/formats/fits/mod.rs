@@ -52,10 +52,6 @@ fn is_gzipped_fits(head: &[u8]) -> bool {
     head.starts_with(GZIP) && MultiGzDecoder::new(head).read_exact(&mut first).is_ok() && first == *MAGIC
 }
 
-fn too_short() -> SourceError {
-    FORMAT.corrupt("it ends before its last row")
-}
-
 /// A file, which may be gzipped.
 #[derive(Clone)]
 struct Source {
@@ -72,7 +68,7 @@ impl Source {
         let mut unpacked = MultiGzDecoder::new(Section::all(&self.file).buffered(BUFFER_BYTES));
         match io::copy(&mut unpacked.by_ref().take(offset), &mut io::sink()) {
             Ok(skipped) if skipped == offset => {}
-            _ => return Err(too_short()),
+            _ => return Err(FORMAT.ends_early()),
         }
         Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, unpacked)))
     }
@@ -86,9 +82,10 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let picture = header::find(&source, bounds)?;
     let size = bounds.admit(picture.width, picture.height)?;
     bounds.admit_memory(u64::from(size.width) * 16 + stretch::SAMPLE_BYTES, "stretching a FITS")?;
-    let stretch = match picture.is_plain_bytes() {
-        true => Stretch::BYTES,
-        false => Stretch::of(Values::open(&source, &picture, bounds)?.sample(stretch::SAMPLES)?),
+    let stretch = if picture.is_plain_bytes() {
+        Stretch::BYTES
+    } else {
+        Stretch::of(Values::open(&source, &picture, bounds)?.sample(stretch::SAMPLES)?)
     };
     let mut values = Values::open(&source, &picture, bounds)?;
     let layout = if picture.planes == 3 { Layout::Rgb } else { Layout::Grey };

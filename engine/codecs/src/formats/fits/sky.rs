@@ -16,12 +16,12 @@ pub fn scale(header: &Header) -> Option<Scale> {
     let units = [unit(header, 1)?, unit(header, 2)?];
     let number = |keyword: &str| header.number(keyword);
     let matrix = [(1, 1), (1, 2), (2, 1), (2, 2)].map(|(i, j)| number(&format!("CD{i}_{j}")));
-    let step = |axis: usize, pixel: usize| match matrix.iter().any(Option::is_some) {
-        true => Some(matrix[2 * (axis - 1) + pixel - 1].unwrap_or(0.0)),
-        false => {
-            let identity = if axis == pixel { 1.0 } else { 0.0 };
-            Some(number(&format!("CDELT{axis}"))? * number(&format!("PC{axis}_{pixel}")).unwrap_or(identity))
+    let step = |axis: usize, pixel: usize| {
+        if matrix.iter().any(Option::is_some) {
+            return Some(matrix[2 * (axis - 1) + pixel - 1].unwrap_or(0.0));
         }
+        let identity = if axis == pixel { 1.0 } else { 0.0 };
+        Some(number(&format!("CDELT{axis}"))? * number(&format!("PC{axis}_{pixel}")).unwrap_or(identity))
     };
     let side = |pixel| Some((step(1, pixel)? * units[0]).hypot(step(2, pixel)? * units[1]));
     Scale::new(side(1)?, side(2)?, ScaleUnit::Degree, ScaleBasis::Fits)

@@ -17,7 +17,7 @@ use flate2::bufread::GzDecoder;
 
 use super::cards::number;
 use super::header::{Algorithm, Column, Picture, Table};
-use super::{FORMAT, rice, too_short};
+use super::{FORMAT, rice};
 use crate::formats::section::{Section, array};
 use crate::{Bounds, SourceError, SourceFile};
 
@@ -60,12 +60,12 @@ impl Tiles {
         let wanted = row / self.table.tile_height;
         if self.kept.get(plane).is_none_or(|(kept, _)| *kept != Some(wanted)) {
             let values = self.tiles_of(plane, wanted)?;
-            let kept = self.kept.get_mut(plane).ok_or_else(too_short)?;
+            let kept = self.kept.get_mut(plane).ok_or_else(|| FORMAT.ends_early())?;
             *kept = (Some(wanted), values);
         }
         let start = (row % self.table.tile_height) as usize * self.picture.width as usize + column as usize;
         let values = self.kept.get(plane).and_then(|(_, values)| values.get(start..start + into.len()));
-        into.copy_from_slice(values.ok_or_else(too_short)?);
+        into.copy_from_slice(values.ok_or_else(|| FORMAT.ends_early())?);
         Ok(())
     }
 
@@ -92,7 +92,7 @@ impl Tiles {
     /// Decodes a tile of `count` values.
     fn tile(&self, index: u64, count: usize) -> Result<Vec<f64>, SourceError> {
         if index >= self.table.tiles {
-            return Err(too_short());
+            return Err(FORMAT.ends_early());
         }
         let bitpix = self.picture.bitpix;
         if let Some(packed) = self.bytes(self.table.packed, index, count)? {
@@ -189,7 +189,7 @@ impl Tiles {
         }
         let mut bytes = vec![0; length as usize];
         let mut section = Section::new(&self.file, self.table.heap_at.saturating_add(offset), length);
-        section.read_exact(&mut bytes).map_err(|_| too_short())?;
+        section.read_exact(&mut bytes).map_err(|_| FORMAT.ends_early())?;
         Ok(Some(bytes))
     }
 
@@ -197,7 +197,7 @@ impl Tiles {
     fn cell<const N: usize>(&self, column: Column, index: u64) -> Result<[u8; N], SourceError> {
         let at = index.saturating_mul(self.table.row_bytes).saturating_add(column.at);
         let mut section = Section::new(&self.file, self.table.table_at.saturating_add(at), N as u64);
-        array(&mut section).map_err(|_| too_short())
+        array(&mut section).map_err(|_| FORMAT.ends_early())
     }
 
     fn real(&self, column: Option<Column>, index: u64) -> Result<Option<f64>, SourceError> {

@@ -5,7 +5,7 @@ use std::io::Read;
 use super::cards::number;
 use super::header::Picture;
 use super::tiles::Tiles;
-use super::{FORMAT, Source, too_short};
+use super::{FORMAT, Source};
 use crate::formats::section::Section;
 use crate::{Bounds, SourceError};
 
@@ -56,12 +56,12 @@ impl Values {
                 let at = self.picture.at + plane as u64 * self.picture.plane_bytes() + pixel * bytes as u64;
                 self.stored.resize(into.len() * bytes, 0);
                 let mut section = Section::new(&source.file, at, u64::MAX);
-                section.read_exact(&mut self.stored).map_err(|_| too_short())?;
+                section.read_exact(&mut self.stored).map_err(|_| FORMAT.ends_early())?;
             }
             Place::Streams(streams) => {
                 self.stored.resize(into.len() * bytes, 0);
-                let stream = streams.get_mut(plane).ok_or_else(too_short)?;
-                stream.read_exact(&mut self.stored).map_err(|_| too_short())?;
+                let stream = streams.get_mut(plane).ok_or_else(|| FORMAT.ends_early())?;
+                stream.read_exact(&mut self.stored).map_err(|_| FORMAT.ends_early())?;
             }
         }
         for (value, stored) in into.iter_mut().zip(self.stored.chunks_exact(bytes)) {

@@ -10,10 +10,9 @@ use heifer::heifer_isobmff::HeifFile;
 use edgezoom_jpeg::ycbcr420;
 
 use super::convert::{self, BAND_ROWS, convert};
-use super::frame::{Frame, decode, start};
-use super::item::{Codec, Coded, Primary};
+use super::frame::{Frame, decode};
+use super::item::{Coded, Primary};
 use crate::colour::samples::unmultiply;
-use crate::formats::heif::hevc::FrameBands;
 use crate::parallel::in_parallel;
 use crate::read_ahead::BandSender;
 use crate::{Format, Layout, SourceError};
@@ -27,18 +26,12 @@ pub struct Cells<'a> {
     pub layout: Layout,
     params: ColorParams,
     /// The first frame, which was decoded to find out the layout.
-    first: Mutex<Option<First>>,
+    first: Mutex<Option<Frame>>,
     next_row: u32,
 }
 
-/// The first frame, or its first rows if it is decoded while it is read.
-enum First {
-    Frame(Frame),
-    Rows { band: Option<(Frame, Range<usize>)>, later: FrameBands },
-}
-
 impl<'a> Cells<'a> {
-    /// Decodes the first frame, or its first rows. If `planes`, the layout may be [`Layout::YCbCr420`].
+    /// Decodes the first frame. If `planes`, the layout may be [`Layout::YCbCr420`].
     pub fn open(
         file: &'a HeifFile<'a>,
         coded: &'a Coded,
@@ -47,20 +40,12 @@ impl<'a> Cells<'a> {
         planes: bool,
     ) -> Result<Self, SourceError> {
         let (id, is_single) = (coded.cells[0], coded.cells.len() == 1);
-        let first = if is_single && coded.codec == Codec::Hevc {
-            let mut later = start(file, id, coded.cell_size, format)?;
-            First::Rows { band: next_band_of(&mut later)?, later }
-        } else {
-            First::Frame(decode(file, id, (coded.codec, coded.cell_size), threads, format)?)
-        };
-        let (First::Frame(frame) | First::Rows { band: Some((frame, _)), .. }) = &first else {
-            return Err(format.corrupt("it has no rows"));
-        };
+        let frame = decode(file, id, (coded.codec, coded.cell_size), threads, format)?;
         let params = coded.params.unwrap_or_else(|| frame.colour_coding());
         // A sample of chroma must not belong to two cells.
         let is_even = coded.cell_size.width.is_multiple_of(2) && coded.cell_size.height.is_multiple_of(2);
-        let layout = convert::layout(frame, params, planes && (is_even || is_single));
-        let first = Mutex::new(Some(first));
+        let layout = convert::layout(&frame, params, planes && (is_even || is_single));
+        let first = Mutex::new(Some(frame));
         Ok(Self { file, coded, format, threads, layout, params, first, next_row: 0 })
     }
 
@@ -91,27 +76,12 @@ impl<'a> Cells<'a> {
 
     /// Returns the next rows of a single frame. `left` is the number of rows not returned yet.
     fn next_rows(&mut self, left: usize) -> Result<Option<Vec<u8>>, SourceError> {
+        let rows = self.next_row as usize..self.next_row as usize + left.min(BAND_ROWS);
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        let (band, count) = match &mut *first {
-            None => return Ok(None),
-            Some(First::Frame(frame)) => {
-                let rows = self.next_row as usize..self.next_row as usize + left.min(BAND_ROWS);
-                (self.converted(frame, rows.clone())?, rows.len())
-            }
-            Some(First::Rows { band, later }) => {
-                let next = match band.take() {
-                    Some(band) => Some(band),
-                    None => next_band_of(later)?,
-                };
-                let Some((frame, rows)) = next else {
-                    return Err(self.format.corrupt("it ends before its last row"));
-                };
-                let rows = rows.start..rows.end.min(rows.start + left);
-                (self.converted(&frame, rows.clone())?, rows.len())
-            }
-        };
-        self.next_row += count as u32;
-        if count == left {
+        let Some(frame) = &*first else { return Ok(None) };
+        let band = self.converted(frame, rows.clone())?;
+        self.next_row += rows.len() as u32;
+        if rows.len() == left {
             *first = None;
         }
         Ok(Some(band))
@@ -124,8 +94,8 @@ impl<'a> Cells<'a> {
             if index == 0 { self.first.lock().unwrap_or_else(PoisonError::into_inner).take() } else { None };
         let id = *coded.cells.get(index).ok_or_else(|| self.format.corrupt("its grid is invalid"))?;
         let frame = match known {
-            Some(First::Frame(frame)) => frame,
-            _ => decode(self.file, id, (coded.codec, coded.cell_size), 1, self.format)?,
+            Some(frame) => frame,
+            None => decode(self.file, id, (coded.codec, coded.cell_size), 1, self.format)?,
         };
         self.converted(&frame, 0..coded.cell_size.height as usize)
     }
@@ -176,10 +146,6 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Returns the next rows of a frame that is decoded while it is read.
-fn next_band_of(later: &mut FrameBands) -> Result<Option<(Frame, Range<usize>)>, SourceError> {
-    Ok(later.next()?.map(|(frame, rows)| (Frame::Hevc(frame), rows)))
-}
 /// The rows of a coded picture, one at a time.
 struct Rows<'a> {
     cells: Cells<'a>,

@@ -1,37 +1,26 @@
 //! The memory that a picture takes. It is compared with the bounds before a frame is decoded.
 
 use heifer::heifer_isobmff::HeifFile;
-use heifer::heifer_isobmff::boxes::{HevcConfig, Property};
+use heifer::heifer_isobmff::boxes::Property;
 
 use super::item::{Codec, Coded, Primary};
-use crate::formats::heif::hevc;
-use crate::scratch::TemporaryFile;
-use crate::swap::Swap;
 use crate::{Bounds, SourceError};
 
-/// Checks that this number of threads may decode a picture. A large frame is decoded in the temporary file, until the
-/// returned [`Swap`] is dropped.
+/// Checks that this number of threads may decode a picture.
 pub fn admit(
     file: &HeifFile<'_>,
     picture: &Primary,
     threads: usize,
     bounds: Bounds,
-    temporary: Option<&TemporaryFile>,
-) -> Result<Option<Swap>, SourceError> {
+) -> Result<(), SourceError> {
     let parts = [Some(&picture.colours), picture.alpha.as_ref()];
     let bytes: u64 = parts.into_iter().flatten().map(|part| bytes(file, part, threads as u64)).sum();
-    let (_, swap) = Swap::admit(bytes, "decoding a HEIF", bounds, temporary)?;
-    Ok(swap)
+    bounds.admit_memory(bytes, "decoding a HEIF")
 }
 
 /// Returns the memory of the frames that threads decode at once, and of the bands: four times a row of cells, while the cells
 /// are joined, wait and are read.
 fn bytes(file: &HeifFile<'_>, coded: &Coded, threads: u64) -> u64 {
-    if let Some(config) = single_hevc(file, coded)
-        && !hevc::has_tiles(config)
-    {
-        return hevc::bytes(coded.cell_size, config.chroma_format);
-    }
     let frames = threads.min(coded.cells.len() as u64).max(1);
     let frame = coded.cell_size.pixels().saturating_mul(frame_bytes_a_pixel(file, coded));
     let rows = match coded.cells.len() {
@@ -44,32 +33,24 @@ fn bytes(file: &HeifFile<'_>, coded: &Coded, threads: u64) -> u64 {
     frame.saturating_mul(frames).saturating_add(rows.saturating_mul(4))
 }
 
-/// Returns the configuration of a picture that is a single frame of HEVC.
-fn single_hevc<'a>(file: &'a HeifFile<'_>, coded: &Coded) -> Option<&'a HevcConfig> {
-    match (coded.codec, coded.cells.as_slice()) {
-        (Codec::Hevc, &[id]) => file.hevc_config(id).ok()?,
-        _ => None,
-    }
-}
-
 /// Returns the bytes of memory that decoding takes for each pixel of a frame.
 fn frame_bytes_a_pixel(file: &HeifFile<'_>, coded: &Coded) -> u64 {
     let Some(mut properties) = coded.cells.first().and_then(|&id| file.item_properties(id).ok()) else {
         return u64::MAX;
     };
     match coded.codec {
-        // Two bytes a sample, twice if the picture is cropped from a larger one, once more for luma while it is filtered, and
-        // 17 bytes for each 4×4 pixels.
+        // Two bytes a sample, which are copied while the picture is cropped from a larger one, or luma while it is filtered,
+        // and 17 bytes for each 4×4 pixels.
         Codec::Hevc => properties
             .find_map(|property| match property {
                 Property::HevcConfig(config) => Some(config.chroma_format),
                 _ => None,
             })
-            .map_or(16, |chroma_format| match chroma_format {
-                0 => 8,
-                1 => 10,
-                2 => 12,
-                _ => 16,
+            .map_or(14, |chroma_format| match chroma_format {
+                0 => 6,
+                1 => 8,
+                2 => 10,
+                _ => 14,
             }),
         // The planes, and the decoder's state of each block.
         Codec::Av1 => properties

@@ -5,7 +5,7 @@ use std::ops::Range;
 use edgezoom_geometry::Size;
 use heifer::color::ColorParams;
 use heifer::heifer_hevc_dec::decoder::{DecodeOptions, decode_picture};
-use heifer::heifer_hevc_dec::recon;
+use heifer::heifer_hevc_dec::{Error as HevcError, recon};
 use heifer::heifer_isobmff::{HeifFile, ItemId};
 use re_rav1d::dav1d::pixel::YUVRange;
 use re_rav1d::dav1d::{
@@ -13,11 +13,11 @@ use re_rav1d::dav1d::{
 };
 
 use super::item::Codec;
-use crate::formats::heif::hevc::{self, FrameBands, Limits};
 use crate::{Format, SourceError};
 
 /// The largest coding block. A coded frame may be that much larger than the picture that the container describes.
 const BLOCK: u32 = 64;
+
 /// A decoded frame.
 pub enum Frame {
     Hevc(recon::Frame),
@@ -164,6 +164,7 @@ impl Frame {
         Some(window)
     }
 }
+
 /// Decodes a whole frame. It must be at least as large as its container claims.
 pub fn decode(
     file: &HeifFile<'_>,
@@ -177,7 +178,10 @@ pub fn decode(
         Codec::Hevc => {
             let stream = file.hevc_bitstream(id).map_err(|error| format.corrupt(error))?;
             let options = DecodeOptions { max_pixels, ..DecodeOptions::default() };
-            let refusal = |error| hevc::refusal(format, error);
+            let refusal = |error| match error {
+                HevcError::Unimplemented(reason) => format.unsupported(reason),
+                other => format.corrupt(other),
+            };
             Frame::Hevc(decode_picture(&stream, options).map_err(refusal)?)
         }
         Codec::Av1 => {
@@ -186,36 +190,16 @@ pub fn decode(
         }
     };
     let (width, height) = frame.size();
-    check_size((width as u32, height as u32), size, format)?;
+    if width < size.width as usize || height < size.height as usize {
+        return Err(format.corrupt("a frame is smaller than its container claims"));
+    }
     Ok(frame)
-}
-
-/// Starts to decode a single frame of HEVC, which is read in bands.
-pub fn start(
-    file: &HeifFile<'_>,
-    id: ItemId,
-    size: Size,
-    format: &'static Format,
-) -> Result<FrameBands, SourceError> {
-    let stream = file.hevc_bitstream(id).map_err(|error| format.corrupt(error))?;
-    let has_tiles = file.hevc_config(id).is_ok_and(|config| config.is_some_and(hevc::has_tiles));
-    let limits = Limits { pixels: max_pixels(size), has_tiles };
-    let bands = FrameBands::start(stream, limits, format)?;
-    check_size(bands.size(), size, format)?;
-    Ok(bands)
 }
 
 /// Returns the largest number of pixels of a coded frame that is shown in this size.
 fn max_pixels(size: Size) -> u64 {
     let side = |length: u32| u64::from(length.next_multiple_of(BLOCK)) + u64::from(BLOCK);
     side(size.width) * side(size.height)
-}
-
-fn check_size((width, height): (u32, u32), size: Size, format: &'static Format) -> Result<(), SourceError> {
-    if width < size.width || height < size.height {
-        return Err(format.corrupt("a frame is smaller than its container claims"));
-    }
-    Ok(())
 }
 
 fn decode_av1(
@@ -248,7 +232,7 @@ fn decode_av1(
             Ok(picture) => return Ok(picture),
             Err(Error::Again) => match decoder.send_pending_data() {
                 Ok(()) => {
-                    return decoder.get_picture().map_err(|_| format.corrupt("it ends before its last row"));
+                    return decoder.get_picture().map_err(|_| format.ends_early());
                 }
                 Err(Error::Again) => {}
                 Err(error) => return Err(refusal(error)),

@@ -1,6 +1,5 @@
-//! HEIF: HEIC, coded with HEVC, and AVIF, coded with AV1. A grid is read one row of cells at a time. A single frame of HEVC
-//! is decoded while it is read ([`crate::formats::heif::hevc`]). A frame of AV1 is decoded as a whole, in the temporary file if it is
-//! large, and converted while it is read.
+//! HEIF: HEIC, coded with HEVC, and AVIF, coded with AV1. A grid is read one row of cells at a time. A single
+//! frame is decoded as a whole, and converted while it is read.
 //!
 //! Rotation, mirroring and crop come from the container's properties. The orientation in EXIF has no meaning in HEIF.
 //!
@@ -10,7 +9,6 @@ mod cells;
 mod convert;
 mod cost;
 mod frame;
-pub(crate) mod hevc;
 mod item;
 mod transform;
 
@@ -22,8 +20,8 @@ use heifer::{Error, Options};
 use crate::buffered::{self, Buffered, catch_panics};
 use crate::colour::icc::Profile;
 use crate::format::{Decoded, Input, Open};
+use crate::formats::iso_boxes::boxes;
 use crate::read_ahead::{BandSender, ReadAhead};
-use crate::swap::Swap;
 use crate::{Bounds, DecodeOptions, Format, Layout, Orientation, Reading, SourceError};
 use cells::Cells;
 use item::Primary;
@@ -72,7 +70,7 @@ fn has_brand(head: &[u8], known: &[&[u8; 4]]) -> bool {
 }
 
 fn open(
-    Input { file, bounds, options, temporary }: Input<'_>,
+    Input { file, bounds, options, .. }: Input<'_>,
     format: &'static Format,
 ) -> Result<Decoded, SourceError> {
     catch_panics(format, || {
@@ -90,9 +88,9 @@ fn open(
                 for size in [picture.colours.size, picture.transform.size] {
                     bounds.admit(size.width, size.height)?;
                 }
-                let swap = cost::admit(&file, &picture, options.threads.get(), bounds, temporary.as_ref())?;
+                cost::admit(&file, &picture, options.threads.get(), bounds)?;
                 drop(file);
-                open_frames(bytes, picture, profile, format, *options, swap)
+                open_frames(bytes, picture, profile, format, *options)
             }
             None => open_derived(&bytes, &file, profile, format, bounds),
         }
@@ -106,7 +104,6 @@ fn open_frames(
     profile: Option<Profile>,
     format: &'static Format,
     options: DecodeOptions,
-    swap: Option<Swap>,
 ) -> Result<Decoded, SourceError> {
     let orientation = picture.transform.orientation;
     // Planes cannot be cropped, turned or converted, and have no alpha.
@@ -127,11 +124,7 @@ fn open_frames(
             }
             None => None,
         };
-        // A single frame is decoded by now, or has all memory but that of a few rows. A grid has more cells to decode.
-        let swap = swap.filter(|_| picture.colours.cells.len() > 1);
-        let sent = cells::send(&picture, colours, alpha, bands);
-        drop(swap);
-        sent
+        cells::send(&picture, colours, alpha, bands)
     };
     let reader = Box::new(ReadAhead::start(format, decode)?);
     Ok(Decoded { orientation, profile, ..Decoded::of(reader) })
@@ -183,27 +176,16 @@ const TOP_LEVEL: &[&[u8; 4]] =
 
 /// Returns the length of a file without the bytes after its last box: some programs append data of their own, and browsers
 /// ignore it. A known box that is cut off counts, for the decoder to report.
-///
-/// ```text
-/// length: u32  type: 4 bytes  [length: u64, if the first is 1]  content        a length of 0: up to the file's end
-/// ```
-/// Source: ISO/IEC 14496-12, 4.2.
 fn boxes_length(file: &[u8]) -> usize {
-    let mut at = 0_usize;
-    while let Some(&[l0, l1, l2, l3, t0, t1, t2, t3]) = file.get(at..).and_then(<[u8]>::first_chunk) {
-        let length = match u32::from_be_bytes([l0, l1, l2, l3]) {
-            0 => return file.len(),
-            1 => file.get(at + 8..).and_then(<[u8]>::first_chunk).map_or(0, |&long| u64::from_be_bytes(long)),
-            length => length.into(),
-        };
-        let end = usize::try_from(length).ok().and_then(|length| at.checked_add(length));
-        match end.filter(|&end| length >= 8 && end <= file.len()) {
-            Some(end) => at = end,
-            None if length >= 8 && TOP_LEVEL.contains(&&[t0, t1, t2, t3]) => return file.len(),
+    let mut length = 0;
+    for found in boxes(file, 0..file.len() as u64).map_while(Result::ok) {
+        match usize::try_from(found.content.end).ok().filter(|&end| end <= file.len()) {
+            Some(end) => length = end,
+            None if TOP_LEVEL.contains(&&found.kind) => return file.len(),
             None => break,
         }
     }
-    at
+    length
 }
 
 #[cfg(test)]

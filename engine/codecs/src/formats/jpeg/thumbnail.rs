@@ -3,7 +3,7 @@
 //!
 //! Both are shown only until the picture is ready, so a broken one counts as missing.
 //!
-//! Source: CIPA DC-008 (Exif 2.3), 4.5.5 (the thumbnail), 4.6.4, tags 513 and 514; ITU-T T.81, B.2.3 (the scan header),
+//! Source: CIPA DC-008 (Exif 2.3), 4.5.5 (the thumbnail); ITU-T T.81, B.2.3 (the scan header),
 //! G.1.1.1 (spectral selection: the DC coefficients, the means of blocks, come first).
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -15,6 +15,7 @@ use super::error_manager::catch_errors;
 use super::header::{self, Header};
 use super::{coefficients_of, kept_in, open_in_memory, orientation, read_header, side};
 use crate::format::READ_BYTES;
+use crate::formats::ifd::exif_thumbnail;
 use crate::scratch::TemporaryFile;
 use crate::{Bounds, Layout, Orientation, SourceError, SourceFile};
 
@@ -53,11 +54,7 @@ pub fn find(source: SourceFile, bounds: Bounds, temporary: Option<&TemporaryFile
 
 /// Decodes the thumbnail in the EXIF of a picture.
 fn in_exif<R>(header: &Decompress<R>) -> Option<(Size, Vec<u8>)> {
-    let exif = exif::Reader::new().read_raw(header::exif(header)?.to_vec()).ok()?;
-    let number = |tag| exif.get_field(tag, exif::In::THUMBNAIL)?.value.get_uint(0);
-    let start = number(exif::Tag::JPEGInterchangeFormat)? as usize;
-    let length = number(exif::Tag::JPEGInterchangeFormatLength)? as usize;
-    let file = exif.buf().get(start..start.checked_add(length)?)?;
+    let file = exif_thumbnail(header::exif(header)?)?;
     header::admit_scans_of(file).ok()?;
     let header = open_in_memory(file).ok()?;
     let is_small = side(header.width()).max(side(header.height())) <= MAX_SIDE;

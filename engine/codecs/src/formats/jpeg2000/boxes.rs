@@ -13,6 +13,8 @@
 
 use std::ops::Range;
 
+use crate::formats::iso_boxes;
+
 /// The colour spaces whose samples are shown as they are: CMYK, sRGB, grey, e-sRGB, ROMM. Others are of luma and chroma, or
 /// of T.801.
 const PLAIN_SPACES: [u32; 5] = [12, 16, 17, 20, 21];
@@ -116,22 +118,10 @@ fn in_header(boxes: &[u8]) -> impl Iterator<Item = ([u8; 4], Range<usize>)> {
     headers.flat_map(|(_, content)| children(boxes, content))
 }
 
-/// Returns the kinds of the boxes in a range, and the places of their contents.
-fn children(bytes: &[u8], mut range: Range<usize>) -> impl Iterator<Item = ([u8; 4], Range<usize>)> {
-    std::iter::from_fn(move || {
-        let bytes = bytes.get(range.clone())?;
-        let (length, rest) = bytes.split_first_chunk::<4>()?;
-        let (kind, rest) = rest.split_first_chunk::<4>()?;
-        let (head, length) = match u32::from_be_bytes(*length) {
-            0 => (8, bytes.len()),
-            1 => (16, usize::try_from(u64::from_be_bytes(*rest.first_chunk()?)).ok()?),
-            length => (8, length as usize),
-        };
-        let length = length.min(bytes.len());
-        let content = range.start + head..range.start + length;
-        range.start += length;
-        (head <= length).then_some((*kind, content))
-    })
+fn children(bytes: &[u8], within: Range<usize>) -> impl Iterator<Item = ([u8; 4], Range<usize>)> {
+    let bytes = bytes.get(..within.end).unwrap_or_default();
+    let found = iso_boxes::boxes(bytes, within.start as u64..within.end as u64);
+    found.map_while(Result::ok).map(|found| (found.kind, found.content_in(bytes)))
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 //!
 //! ```text
 //! JP2         box "jP  "  box "ftyp"  box "jp2h"  …  box "jp2c": the codestream
-//! a box       length: u32  type: 4 bytes  [length: u64, if the first one is 1]  content; length 0: to the file's end
 //! codestream  SOC  SIZ  COD QCD …  tile-part  tile-part  …  EOC
 //! SIZ         0xff51  Lsiz: u16  Rsiz: u16  Xsiz Ysiz XOsiz YOsiz XTsiz YTsiz XTOsiz YTOsiz: u32 each  Csiz: u16  …
 //! tile-part   0xff90  10: u16  tile: u16  length: u32, from the marker on, or 0: to the end  TPsot: u8  TNsot: u8  …
@@ -14,7 +13,9 @@ use std::io;
 
 use super::FORMAT;
 use crate::SourceError;
+use crate::formats::iso_boxes::{IsoBox, boxes};
 use crate::formats::jpeg2000::single_tile::{SingleTile, Source, TilePart, for_tile};
+use crate::formats::section::ReadAt;
 
 /// Marker codes (ITU-T T.800, table A.2).
 const SOC: u8 = 0x4f;
@@ -100,10 +101,10 @@ impl Codestream {
         let mut boxes = Vec::new();
         let mut end = source.length()?;
         let mut at = 0;
-        if source.read(0)? != Some([0xff, SOC]) {
+        if source.array_at(0)? != Some([0xff, SOC]) {
             (at, end) = find_codestream(source, &mut boxes)?;
         }
-        let cut_off = || FORMAT.corrupt("it ends in its header");
+        let cut_off = || FORMAT.ends_in_header();
         let mut found = Self {
             boxes,
             segments: Vec::new(),
@@ -115,7 +116,7 @@ impl Codestream {
         };
         at += 2;
         loop {
-            let [prefix, marker] = source.read(at)?.ok_or_else(cut_off)?;
+            let [prefix, marker] = source.array_at(at)?.ok_or_else(cut_off)?;
             if prefix != 0xff {
                 return Err(FORMAT.corrupt("its header is invalid"));
             }
@@ -127,7 +128,7 @@ impl Codestream {
                 at += 2;
                 continue;
             }
-            let length = 2 + u64::from(u16::from_be_bytes(source.read(at + 2)?.ok_or_else(cut_off)?));
+            let length = 2 + u64::from(u16::from_be_bytes(source.array_at(at + 2)?.ok_or_else(cut_off)?));
             match marker {
                 SIZ => append(source, at, length, &mut found.siz)?,
                 PPM => found.has_packed_headers = true,
@@ -157,11 +158,11 @@ impl Codestream {
         // A tile has at most 255 parts (ITU-T T.800, A.4.2).
         let most = usize::try_from(tiles.saturating_mul(255)).unwrap_or(usize::MAX);
         loop {
-            let Some(head) = source.read::<2>(at)? else { return Ok(false) };
+            let Some(head) = source.array_at::<2>(at)? else { return Ok(false) };
             if head != [0xff, SOT] {
                 return Ok(head == EOC);
             }
-            let Some(sot) = source.read::<{ SOT_BYTES as usize }>(at)? else { return Ok(false) };
+            let Some(sot) = source.array_at::<{ SOT_BYTES as usize }>(at)? else { return Ok(false) };
             let [_, _, _, _, t0, t1, l0, l1, l2, l3, _, count] = sot;
             let tile = u16::from_be_bytes([t0, t1]);
             if u64::from(tile) >= tiles || self.parts.len() >= most {
@@ -173,7 +174,7 @@ impl Codestream {
             match u64::from(u32::from_be_bytes([l0, l1, l2, l3])) {
                 // Up to the end of the codestream, which should be an end marker.
                 0 => {
-                    let is_ended = end >= at + 2 && source.read(end - 2)? == Some(EOC);
+                    let is_ended = end >= at + 2 && source.array_at(end - 2)? == Some(EOC);
                     let end = if is_ended { end - 2 } else { end };
                     add(end.saturating_sub(at), is_ended);
                     return Ok(is_ended);
@@ -238,7 +239,7 @@ impl Codestream {
         let (mut own, mut has_packed_headers) = (Vec::new(), false);
         for part in self.parts_of(number) {
             let (mut at, end) = (part.offset + SOT_BYTES, part.offset + part.length);
-            while let Some([0xff, marker, high, low]) = source.read(at)?
+            while let Some([0xff, marker, high, low]) = source.array_at(at)?
                 && marker != SOD
                 && at < end
             {
@@ -306,27 +307,17 @@ impl Codestream {
 }
 
 /// Collects the boxes before the codestream, and returns the codestream's start and end.
-fn find_codestream(source: &Source, boxes: &mut Vec<u8>) -> Result<(u64, u64), SourceError> {
-    let length_of_file = source.length()?;
-    let mut at = 0;
-    loop {
-        let cut_off = || FORMAT.corrupt("it has no codestream");
-        let [l0, l1, l2, l3, kind @ ..] = source.read::<8>(at)?.ok_or_else(cut_off)?;
-        let (length, head) = match u32::from_be_bytes([l0, l1, l2, l3]) {
-            0 => (length_of_file - at, 8),
-            1 => (u64::from_be_bytes(source.read(at + 8)?.ok_or_else(cut_off)?), 16),
-            length => (u64::from(length), 8),
-        };
-        if length < head {
-            return Err(FORMAT.corrupt("its boxes are invalid"));
-        }
+fn find_codestream(source: &Source, collected: &mut Vec<u8>) -> Result<(u64, u64), SourceError> {
+    let length = source.length()?;
+    for found in boxes(source, 0..length) {
+        let IsoBox { kind, start, content } = found?;
         match &kind {
-            b"jp2c" => return Ok((at + head, at.saturating_add(length).min(length_of_file))),
-            b"jP  " | b"ftyp" | b"jp2h" => append(source, at, length, boxes)?,
+            b"jp2c" => return Ok((content.start, content.end.min(length))),
+            b"jP  " | b"ftyp" | b"jp2h" => append(source, start, content.end - start, collected)?,
             _ => {}
         }
-        at = at.saturating_add(length);
     }
+    Err(FORMAT.corrupt("it has no codestream"))
 }
 
 fn append(source: &Source, at: u64, length: u64, out: &mut Vec<u8>) -> Result<(), SourceError> {
@@ -334,7 +325,7 @@ fn append(source: &Source, at: u64, length: u64, out: &mut Vec<u8>) -> Result<()
         return Err(FORMAT.corrupt("its header is too long"));
     }
     source.append(at, length, out).map_err(|error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => FORMAT.corrupt("it ends in its header"),
+        io::ErrorKind::UnexpectedEof => FORMAT.ends_in_header(),
         _ => error.into(),
     })
 }

@@ -80,7 +80,7 @@ fn decode_source(
     } else if codestream.is_divisible() && codestream.tiles.count != [1, 1] {
         tiles::open(source, codestream, size, kind, bounds, options)?
     } else if !codestream.is_complete {
-        return Err(FORMAT.corrupt("it ends before its last row"));
+        return Err(FORMAT.ends_early());
     } else {
         picture::decode(&source, size, kind, bounds, temporary)?
     };
@@ -108,11 +108,10 @@ fn open_single_tile(
     let damage = decoder.is_damaged.then_some(Damage::Partial);
     let decode = move |bands: &BandSender| {
         bands.begin(size, kind.layout)?;
-        match decoder.is_reversible() {
-            true => decoder
-                .rows::<i32>(|planes| bands.send(kind.pixels(planes, &precisions, size.width)).map(drop)),
-            false => decoder
-                .rows::<f32>(|planes| bands.send(kind.pixels(planes, &precisions, size.width)).map(drop)),
+        if decoder.is_reversible() {
+            decoder.rows::<i32>(|planes| bands.send(kind.pixels(planes, &precisions, size.width)).map(drop))
+        } else {
+            decoder.rows::<f32>(|planes| bands.send(kind.pixels(planes, &precisions, size.width)).map(drop))
         }
     };
     Ok(Box::new(ReadAhead::start(&FORMAT, decode)?.with_damage(damage)))

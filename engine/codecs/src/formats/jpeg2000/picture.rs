@@ -104,7 +104,8 @@ impl Kind {
 
     /// Interleaves planes, each with the factor that scales it to 8 bits.
     fn interleave(&self, planes: &[(&[f32], f32)], out: &mut [u8]) {
-        let (layout, is_cmyk) = (self.layout, self.colours == 4);
+        let layout = self.layout;
+        let is_cmyk = self.colours == 4;
         let profile = self.icc.as_deref().filter(|_| is_cmyk).and_then(Profile::of_icc);
         let cmyk = CmykConverter::new(profile.as_ref());
         for (index, out) in out.chunks_exact_mut(layout.channels()).enumerate() {

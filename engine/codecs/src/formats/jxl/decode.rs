@@ -82,7 +82,7 @@ impl Decoding {
             match decoder.process(&mut input, None, None).map_err(error)? {
                 Event::BasicInfo => break,
                 Event::NeedMoreInput { .. } if input.left < left => {}
-                _ => return Err(FORMAT.corrupt("it ends in its header")),
+                _ => return Err(FORMAT.ends_in_header()),
             }
         }
         let basics = decoder.basic_info().ok_or_else(|| FORMAT.corrupt("it has no header"))?.clone();
@@ -189,9 +189,10 @@ impl Decoding {
 
 impl Samples {
     fn format(self) -> JxlDataFormat {
-        match self.is_deep {
-            true => JxlDataFormat::U16 { endianness: Endianness::native(), bit_depth: 16 },
-            false => JxlDataFormat::U8 { bit_depth: 8 },
+        if self.is_deep {
+            JxlDataFormat::U16 { endianness: Endianness::native(), bit_depth: 16 }
+        } else {
+            JxlDataFormat::U8 { bit_depth: 8 }
         }
     }
 

@@ -52,7 +52,7 @@ pub fn decode_samples(bytes: &[u8], bounds: Bounds) -> Result<(Size, usize, Vec<
     let picture = decoding.decode(samples, means)?;
     let Scratch::Memory(stored) = picture.samples else { return Err(SourceError::OutOfMemory) };
     if picture.is_cut_off {
-        return Err(FORMAT.corrupt("it ends before its last row"));
+        return Err(FORMAT.ends_early());
     }
     let stored = if samples.is_deep {
         stored.as_chunks().0.iter().map(|&sample| round_16(u16::from_ne_bytes(sample))).collect()

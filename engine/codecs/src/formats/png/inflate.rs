@@ -114,7 +114,8 @@ impl Rows {
             return Err(FORMAT.corrupt(format_args!("Unknown filter method {number}.")));
         }
         self.read += count * (*row_bytes + 1);
-        (self.next, self.end) = (1, 1 + count);
+        self.next = 1;
+        self.end = 1 + count;
         Ok(())
     }
 }

@@ -105,7 +105,7 @@ impl Rows {
             }
             return Ok(());
         }
-        self.file.read_exact(&mut self.stored).map_err(|_| too_short())?;
+        self.file.read_exact(&mut self.stored).map_err(|_| FORMAT.ends_early())?;
         match self.header.coding {
             Coding::Bits => {
                 for (index, sample) in self.samples.iter_mut().enumerate() {
@@ -170,7 +170,7 @@ fn number(file: &mut BufReader<SourceFile>, one_digit: bool) -> Result<u16, Sour
             break;
         }
     }
-    value.map(|value| value as u16).ok_or_else(too_short)
+    value.map(|value| value as u16).ok_or_else(|| FORMAT.ends_early())
 }
 
 impl Header {
@@ -230,7 +230,7 @@ fn word(file: &mut impl BufRead) -> Result<String, SourceError> {
     let mut word = String::new();
     loop {
         let Some(&byte) = file.fill_buf()?.first() else {
-            return Err(FORMAT.corrupt("it ends in its header"));
+            return Err(FORMAT.ends_in_header());
         };
         match byte {
             b'#' if word.is_empty() => {
@@ -252,10 +252,6 @@ fn word(file: &mut impl BufRead) -> Result<String, SourceError> {
 
 fn parse(word: &str) -> Result<u32, SourceError> {
     word.parse().map_err(|_| FORMAT.corrupt("a number in its header is invalid"))
-}
-
-fn too_short() -> SourceError {
-    FORMAT.corrupt("it ends before its last row")
 }
 
 #[cfg(test)]

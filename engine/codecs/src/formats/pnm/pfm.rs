@@ -7,7 +7,7 @@
 
 use edgezoom_geometry::Size;
 
-use super::{FORMAT, too_short};
+use super::FORMAT;
 use crate::colour::tone_mapping;
 use crate::format::Decoded;
 use crate::{Bounds, Layout, RowReader, SourceError, SourceFile};
@@ -91,16 +91,16 @@ impl RowReader for Rows {
             self.left = u32::try_from(rows)
                 .ok()
                 .and_then(|rows| self.left.checked_sub(rows))
-                .ok_or_else(too_short)?;
+                .ok_or_else(|| FORMAT.ends_early())?;
             self.stored.resize(rows * stored_bytes, 0);
             let start = self.header.bytes as u64 + u64::from(self.left) * stored_bytes as u64;
-            self.file.read_exact_at(&mut self.stored, start).map_err(|_| too_short())?;
+            self.file.read_exact_at(&mut self.stored, start).map_err(|_| FORMAT.ends_early())?;
             for (out, stored) in
                 block.chunks_exact_mut(row_bytes).zip(self.stored.rchunks_exact(stored_bytes))
             {
-                let linear = |&sample: &[u8; SAMPLE_BYTES]| match self.header.is_little_endian {
-                    true => f32::from_le_bytes(sample),
-                    false => f32::from_be_bytes(sample),
+                let is_little = self.header.is_little_endian;
+                let linear = |&sample: &[u8; SAMPLE_BYTES]| {
+                    if is_little { f32::from_le_bytes(sample) } else { f32::from_be_bytes(sample) }
                 };
                 let samples = stored.as_chunks().0;
                 if self.header.layout == Layout::Grey {

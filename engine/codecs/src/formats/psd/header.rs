@@ -75,7 +75,7 @@ impl Header {
     pub fn read(file: &Arc<SourceFile>) -> Result<Self, SourceError> {
         read(&mut Section::all(file).buffered(16 << 10)).map_err(|error| match error {
             Failure::Source(error) => error,
-            Failure::Ends => FORMAT.corrupt("it ends in its header"),
+            Failure::Ends => FORMAT.ends_in_header(),
         })
     }
 

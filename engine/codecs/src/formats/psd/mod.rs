@@ -39,9 +39,6 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-fn too_short() -> SourceError {
-    FORMAT.corrupt("it ends before its last row")
-}
 fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let file = section::share(file);
     let header = Header::read(&file)?;

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use flate2::bufread::ZlibDecoder;
 
+use super::FORMAT;
 use super::header::Header;
-use super::{FORMAT, too_short};
 use crate::formats::section::{Section, array};
 use crate::{Bounds, SourceError, SourceFile};
 
@@ -46,7 +46,7 @@ impl Planes {
         bounds: Bounds,
     ) -> Result<Self, SourceError> {
         let mut start = Section::new(file, header.pixels_at, u64::MAX).buffered(BUFFER_BYTES);
-        let compression = u16::from_be_bytes(array(&mut start).map_err(|_| too_short())?);
+        let compression = u16::from_be_bytes(array(&mut start).map_err(|_| FORMAT.ends_early())?);
         let pixels_at = header.pixels_at.saturating_add(2);
         let plane_bytes = header.row_bytes() as u64 * u64::from(header.height);
         let buffered = |at: u64| Section::new(file, at, u64::MAX).buffered(BUFFER_BYTES);
@@ -80,7 +80,7 @@ impl Planes {
                     let before = plane * plane_bytes;
                     let skipped = std::io::copy(&mut (&mut zip).take(before), &mut std::io::sink());
                     if skipped.ok() != Some(before) {
-                        return Err(too_short());
+                        return Err(FORMAT.ends_early());
                     }
                     zipped.push(zip);
                 }
@@ -94,13 +94,13 @@ impl Planes {
     pub fn read_row(&mut self, plane: usize, row: &mut [u8]) -> Result<(), SourceError> {
         match self {
             Self::Raw(planes) => {
-                let plane = planes.get_mut(plane).ok_or_else(too_short)?;
-                plane.read_exact(row).map_err(|_| too_short())
+                let plane = planes.get_mut(plane).ok_or_else(|| FORMAT.ends_early())?;
+                plane.read_exact(row).map_err(|_| FORMAT.ends_early())
             }
-            Self::Packed(planes) => planes.get_mut(plane).ok_or_else(too_short)?.read_row(row),
+            Self::Packed(planes) => planes.get_mut(plane).ok_or_else(|| FORMAT.ends_early())?.read_row(row),
             Self::Zipped { planes, depth, is_predicted } => {
-                let plane = planes.get_mut(plane).ok_or_else(too_short)?;
-                plane.read_exact(row).map_err(|_| too_short())?;
+                let plane = planes.get_mut(plane).ok_or_else(|| FORMAT.ends_early())?;
+                plane.read_exact(row).map_err(|_| FORMAT.ends_early())?;
                 if *is_predicted {
                     add_up(row, *depth);
                 }
@@ -112,13 +112,13 @@ impl Planes {
 
 impl Packed {
     fn read_row(&mut self, row: &mut [u8]) -> Result<(), SourceError> {
-        let length = self.lengths.pop().ok_or_else(too_short)? as usize;
+        let length = self.lengths.pop().ok_or_else(|| FORMAT.ends_early())? as usize;
         // The worst encoding takes two bytes for each byte.
         if length > 2 * row.len() + 1024 {
             return Err(FORMAT.corrupt("a compressed row is too long"));
         }
         self.row.resize(length, 0);
-        self.file.read_exact(&mut self.row).map_err(|_| too_short())?;
+        self.file.read_exact(&mut self.row).map_err(|_| FORMAT.ends_early())?;
         unpack(&self.row, row).ok_or_else(|| FORMAT.corrupt("a compressed row is too short"))
     }
 }
@@ -133,12 +133,14 @@ fn unpack(mut packed: &[u8], mut row: &mut [u8]) -> Option<()> {
             let (literal, rest) = packed.split_at_checked((count + 1).min(row.len()))?;
             let (now, later) = row.split_at_mut(literal.len());
             now.copy_from_slice(literal);
-            (packed, row) = (rest, later);
+            packed = rest;
+            row = later;
         } else if control > 128 {
             let (&value, rest) = packed.split_first()?;
             let (now, later) = row.split_at_mut((257 - count).min(row.len()));
             now.fill(value);
-            (packed, row) = (rest, later);
+            packed = rest;
+            row = later;
         }
     }
     Some(())
@@ -173,9 +175,10 @@ fn add_up(row: &mut [u8], depth: u16) {
 }
 
 fn length(file: &mut BufReader<Section>, is_large: bool) -> Result<u32, SourceError> {
-    let length = match is_large {
-        true => array(file).map(u32::from_be_bytes),
-        false => array(file).map(|bytes| u16::from_be_bytes(bytes).into()),
+    let length = if is_large {
+        array(file).map(u32::from_be_bytes)
+    } else {
+        array(file).map(|bytes| u16::from_be_bytes(bytes).into())
     };
-    length.map_err(|_| too_short())
+    length.map_err(|_| FORMAT.ends_early())
 }

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
+use super::FORMAT;
 use super::chunk_decoder::{ChunkDecoder, Thread, Work};
 use super::compression::Codec;
 use super::directory::Tiff;
 use super::picture::Picture;
 use super::pixels::Pixels;
-use super::{FORMAT, too_early};
 use crate::parallel::{Budget, for_all};
 use crate::read_ahead::ReadAhead;
 use crate::{Bounds, DecodeOptions, SourceError};
@@ -151,7 +151,7 @@ impl BandDecoder {
         // Nothing is allocated for chunks that the table lacks.
         let count = u64::from(chunks) * u64::from(across) * planes as u64;
         if count > picture.chunks.len() as u64 {
-            return Err(too_early());
+            return Err(FORMAT.ends_early());
         }
         let layout = decoder.pixels.layout();
         let row_bytes = layout.row_bytes(size.width);

@@ -10,9 +10,9 @@
 use std::collections::HashSet;
 use std::num::NonZeroU32;
 
+use super::FORMAT;
 use super::directory::{Directory, Tiff};
 use super::tag;
-use super::too_early;
 use crate::SourceError;
 
 /// Maximum number of directories that are read to find the largest level. A pyramid has one for each halving.
@@ -66,7 +66,7 @@ fn choose_level(tiff: &mut Tiff) -> Result<Directory, SourceError> {
         Some(chosen) => chosen,
         None => largest_level(&candidates),
     };
-    candidates.into_iter().nth(chosen).map(|candidate| candidate.directory).ok_or_else(too_early)
+    candidates.into_iter().nth(chosen).map(|candidate| candidate.directory).ok_or_else(|| FORMAT.ends_early())
 }
 
 /// Returns the index of the first picture, or of a larger version.

@@ -8,7 +8,7 @@ use super::compression::{Codec, Tools};
 use super::directory::Tiff;
 use super::picture::{Picture, Shape};
 use super::pixels::{Pixels, Rows};
-use super::{too_early, too_large};
+use super::{FORMAT, too_large};
 use crate::SourceError;
 use crate::parallel::{Budget, Failure};
 
@@ -106,7 +106,7 @@ impl ChunkDecoder {
             let read = self.tiff.read_up_to_apart(offset, into)?;
             into.truncate(read);
             if is_stored && read == 0 {
-                return Err(too_early());
+                return Err(FORMAT.ends_early());
             }
         }
         Ok(())
@@ -118,7 +118,7 @@ impl ChunkDecoder {
         let Work { top, row, column, mut rows } = work;
         self.read(row, column, chunk).map_err(|error| (top, error))?;
         if self.is_direct() {
-            let [out] = rows.as_mut_slice() else { return Err((top, too_early())) };
+            let [out] = rows.as_mut_slice() else { return Err((top, FORMAT.ends_early())) };
             return self.decode_into(tools, converted, chunk, out).map_err(|(row, error)| (top + row, error));
         }
         if chunk.stored.iter().all(Vec::is_empty) && self.picture().chunk.width < self.picture().size.width {
@@ -135,10 +135,10 @@ impl ChunkDecoder {
             let place = start..start + row_bytes;
             self.pixels.convert(&chunk.planes, place, index % down, converted, out);
         }
-        match complete < count {
-            true => Err((top + complete as u32, error.unwrap_or_else(too_early))),
-            false => Ok(()),
+        if complete < count {
+            return Err((top + complete as u32, error.unwrap_or_else(|| FORMAT.ends_early())));
         }
+        Ok(())
     }
 
     /// Decodes a strip directly into the band.
@@ -149,16 +149,16 @@ impl ChunkDecoder {
         chunk: &mut Chunk,
         out: &mut [u8],
     ) -> Result<(), Failure> {
-        let [stored] = chunk.stored.as_mut_slice() else { return Err((0, too_early())) };
+        let [stored] = chunk.stored.as_mut_slice() else { return Err((0, FORMAT.ends_early())) };
         let row_bytes = self.row_bytes();
         let decoded = self.decode_chunk(tools, stored, out);
         let complete = decoded.as_ref().map_or(0, |bytes| bytes / row_bytes);
         let rows = out.chunks_exact_mut(row_bytes).take(complete);
         rows.for_each(|row| self.pixels.restore(row, converted));
-        match complete < out.len() / row_bytes {
-            true => Err((complete as u32, decoded.err().unwrap_or_else(too_early))),
-            false => Ok(()),
+        if complete < out.len() / row_bytes {
+            return Err((complete as u32, decoded.err().unwrap_or_else(|| FORMAT.ends_early())));
         }
+        Ok(())
     }
 
     /// Fills `out` with the first rows of a chunk. Returns the number of bytes decoded.

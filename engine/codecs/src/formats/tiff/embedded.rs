@@ -3,25 +3,32 @@
 //! Source: libtiff's tif_webp.c; TIFF's registry for 34712; openslide.org/formats/aperio for 33003 and 33005; GDAL's
 //! tif_jxl.c.
 
+use edgezoom_geometry::Size;
+
 use super::picture::Shape;
 use super::{FORMAT, undecodable};
-use crate::SourceError;
 #[cfg(feature = "modern")]
 use crate::buffered::catch_panics;
-use crate::formats::webp::lossy;
+use crate::formats::webp::libwebp;
+use crate::{Layout, SourceError};
 
 /// Decodes a chunk of WebP. Returns the number of bytes decoded.
 pub fn webp(stored: &[u8], shape: Shape, out: &mut [u8]) -> Result<usize, SourceError> {
-    let (width, height) = lossy::stated_size(stored).ok_or_else(undecodable)?;
+    let Size { width, height } = libwebp::features(stored).ok_or_else(undecodable)?.size;
     check(width, height, shape, out)?;
-    let bytes = |channels| width as usize * height as usize * channels;
-    if matches!(shape.together, 3 | 4) && out.len() >= bytes(shape.together) {
-        lossy::decode_whole(stored, width, shape.together, out).ok_or_else(undecodable)?;
+    let decode = |layout: Layout, pixels: &mut [u8]| {
+        let rows = libwebp::decode(stored, layout, layout.row_bytes(width), pixels, false);
+        rows.ok().filter(|&rows| rows == height).ok_or_else(undecodable)
+    };
+    let layout = if shape.together == 3 { Layout::Rgb } else { Layout::Rgba };
+    let bytes = layout.row_bytes(width) * height as usize;
+    if layout.channels() == shape.together && out.len() >= bytes {
+        decode(layout, out)?;
         return Ok(out.len());
     }
-    let mut pixels = vec![0; bytes(4)];
-    lossy::decode_whole(stored, width, 4, &mut pixels).ok_or_else(undecodable)?;
-    for (out, pixel) in out.chunks_exact_mut(shape.together).zip(pixels.chunks_exact(4)) {
+    let mut pixels = vec![0; bytes];
+    decode(layout, &mut pixels)?;
+    for (out, pixel) in out.chunks_exact_mut(shape.together).zip(pixels.chunks_exact(layout.channels())) {
         out.fill(255);
         out.iter_mut().zip(pixel).for_each(|(out, &sample)| *out = sample);
     }
@@ -108,8 +115,8 @@ pub fn jxl(stored: &[u8], shape: Shape, out: &mut [u8]) -> Result<usize, SourceE
 /// Checks that a chunk has the width that the file states, is high enough and no higher.
 fn check(width: u32, height: u32, shape: Shape, out: &[u8]) -> Result<(), SourceError> {
     let fits = width == shape.columns && height <= shape.rows;
-    match fits && height as usize >= out.len() / shape.row_bytes {
-        true => Ok(()),
-        false => Err(FORMAT.corrupt("a strip or tile does not have the size that the file states")),
+    if !fits || (height as usize) < out.len() / shape.row_bytes {
+        return Err(FORMAT.corrupt("a strip or tile does not have the size that the file states"));
     }
+    Ok(())
 }

@@ -12,7 +12,7 @@ use edgezoom_jpeg::ycbcr420::{self, PairMut, ROWS};
 use super::directory::{Directory, Tiff};
 use super::picture::{Picture, Shape};
 use super::tag::{self, compression, photometric};
-use super::{FORMAT, too_early, too_large};
+use super::{FORMAT, too_large};
 use crate::buffered::catch_panics;
 use crate::formats::jpeg::embedded::{self, Decoder};
 use crate::parallel::{Budget, Failure, for_all};
@@ -173,7 +173,7 @@ impl JpegChunks {
         match (there, bytes) {
             // A tile without content is not stored.
             (_, 0) => return Ok(()),
-            (0, _) => return Err(too_early()),
+            (0, _) => return Err(FORMAT.ends_early()),
             _ if there > self.memory => return Err(too_large()),
             _ => {}
         }
@@ -197,13 +197,13 @@ impl JpegChunks {
         }
         let Grid { size, chunk, .. } = self.grid;
         if self.next >= size.height {
-            return Err(too_early());
+            return Err(FORMAT.ends_early());
         }
         let first = self.next / chunk.height;
         let chunks = self.band_chunks.min(size.height.div_ceil(chunk.height) - first);
         let across = self.chunks_across as usize;
         let (first, count) = (first as usize * across, chunks as usize * across);
-        let places = self.grid.chunks.get(first..first + count).ok_or_else(too_early)?;
+        let places = self.grid.chunks.get(first..first + count).ok_or_else(|| FORMAT.ends_early())?;
         let rows = chunks.saturating_mul(chunk.height).min(size.height - self.next);
         let row_bytes = self.layout.row_bytes(size.width);
         band.resize(self.layout.rows_read(rows) as usize * row_bytes, 0);

@@ -67,11 +67,6 @@ const PROFILE_BYTES: usize = 4 << 20;
 /// Number of bytes of pixels above which a JPEG that is the only strip is decoded row by row.
 const STREAMED_BYTES: u64 = 64 << 20;
 
-/// Returns the error for a file that has fewer bytes than it states.
-fn too_early() -> SourceError {
-    FORMAT.corrupt("it ends too early")
-}
-
 /// Returns the error for a file whose parts need too much memory.
 fn too_large() -> SourceError {
     FORMAT.unsupported("its strips, tiles or tables are too large")

@@ -85,8 +85,8 @@ fn search(tiff: &mut Tiff, first: u64, end: u64, count: u64) -> Result<Vec<u64>,
         at += bytes as u64 - 1;
     }
     starts.truncate(count as usize);
-    match starts.len() as u64 == count {
-        true => Ok(starts),
-        false => Err(FORMAT.corrupt("restart markers of its JPEG are missing")),
+    if starts.len() as u64 != count {
+        return Err(FORMAT.corrupt("restart markers of its JPEG are missing"));
     }
+    Ok(starts)
 }

@@ -6,11 +6,11 @@ use std::ops::Range;
 
 use edgezoom_geometry::Size;
 
+use super::FORMAT;
 use super::directory::{Directory, Tiff};
 use super::predictor::Predictor;
 use super::sample_format::SampleFormat;
 use super::tag::{self, compression, photometric};
-use super::{FORMAT, too_early};
 use crate::format::Decoded;
 use crate::{Bounds, Orientation, SourceError};
 
@@ -115,7 +115,7 @@ impl Picture {
             together: if is_planar { 1 } else { samples },
             predictor,
             is_reversed,
-            is_big_endian: !tiff.is_little,
+            is_big_endian: !tiff.is_little(),
             subsampling: (1, 1),
             is_tiled,
             chunk,
@@ -257,7 +257,7 @@ impl Picture {
         let in_plane = u64::from(self.chunks_across()) * u64::from(self.chunks_down());
         let in_row = u64::from(row) * u64::from(self.chunks_across()) + u64::from(column);
         let index = usize::try_from(plane as u64 * in_plane + in_row).ok();
-        index.and_then(|index| self.chunks.get(index)).copied().ok_or_else(too_early)
+        index.and_then(|index| self.chunks.get(index)).copied().ok_or_else(|| FORMAT.ends_early())
     }
 }
 
@@ -288,8 +288,8 @@ fn sample(tiff: &mut Tiff, directory: &Directory, samples: usize) -> Result<Samp
 
 /// Checks that a picture read by another decoder has the size that the directory states.
 pub fn check_size(decoded: Decoded, picture: &Picture) -> Result<Decoded, SourceError> {
-    match decoded.reader.size() == picture.size {
-        true => Ok(decoded),
-        false => Err(FORMAT.corrupt("a strip or tile does not have the size that the file states")),
+    if decoded.reader.size() != picture.size {
+        return Err(FORMAT.corrupt("a strip or tile does not have the size that the file states"));
     }
+    Ok(decoded)
 }

@@ -61,7 +61,7 @@ fn of_resolution(tiff: &mut Tiff, directory: &Directory, basis: ScaleBasis) -> O
     if tiff.first_or(directory, tag::RESOLUTION_UNIT, 0) != CENTIMETRE {
         return None;
     }
-    let mut side = |tag| Some(0.01 / *tiff.fractions(directory, tag)?.first()?);
+    let side = |tag| Some(0.01 / *tiff.fractions(directory, tag)?.first()?);
     Scale::new(side(tag::X_RESOLUTION)?, side(tag::Y_RESOLUTION)?, ScaleUnit::Metre, basis)
 }
 

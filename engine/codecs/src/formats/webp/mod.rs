@@ -1,25 +1,28 @@
 //! WebP, lossy or lossless; the first frame of an animation. Lossy pictures without an alpha channel are read row by row while
-//! libwebp decodes them, and so are large lossless ones, by [`lossless`]. The rest is buffered.
+//! libwebp decodes them. The rest is buffered.
 //!
-//! Source: RFC 9649: section 2.4 for the file header, 2.7 for the chunks, of which EXIF and ICCP are read.
+//! ```text
+//! "RIFF"  size: u32  "WEBP"   chunk…
+//! chunk   name: 4 bytes  size: u32  content  a byte of padding if the size is odd      numbers are little-endian
+//! VP8X    flags: u8  0: u24  width − 1: u24  height − 1: u24
+//! ANMF    left / 2: u24  top / 2: u24  width − 1: u24  height − 1: u24  duration: u24  flags: u8  chunk…
+//! ```
+//! Source: RFC 9649, sections 2.3 to 2.7.
 
-mod cut_off;
-mod lossless;
-pub mod lossy;
+pub mod libwebp;
 mod planes;
 
-use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Seek, SeekFrom};
+use std::iter;
+use std::ops::Range;
 
-use image_webp::{DecodingError, WebPDecoder};
+use edgezoom_geometry::Size;
 
 use crate::buffered::{Buffered, read_all};
 use crate::colour::icc::Profile;
 use crate::format::{Decoded, Input, Open};
-use crate::scratch::TemporaryFile;
-use crate::swap::Swap;
-use crate::{Bounds, DecodeOptions, Format, Layout, Orientation, Reading, SourceError, SourceFile};
-use cut_off::CutOff;
-use lossy::Lossy;
+use crate::tolerant::missing;
+use crate::{Bounds, Damage, DecodeOptions, Format, Layout, Orientation, Reading, SourceError};
+use libwebp::{Features, Lossy};
 use planes::Planes;
 
 pub(crate) static FORMAT: Format = Format {
@@ -32,160 +35,153 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// Maximum number of bytes of memory that decoding takes for each pixel: the picture, and either the planes of the lossy codec or a copy
-/// of four channels for the lossless one.
-const BYTES_A_PIXEL: u64 = 8;
-/// Maximum number of bytes of EXIF and of the profile.
-const METADATA_BYTES: usize = 4 << 20;
+/// Offset of the first chunk.
+const FIRST_CHUNK: usize = 12;
+/// Number of bytes of a chunk's name and size.
+const CHUNK_HEADER: usize = 8;
+/// Number of bytes of an animation's frame before its chunks.
+const FRAME_HEADER: usize = 16;
 
-/// Offset of the flags of the extended header (RFC 9649, 2.7.1).
-const FLAGS_AT: usize = 20;
-/// The flags for metadata: profile, EXIF and XMP.
-const METADATA_FLAGS: u8 = 0x2c;
+/// Bytes of memory that libwebp takes for each pixel besides the rows it writes: pixels of four channels for the lossless
+/// codec; opacity, decoded and filtered, for the lossy one.
+const LOSSLESS_BYTES_A_PIXEL: u64 = 4;
+const OPACITY_BYTES_A_PIXEL: u64 = 2;
 
-/// Maximum number of chunks that are read: a file with more was made to waste time.
-const MOST_CHUNKS: u32 = 1000;
-
-/// The chunk of a still picture's pixels.
-#[derive(Clone, Copy)]
-pub struct Pixels {
-    /// True for the lossy codec, without an alpha channel.
-    is_lossy: bool,
-    /// Offset in the file.
-    start: u64,
-    /// Length in bytes.
-    bytes: u64,
-}
-
-/// The bounds, options and memory for decoding a picture.
-#[derive(Clone, Copy)]
-struct Means<'a> {
-    bounds: Bounds,
-    options: &'a DecodeOptions,
-    temporary: Option<&'a TemporaryFile>,
-}
-
-fn open(Input { file, bounds, options, temporary }: Input<'_>) -> Result<Decoded, SourceError> {
-    let mut again = file.get_ref().clone();
-    match open_whole(file, Means { bounds, options, temporary: temporary.as_ref() }) {
-        Err(error @ SourceError::Corrupt { .. }) if !options.strict => {
-            again.rewind()?;
-            open_cut_off(BufReader::new(again), bounds, options).ok().flatten().ok_or(error)
-        }
-        result => result,
+fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+    let mut file = read_all(file, bounds)?;
+    let parts = Parts::find(&file);
+    let frame = file.get(parts.frame.clone()).unwrap_or_default();
+    let features = libwebp::features(frame).ok_or_else(|| FORMAT.corrupt("it has no pixels"))?;
+    let canvas = parts.canvas.unwrap_or(features.size);
+    if !parts.is_valid(features.size, canvas) {
+        return Err(FORMAT.corrupt("its pixels do not have the size that its header states"));
     }
+    let size = bounds.admit(canvas.width, canvas.height)?;
+    let metadata = |range: &Range<usize>| file.get(range.clone());
+    let orientation = metadata(&parts.exif).map_or(Orientation::UPRIGHT, Orientation::of_exif);
+    let profile = metadata(&parts.profile).and_then(Profile::of_icc);
+    let profile = profile.filter(|profile| profile.changes(Layout::Rgb));
+    let decoded = if features.is_lossy && !features.has_alpha && features.size == size {
+        // The planes, the state of each macroblock, and the file.
+        bounds.admit_memory(size.pixels() * 7 / 4 + file.len() as u64, "decoding a WebP")?;
+        file.truncate(parts.frame.end);
+        file.drain(..parts.frame.start);
+        let lossy = Lossy::open(file, size, options.threads.get() > 1)?;
+        let as_planes = profile.is_none() && options.allow_planes(orientation, size);
+        Decoded::plain(Planes::new(lossy, size, as_planes))
+    } else {
+        Decoded::plain(decode(frame, features, parts.origin, size, bounds, options)?)
+    };
+    Ok(Decoded { orientation, profile, ..decoded })
 }
 
-/// Opens a file that ends too early. `None`: it is complete.
-fn open_cut_off(
-    file: BufReader<SourceFile>,
+/// Decodes a frame onto a canvas of this size, as far as the frame goes.
+fn decode(
+    frame: &[u8],
+    Features { size: own, has_alpha, is_lossy }: Features,
+    [left, top]: [u32; 2],
+    size: Size,
     bounds: Bounds,
     options: &DecodeOptions,
-) -> Result<Option<Decoded>, SourceError> {
-    let Some(completed) = cut_off::completed(file, bounds)? else { return Ok(None) };
-    let half = Bounds { memory: bounds.memory / 2, ..bounds };
-    let means = Means { bounds: half, options, temporary: None };
-    let [one, other] = completed.map(|bytes| decode(Cursor::new(bytes), means, true));
-    let (one, other) = (one?, other?);
-    Ok(Some(Decoded { reader: Box::new(CutOff::new([one.reader, other.reader])), ..one }))
-}
-
-fn open_whole(mut file: BufReader<SourceFile>, means: Means<'_>) -> Result<Decoded, SourceError> {
-    // A picture without the metadata that its header announces is shown, as in browsers.
-    let lacks_chunk = matches!(WebPDecoder::new(&mut file), Err(DecodingError::ChunkMissing));
-    file.rewind()?;
-    if !lacks_chunk {
-        return decode(file, means, false);
-    }
-    let mut bytes = read_all(file, means.bounds)?;
-    if let Some(flags) = bytes.get_mut(FLAGS_AT) {
-        *flags &= !METADATA_FLAGS;
-    }
-    decode(Cursor::new(bytes), means, false)
-}
-
-/// Decodes a file. The opacity of one that was cut off, and completed with arbitrary data, is unknown.
-fn decode<R>(mut file: R, means: Means<'_>, is_cut_off: bool) -> Result<Decoded, SourceError>
-where
-    R: BufRead + Seek + 'static,
-{
-    let Means { bounds, options, temporary } = means;
-    let pixels = find_pixels(&mut file)?;
-    file.rewind()?;
-    let mut decoder = WebPDecoder::new(&mut file).map_err(error)?;
-    let (width, height) = decoder.dimensions();
-    let size = bounds.admit(width, height)?;
-    decoder.set_memory_limit(METADATA_BYTES);
-    let exif = decoder.exif_metadata().ok().flatten();
-    let profile = decoder.icc_profile().ok().flatten().and_then(|profile| Profile::of_icc(&profile));
-    let orientation = exif.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
-    let is_srgb = !profile.as_ref().is_some_and(|profile| profile.changes(Layout::Rgb));
-    let as_planes = is_srgb && options.allow_planes(orientation, size);
-    let is_large = size.pixels() * BYTES_A_PIXEL > bounds.memory;
-    if let Some(pixels) = pixels.filter(|pixels| is_large || pixels.is_lossy || is_cut_off) {
-        drop(decoder);
-        file.seek(SeekFrom::Start(pixels.start))?;
-        let file = file.take(pixels.bytes);
-        let decoded = if pixels.is_lossy {
-            // The planes, the state of each macroblock, and the file.
-            bounds.admit_memory(size.pixels() * 7 / 4 + pixels.bytes, "decoding a WebP")?;
-            let lossy = Lossy::open(file, pixels, size, options.threads.get() > 1)?;
-            Decoded::plain(Planes::new(lossy, size, as_planes))
-        } else {
-            lossless::open(file, bounds)?
-        };
-        if decoded.reader.size() != size {
-            return Err(FORMAT.corrupt("its pixels do not have the size that its header states"));
-        }
-        return Ok(Decoded { orientation, profile: profile.filter(|_| !is_srgb), ..decoded });
-    }
-    // An animation, or a lossy picture with opacity: if it is large, it is decoded in the temporary file.
-    let (bounds, _swap) = Swap::admit(size.pixels() * BYTES_A_PIXEL, "decoding a WebP", bounds, temporary)?;
-    decoder.set_memory_limit(usize::try_from(bounds.memory).unwrap_or(usize::MAX));
-    let layout = if decoder.has_alpha() { Layout::Rgba } else { Layout::Rgb };
+) -> Result<Buffered, SourceError> {
+    let layout = if has_alpha || own != size { Layout::Rgba } else { Layout::Rgb };
+    let beside = if is_lossy { OPACITY_BYTES_A_PIXEL } else { LOSSLESS_BYTES_A_PIXEL };
+    let pixels = size.pixels() * layout.channels() as u64 + own.pixels() * beside;
+    bounds.admit_memory(frame.len() as u64 + pixels, "decoding a WebP")?;
     let mut picture = Buffered::new(size, layout, bounds)?;
-    decoder.read_image(&mut picture.pixels).map_err(error)?;
-    let picture = if is_cut_off { picture } else { picture.without_opaque_alpha() };
-    Ok(Decoded { orientation, profile, ..Decoded::plain(picture) })
-}
-
-fn error(error: DecodingError) -> SourceError {
-    match error {
-        DecodingError::IoError(_) => FORMAT.corrupt("it ends too early"),
-        DecodingError::UnsupportedFeature(feature) => FORMAT.unsupported(feature),
-        other => FORMAT.corrupt(other),
+    let row_bytes = layout.row_bytes(size.width);
+    let start = top as usize * row_bytes + left as usize * layout.channels();
+    let out = picture.pixels.get_mut(start..).unwrap_or_default();
+    let rows = libwebp::decode(frame, layout, row_bytes, out, options.threads.get() > 1)?;
+    if rows == 0 {
+        return Err(FORMAT.corrupt("none of its rows can be decoded"));
     }
-}
-
-/// Finds the pixels of a still picture. `None`: an animation, a lossy picture with an alpha channel, or not a WebP.
-///
-/// ```text
-/// "RIFF"  size: u32  "WEBP"   chunk…
-/// chunk   name: 4 bytes  size: u32  content  a byte of padding if the size is odd      numbers are little-endian
-/// ```
-/// Source: RFC 9649, sections 2.3 to 2.7.
-fn find_pixels(file: &mut (impl BufRead + Seek)) -> io::Result<Option<Pixels>> {
-    match search(file) {
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
-        result => result,
+    if rows < own.height {
+        let row = top + rows;
+        picture.damage = Some(Damage::FromRow { row, rows: size.height });
+        let rest = picture.pixels.get_mut(row as usize * row_bytes..).unwrap_or_default();
+        rest.fill(missing(layout));
     }
+    Ok(picture.without_opaque_alpha())
 }
 
-fn search(file: &mut (impl BufRead + Seek)) -> io::Result<Option<Pixels>> {
-    file.seek(SeekFrom::Start(12))?;
-    for _ in 0..MOST_CHUNKS {
-        let mut header = [0; 8];
-        file.read_exact(&mut header)?;
-        let [name @ .., a, b, c, d] = header;
-        let bytes = u32::from_le_bytes([a, b, c, d]);
-        match &name {
-            b"VP8 " | b"VP8L" => {
-                let start = file.stream_position()?;
-                return Ok(Some(Pixels { is_lossy: &name == b"VP8 ", start, bytes: bytes.into() }));
+/// The parts of a file that are read, as ranges of its bytes.
+#[derive(Default)]
+struct Parts {
+    /// The size that an extended header states.
+    canvas: Option<Size>,
+    /// The chunks of the first frame, which libwebp reads without the file around them.
+    frame: Range<usize>,
+    /// The column and row of the canvas at which the frame begins.
+    origin: [u32; 2],
+    is_animated: bool,
+    exif: Range<usize>,
+    profile: Range<usize>,
+}
+
+impl Parts {
+    fn find(file: &[u8]) -> Self {
+        let mut parts = Self::default();
+        let is_missing = |range: &Range<usize>| range.is_empty();
+        for (name, content) in chunks(file, FIRST_CHUNK..file.len()) {
+            let number = |at| file.get(content.clone()).and_then(|bytes| u24(bytes, at));
+            match &name {
+                b"VP8X" => {
+                    let sides = number(4).zip(number(7));
+                    parts.canvas = sides.map(|(width, height)| Size { width: width + 1, height: height + 1 });
+                }
+                b"ICCP" if is_missing(&parts.profile) => parts.profile = content,
+                b"EXIF" if is_missing(&parts.exif) => parts.exif = content,
+                b"VP8 " | b"VP8L" | b"ALPH" if is_missing(&parts.frame) => {
+                    parts.frame = frame(file, content.start - CHUNK_HEADER..file.len());
+                }
+                b"ANMF" if is_missing(&parts.frame) => {
+                    let [left, top] = [number(0), number(3)].map(Option::unwrap_or_default);
+                    parts.origin = [2 * left, 2 * top];
+                    parts.is_animated = true;
+                    parts.frame = frame(file, content.start + FRAME_HEADER..content.end);
+                }
+                _ => {}
             }
-            b"ANIM" | b"ANMF" | b"ALPH" => return Ok(None),
-            _ => file.seek_relative(i64::from(bytes) + i64::from(bytes % 2))?,
+        }
+        parts
+    }
+
+    /// Returns true if a frame of this size belongs on the canvas.
+    fn is_valid(&self, frame: Size, canvas: Size) -> bool {
+        let [left, top] = self.origin;
+        let fits = left + frame.width <= canvas.width && top + frame.height <= canvas.height;
+        if self.is_animated { fits } else { frame == canvas }
+    }
+}
+
+/// Returns the chunks of a frame: its pixels, and before those of the lossy codec their opacity.
+fn frame(file: &[u8], within: Range<usize>) -> Range<usize> {
+    let mut start = None;
+    for (name, content) in chunks(file, within) {
+        let begin = content.start - CHUNK_HEADER;
+        match &name {
+            b"ALPH" => start = start.or(Some(begin)),
+            b"VP8 " | b"VP8L" => return start.unwrap_or(begin)..content.end,
+            _ => {}
         }
     }
-    Ok(None)
+    0..0
+}
+
+/// Returns the names of chunks, and the ranges of their contents as far as they are there.
+fn chunks(file: &[u8], mut within: Range<usize>) -> impl Iterator<Item = ([u8; 4], Range<usize>)> {
+    iter::from_fn(move || {
+        let &[n0, n1, n2, n3, s0, s1, s2, s3] = file.get(within.clone())?.first_chunk()?;
+        let size = u32::from_le_bytes([s0, s1, s2, s3]) as usize;
+        let start = within.start + CHUNK_HEADER;
+        let end = start.saturating_add(size).min(within.end);
+        within.start = end.saturating_add(size % 2).min(within.end);
+        Some(([n0, n1, n2, n3], start..end))
+    })
+}
+
+fn u24(bytes: &[u8], at: usize) -> Option<u32> {
+    let &[b0, b1, b2] = bytes.get(at..)?.first_chunk()?;
+    Some(u32::from_le_bytes([b0, b1, b2, 0]))
 }

@@ -7,7 +7,7 @@
 use edgezoom_geometry::Size;
 use edgezoom_jpeg::ycbcr420;
 
-use super::lossy::Lossy;
+use super::libwebp::Lossy;
 use crate::{Layout, RowReader, SourceError};
 
 /// A picture in planes.

@@ -123,7 +123,8 @@ impl<'a> Arithmetic<'a> {
 
     /// Starts a segment.
     pub fn begin(&mut self, bytes: &'a [u8]) {
-        (self.bytes, self.at) = (bytes, 0);
+        self.bytes = bytes;
+        self.at = 0;
         self.code = u32::from(self.byte(0)) << 16;
         self.next_byte();
         self.code <<= 7;

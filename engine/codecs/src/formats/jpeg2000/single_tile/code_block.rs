@@ -78,7 +78,8 @@ impl CodeBlock<'_> {
             if !self.decode_segment(&mut plane, &mut decoder, begun..pass, bytes) {
                 break;
             }
-            (begun, start) = (pass, end);
+            begun = pass;
+            start = end;
         }
         plane.values
     }

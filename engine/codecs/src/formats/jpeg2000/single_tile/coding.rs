@@ -299,12 +299,12 @@ impl Parameters {
         // Higher bits belong to other parts of the standard; bit 4 (predictable termination) does not affect decoding.
         let style = content.byte().filter(|style| style & !0x3f == 0)?;
         let is_reversible = content.byte().filter(|&wavelet| wavelet <= 1)? == 1;
-        let precincts = (0..=levels).map(|resolution| match has_precincts {
-            false => Some([15, 15]),
-            true => content
-                .byte()
-                .map(|sizes| [sizes & 15, sizes >> 4])
-                .filter(|sizes| resolution == 0 || !sizes.contains(&0)),
+        let precincts = (0..=levels).map(|resolution| {
+            if !has_precincts {
+                return Some([15, 15]);
+            }
+            let sizes = content.byte().map(|sizes| [sizes & 15, sizes >> 4]);
+            sizes.filter(|sizes| resolution == 0 || !sizes.contains(&0))
         });
         Some(Self {
             levels,

@@ -373,9 +373,10 @@ impl TagTree {
                 node.least = node.least.max(least);
             }
             while !node.is_known && u32::from(node.least) < limit {
-                match bits.bit()? {
-                    true => node.is_known = true,
-                    false => node.least = node.least.saturating_add(1),
+                if bits.bit()? {
+                    node.is_known = true;
+                } else {
+                    node.least = node.least.saturating_add(1);
                 }
             }
             least = node.least;

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::formats::section::ReadAt;
 use crate::{SourceError, SourceFile};
 
 /// The name of the format.
@@ -31,28 +32,18 @@ impl Source {
         out.try_reserve(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
         let start = out.len();
         out.resize(start + length, 0);
-        self.read_exact_at(&mut out[start..], offset)
-    }
-
-    /// Returns `N` bytes, or `None` if the source has fewer.
-    pub fn read<const N: usize>(&self, offset: u64) -> io::Result<Option<[u8; N]>> {
-        let mut bytes = [0; N];
-        match self.read_exact_at(&mut bytes, offset) {
-            Ok(()) => Ok(Some(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-            Err(error) => Err(error),
+        match self.read_up_to(offset, &mut out[start..])? {
+            read if read == length => Ok(()),
+            _ => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
+}
 
-    fn read_exact_at(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
+impl ReadAt for Source {
+    fn read_up_to(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
         match self {
-            Self::File(file) => file.read_exact_at(into, offset),
-            Self::Memory(bytes) => {
-                let there =
-                    usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)?.get(..into.len()));
-                into.copy_from_slice(there.ok_or(io::ErrorKind::UnexpectedEof)?);
-                Ok(())
-            }
+            Self::File(file) => file.read_up_to(at, into),
+            Self::Memory(bytes) => bytes.read_up_to(at, into),
         }
     }
 }

@@ -151,10 +151,8 @@ impl<T: Sample> Level<T> {
             let before = usize::from(!is_first);
             T::lift(step, samples, &others[before..], &others[before + 1..]);
         }
-        let (first, second) = match begins_low {
-            true => (&self.low[1..=low], &self.high[1..=high]),
-            false => (&self.high[1..=high], &self.low[1..=low]),
-        };
+        let [low, high] = [&self.low[1..=low], &self.high[1..=high]];
+        let [first, second] = if begins_low { [low, high] } else { [high, low] };
         let (pairs, last) = row.as_chunks_mut::<2>();
         pairs.iter_mut().zip(first).zip(second).for_each(|((pair, &first), &second)| *pair = [first, second]);
         if let ([last], Some(&sample)) = (last, first.last()) {
