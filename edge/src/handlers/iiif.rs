@@ -5,13 +5,14 @@ use http::StatusCode;
 use worker::{Env, Request, Result};
 
 use super::content::by_id;
-use super::region::{self, Picture};
-use super::{Outgoing, object};
+use super::object;
 use crate::admission::client::Client;
 use crate::config::{Addresses, Regions};
-use crate::content::iiif::{self, StoredImage};
-use crate::content::repository::Repository;
 use crate::pages;
+use crate::platform::bridge::Outgoing;
+use crate::regions::{self, Picture};
+use crate::repository::Repository;
+use crate::representation::iiif::{self, StoredImage};
 use crate::request::iiif::{IiifRequest, ImageRequest, ImageRequestError};
 use crate::request::object_key::ObjectKey;
 use crate::response::{ApiError, Response, plain};
@@ -121,7 +122,7 @@ async fn serve_image(
                 link: Some(link),
                 seconds: DAY,
             };
-            return region::serve(&picture, regions, client().as_ref(), repository, (request, env)).await;
+            return regions::serve(&picture, regions, client().as_ref(), repository, (request, env)).await;
         }
         (None, None) => Outgoing::Buffered(refused(ImageRequestError::NotStored)),
     };

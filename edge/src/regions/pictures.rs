@@ -6,10 +6,10 @@ use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Env, Result, web_sys};
 
-use super::r2::BINDING;
-use crate::content::tile_runs::TileRuns;
+use crate::platform::r2::BINDING;
+use crate::regions::tile_runs::TileRuns;
 
-#[wasm_bindgen(module = "/src/platform/pictures.js")]
+#[wasm_bindgen(module = "/src/regions/pictures.js")]
 extern "C" {
     #[wasm_bindgen(catch, js_name = keptPicture)]
     fn kept_picture(address: &str) -> std::result::Result<Promise, JsValue>;

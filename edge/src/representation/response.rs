@@ -5,8 +5,8 @@ use edgezoom_content::{Content, ContentId, DeletionKey, Finished, NAMESPACE, Sta
 use http::StatusCode;
 
 use crate::config::Addresses;
-use crate::content::cached_content::{CachedContent, InvalidCachedContent};
-use crate::content::representation::{content_printed, dzi_object, owned_content_printed};
+use crate::representation::cached_content::{CachedContent, InvalidCachedContent};
+use crate::representation::{content_printed, dzi_object, owned_content_printed};
 use crate::response::element::Element::{Object, Printed, Text};
 use crate::response::escape;
 use crate::response::negotiation::{Format, Variant};

@@ -1,21 +1,24 @@
 //! Finds contents: finished ones in KV, all others at their Durable Object.
 
-use std::cell::RefCell;
+mod unknown_ids;
 
+use std::cell::RefCell;
+use std::iter::once;
+
+use edgezoom_content::conversion::{Event, Reply};
 use edgezoom_content::{ContentId, DeletionKeyHash, SourceUrl, UploadKey};
 use worker::{Env, ResponseBody, console_error};
 
 use crate::admission::client::Client;
 use crate::admission::policy::AdmissionError;
 use crate::config::Addresses;
-use crate::content::cached_content::{CachedContent, InvalidCachedContent};
-use crate::content::kv_cache::{KvCache, KvCacheError};
-use crate::content::response::FoundContent;
-use crate::content::unknown_ids::{Known, UnknownIds};
-use crate::durable::messages::Message;
-use crate::platform::bridge;
+use crate::durable::conversion;
 use crate::platform::isolate::{is_taken_down, now};
+use crate::platform::kv::{KvCache, KvCacheError};
+use crate::representation::cached_content::{CachedContent, InvalidCachedContent};
+use crate::representation::response::FoundContent;
 use crate::response::ApiError;
+use unknown_ids::{Known, UnknownIds};
 
 /// Why a content is not found. [`RepositoryError::api_error`] logs faults for the operator and returns the error for
 /// clients.
@@ -29,7 +32,7 @@ pub enum RepositoryError {
     Object(ContentId, worker::Error),
     #[error("{0}: the Durable Object sent an unexpected reply")]
     Reply(ContentId),
-    #[error("a new content is refused: {}", .0.name())]
+    #[error("a new content is refused: {0}")]
     NotAdmitted(AdmissionError),
     #[error("all ids of {0} are taken")]
     AllTaken(SourceUrl),
@@ -80,18 +83,22 @@ impl<'a> Repository<'a> {
         Self { env, looked_up, client }
     }
 
-    /// Returns the content of a source, creating it if needed and admitted; the client is counted then. If the id
-    /// belongs to another source, the next id is tried.
-    pub async fn find_or_create(&self, url: &SourceUrl) -> Result<FoundContent, RepositoryError> {
+    /// Returns the content of a source, creating it if needed and admitted; the client is counted then. `first` is the
+    /// first id that it may have; if that belongs to another source, the next one is tried.
+    pub async fn find_or_create(
+        &self,
+        url: &SourceUrl,
+        first: ContentId,
+    ) -> Result<FoundContent, RepositoryError> {
         let client = (self.client)();
-        let client = client.as_ref().map(Client::key);
-        for id in ContentId::candidates(url) {
+        for id in once(first).chain(ContentId::candidates(url).skip(1)) {
             match self.cached(id).await? {
                 Some(cached) if cached.has_source(url) => return available(cached),
                 Some(_) => continue,
                 None => {}
             }
-            if let Some((found, _)) = self.create(id, Message::Create { url, client }).await? {
+            let created = Event::Created { id, url: url.clone() };
+            if let Some((found, _)) = self.create(id, created, client.clone()).await? {
                 return Ok(found);
             }
         }
@@ -111,11 +118,10 @@ impl<'a> Repository<'a> {
         owner: DeletionKeyHash,
     ) -> Result<(FoundContent, bool), RepositoryError> {
         let client = (self.client)();
-        let client = client.as_ref().map(Client::key);
         for id in ContentId::candidates(url) {
-            let message = Message::Upload { url, upload, owner, client };
-            if let Some((found, status)) = self.create(id, message).await? {
-                return Ok((found, status == 201));
+            let uploaded = Event::Uploaded { id, url: url.clone(), upload, owner: Some(owner) };
+            if let Some(found) = self.create(id, uploaded, client.clone()).await? {
+                return Ok(found);
             }
         }
         Err(RepositoryError::DeletedTooOften)
@@ -124,15 +130,13 @@ impl<'a> Repository<'a> {
     /// Deletes the content of an uploaded file for good. A wrong key and a content that does not exist are the same error,
     /// so that nobody learns whether a content exists.
     pub async fn delete(&self, id: ContentId, key: DeletionKeyHash) -> Result<(), RepositoryError> {
-        let (status, reply) = self.send(id, Message::Delete(key)).await?;
-        match status {
-            204 => Ok(()),
-            403 | 404 => {
+        match self.send(id, Event::DeletionAsked(key), None).await? {
+            Reply::Accepted => Ok(()),
+            Reply::Forbidden | Reply::NotFound => {
                 self.note_guess();
                 Err(RepositoryError::WrongDeletionKey)
             }
-            410 => Err(RepositoryError::Removed(ApiError::removed(&reply))),
-            _ => Err(RepositoryError::Reply(id)),
+            other => Err(refusal(id, other)),
         }
     }
 
@@ -149,20 +153,24 @@ impl<'a> Repository<'a> {
         UNKNOWN.with_borrow_mut(|unknown| unknown.note_guess(party.as_deref(), now()));
     }
 
-    /// Sends a message that creates a content. Returns the content and the status of the reply. `None`: the id belongs to
-    /// another source, or to a deleted content.
+    /// Sends an event that creates a content. Returns the content, and true if it belongs to the client. `None`: the id
+    /// belongs to another source, or to a deleted content.
     async fn create(
         &self,
         id: ContentId,
-        message: Message<'_>,
-    ) -> Result<Option<(FoundContent, u16)>, RepositoryError> {
-        let (status, reply) = self.send(id, message).await?;
-        if status == 409 {
+        event: Event,
+        client: Option<Client>,
+    ) -> Result<Option<(FoundContent, bool)>, RepositoryError> {
+        let reply = self.send(id, event, client).await?;
+        if reply == Reply::IdTaken {
             return Ok(None);
         }
         UNKNOWN.with_borrow_mut(|unknown| unknown.forget(id));
-        let found = found(id, status, &reply)?.ok_or(RepositoryError::Reply(id))?;
-        Ok(Some((found, status)))
+        match reply {
+            Reply::Content(content) => Ok(Some((content.into(), false))),
+            Reply::Owned(content) => Ok(Some((content.into(), true))),
+            other => Err(refusal(id, other)),
+        }
     }
 
     /// Returns the content with an id, if it exists.
@@ -170,38 +178,34 @@ impl<'a> Repository<'a> {
         if let Some(cached) = self.cached(id).await? {
             return available(cached).map(Some);
         }
-        self.ask(id, |client| Message::Get { client }).await
+        self.ask(id, Event::Requested).await
     }
 
     /// Returns the content with an id, if it exists. A failure in KV does not count: the content may have been started
     /// again, which KV may show a minute later.
     pub async fn find_current(&self, id: ContentId) -> Result<Option<FoundContent>, RepositoryError> {
-        self.ready_or_ask(id, |client| Message::Get { client }).await
+        self.ready_or_ask(id, Event::Requested).await
     }
 
     /// Returns the content with an id, if it exists. One that failed or waits is started again if that is permitted and
     /// admitted; the client is counted then.
     pub async fn retry(&self, id: ContentId) -> Result<Option<FoundContent>, RepositoryError> {
-        self.ready_or_ask(id, |client| Message::Retry { client }).await
+        self.ready_or_ask(id, Event::RetryAsked).await
     }
 
     async fn ready_or_ask(
         &self,
         id: ContentId,
-        message: impl FnOnce(Option<&str>) -> Message<'_>,
+        event: Event,
     ) -> Result<Option<FoundContent>, RepositoryError> {
         match self.cached(id).await? {
             Some(cached) if cached.retry_at().is_none() => available(cached).map(Some),
-            _ => self.ask(id, message).await,
+            _ => self.ask(id, event).await,
         }
     }
 
     /// Asks the Durable Object for the content with an id.
-    async fn ask(
-        &self,
-        id: ContentId,
-        message: impl FnOnce(Option<&str>) -> Message<'_>,
-    ) -> Result<Option<FoundContent>, RepositoryError> {
+    async fn ask(&self, id: ContentId, event: Event) -> Result<Option<FoundContent>, RepositoryError> {
         let client = (self.client)();
         let party = client.as_ref().map(Client::party);
         match UNKNOWN.with_borrow(|unknown| unknown.look_up(id, party.as_deref(), now())) {
@@ -209,12 +213,14 @@ impl<'a> Repository<'a> {
             Known::Unknown => return Ok(None),
             Known::TooMany => return Err(RepositoryError::TooManyUnknown),
         }
-        let (status, reply) = self.send(id, message(client.as_ref().map(Client::key))).await?;
-        let found = found(id, status, &reply)?;
-        if found.is_none() {
-            UNKNOWN.with_borrow_mut(|unknown| unknown.note(id, party.as_deref(), now()));
+        match self.send(id, event, client).await? {
+            Reply::Content(content) => Ok(Some(content.into())),
+            Reply::NotFound => {
+                UNKNOWN.with_borrow_mut(|unknown| unknown.note(id, party.as_deref(), now()));
+                Ok(None)
+            }
+            other => Err(refusal(id, other)),
         }
-        Ok(found)
     }
 
     /// Returns the record in KV. That of a content that is taken down may be out of date, so its object is asked.
@@ -234,20 +240,20 @@ impl<'a> Repository<'a> {
         id: ContentId,
         addresses: &Addresses,
     ) -> Result<Option<ResponseBody>, RepositoryError> {
-        let response = async {
-            let stub = self.env.durable_object("CONVERSIONS")?.get_by_name(&id.to_string())?;
-            stub.fetch_with_str(&format!("http://conversion/?{}", addresses.to_query())).await
-        };
-        let response = response.await.map_err(|error| RepositoryError::Object(id, error))?;
-        Ok((response.status_code() == 200).then(|| response.body().clone()))
+        let response = conversion::subscribe(id, addresses, self.env).await;
+        let response = response.map_err(|error| RepositoryError::Object(id, error))?;
+        Ok(response.map(|response| response.body().clone()))
     }
 
-    /// Sends a message to the Durable Object of a content. Returns the status and the body of the reply.
-    pub async fn send(&self, id: ContentId, message: Message<'_>) -> Result<(u16, String), RepositoryError> {
-        let (path, body) = message.encode();
-        let name = id.to_string();
-        let reply = bridge::call_object(self.env, "CONVERSIONS", &name, &path, body).await;
-        reply.map_err(|error| RepositoryError::Object(id, error))
+    /// Sends an event to the Durable Object of a content.
+    pub async fn send(
+        &self,
+        id: ContentId,
+        event: Event,
+        client: Option<Client>,
+    ) -> Result<Reply, RepositoryError> {
+        let answer = conversion::send(id, event, client, self.env).await;
+        answer.map_err(|error| RepositoryError::Object(id, error))?.map_err(RepositoryError::NotAdmitted)
     }
 }
 
@@ -259,19 +265,11 @@ fn available(cached: CachedContent) -> Result<FoundContent, RepositoryError> {
     }
 }
 
-/// Returns the content in the reply of a Durable Object; `None` if it does not exist.
-fn found(id: ContentId, status: u16, reply: &str) -> Result<Option<FoundContent>, RepositoryError> {
-    match status {
-        200 | 201 => match serde_json::from_str(reply) {
-            Ok(content) => Ok(Some(FoundContent::Current(content))),
-            Err(_) => Err(RepositoryError::Reply(id)),
-        },
-        404 => Ok(None),
-        410 => Err(RepositoryError::Removed(ApiError::removed(reply))),
-        503 => match AdmissionError::from_name(reply) {
-            Some(error) => Err(RepositoryError::NotAdmitted(error)),
-            None => Err(RepositoryError::Reply(id)),
-        },
-        _ => Err(RepositoryError::Reply(id)),
+/// Returns the error of a reply without a content.
+fn refusal(id: ContentId, reply: Reply) -> RepositoryError {
+    match reply {
+        Reply::TakenDown(reason) => RepositoryError::Removed(ApiError::TakenDown(reason)),
+        Reply::Deleted => RepositoryError::Removed(ApiError::Deleted),
+        _ => RepositoryError::Reply(id),
     }
 }

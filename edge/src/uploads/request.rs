@@ -7,8 +7,8 @@ use std::str::FromStr;
 use edgezoom_content::SourceUrl;
 use percent_encoding::percent_decode_str;
 
-use super::url::parameter;
 use crate::config::{Addresses, Uploads};
+use crate::request::url::parameter;
 use crate::response::negotiation::Variant;
 use crate::response::{ApiError, UploadError};
 

@@ -1,29 +1,33 @@
 //! `POST /v1/content/` and `/v1/uploads/…`: a client uploads a file instead of naming a source, at once or in parts.
 //! Parts are for files that are too large for one request, and for connections that may break.
 
+pub(crate) mod files;
+pub mod request;
+
 use edgezoom_content::SourceUrl;
 use http::StatusCode;
 use worker::{Env, Result, console_error, web_sys};
 
-use super::RoutedRequest;
 use crate::admission::admit_client;
 use crate::admission::client::Client;
-use crate::config::{Addresses, Uploads};
-use crate::content::repository::Repository;
-use crate::content::response::{ContentResponse, FoundContent};
+use crate::config::{Addresses, Config, Uploads};
 use crate::platform::isolate::now;
 use crate::platform::r2;
-use crate::platform::upload::{self, ReceivedFile, new_deletion_key};
-use crate::request::upload::{PART_BYTES, PartedUpload, UPLOADS, UploadHeaders, UploadQuery, UploadStep};
+use crate::repository::Repository;
+use crate::representation::response::{ContentResponse, FoundContent};
+
 use crate::response::element::Element::{Count, Object, Text};
 use crate::response::{ApiError, CachePolicy, Response, UploadError};
+use files::{ReceivedFile, new_deletion_key};
+use request::{PART_BYTES, PartedUpload, UPLOADS, UploadHeaders, UploadQuery, UploadStep};
 
 /// Maximum size of the list of parts in bytes: 10,000 tags of 32 characters.
 const MAX_LIST_BYTES: u64 = 1 << 20;
 
 /// A request that uploads a file or a part.
 pub struct Upload<'a> {
-    pub routed: &'a RoutedRequest,
+    pub config: &'a Config,
+    pub addresses: &'a Addresses,
     pub uploads: &'a Uploads,
     pub client: Option<Client>,
     pub request: &'a web_sys::Request,
@@ -35,7 +39,7 @@ impl Upload<'_> {
     /// Receives a file in one request and returns its content: 301, as for a source.
     pub async fn receive(&self, query: &UploadQuery) -> Result<ContentResponse> {
         let (checked, length) =
-            self.headers(|headers| (headers.check(self.uploads, self.addresses()), headers.length()));
+            self.headers(|headers| (headers.check(self.uploads, self.addresses), headers.length()));
         if let Err(error) = checked {
             return Ok(ContentResponse::Failed(error.into()));
         }
@@ -45,7 +49,7 @@ impl Upload<'_> {
             return Ok(ContentResponse::Failed(error));
         }
         let (digest, max_bytes) = (query.digest.as_deref(), self.uploads.max_bytes);
-        match upload::receive(self.request, client, length, digest, max_bytes, self.env).await? {
+        match files::receive(self.request, client, length, digest, max_bytes, self.env).await? {
             Ok(received) => Ok(self.content(received, query.name.as_deref(), client).await),
             Err(error) => Ok(ContentResponse::Failed(error)),
         }
@@ -54,7 +58,7 @@ impl Upload<'_> {
     /// Returns the response to a step of an upload in parts.
     pub async fn step(&self, step: &UploadStep) -> Result<Response> {
         let (checked, length) =
-            self.headers(|headers| (headers.check_origin(self.uploads, self.addresses()), headers.length()));
+            self.headers(|headers| (headers.check_origin(self.uploads, self.addresses), headers.length()));
         if let Err(error) = checked {
             return Ok(ApiError::from(error).response());
         }
@@ -78,7 +82,7 @@ impl Upload<'_> {
                         Err(error) => ContentResponse::Failed(self.noted(error)),
                     },
                 };
-                Ok(content.write(variant, self.addresses(), now()).uncached())
+                Ok(content.write(variant, self.addresses, now()).uncached())
             }
         };
         Ok(response.unwrap_or_else(|error| self.noted(error).response()))
@@ -94,11 +98,11 @@ impl Upload<'_> {
             (Err(error), _) => return Ok(Err(error.clone())),
             (_, Err(error)) => return Ok(Err(error)),
         };
-        let upload = match upload::begin(client, query.digest.as_deref(), self.env).await? {
+        let upload = match files::begin(client, query.digest.as_deref(), self.env).await? {
             Ok(upload) => upload,
             Err(error) => return Ok(Err(error)),
         };
-        let address = format!("{}{UPLOADS}/{upload}", self.addresses().base);
+        let address = format!("{}{UPLOADS}/{upload}", self.addresses.base);
         let begun = vec![
             ("address", Text(address.clone())),
             ("partBytes", Count(PART_BYTES)),
@@ -124,7 +128,7 @@ impl Upload<'_> {
             }
             Some(length) => length,
         };
-        let stored = upload::put(self.request, upload, (number, bytes), max_bytes, self.env).await?;
+        let stored = files::put(self.request, upload, (number, bytes), max_bytes, self.env).await?;
         Ok(stored.map(|tag| {
             let part = vec![("part", Count(number.into())), ("etag", Text(tag))];
             json(StatusCode::OK, Object(part).json())
@@ -137,14 +141,14 @@ impl Upload<'_> {
         upload: &PartedUpload,
         name: Option<&str>,
     ) -> Result<std::result::Result<ContentResponse, ApiError>> {
-        let owner = match upload::owner(upload, self.env).await? {
+        let owner = match files::owner(upload, self.env).await? {
             Ok(owner) => owner,
             Err(error) => return Ok(Err(error)),
         };
         if let Err(error) = self.admit(owner.as_ref()).await {
             return Ok(Err(error));
         }
-        Ok(match upload::finish(self.request, upload, self.uploads.max_bytes, self.env).await? {
+        Ok(match files::finish(self.request, upload, self.uploads.max_bytes, self.env).await? {
             Ok(received) => Ok(self.content(received, name, owner.as_ref()).await),
             Err(error) => Err(error),
         })
@@ -182,7 +186,7 @@ impl Upload<'_> {
     }
 
     async fn admit(&self, client: Option<&Client>) -> std::result::Result<(), ApiError> {
-        Ok(admit_client(client, &self.routed.config, self.env).await?)
+        Ok(admit_client(client, self.config, self.env).await?)
     }
 
     /// Counts an upload that does not exist, so that addresses cannot be guessed.
@@ -191,10 +195,6 @@ impl Upload<'_> {
             self.repository.note_guess();
         }
         error
-    }
-
-    fn addresses(&self) -> &Addresses {
-        &self.routed.addresses
     }
 
     fn headers<T>(&self, read: impl FnOnce(UploadHeaders<'_>) -> T) -> T {

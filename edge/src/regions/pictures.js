@@ -3,7 +3,7 @@
 
 import { waitUntil } from "cloudflare:workers";
 import { render } from "regions-renderer"; // edge/src/regions/render.js
-import { makeResponse, measure } from "./bridge.js";
+import { makeResponse, measure } from "../platform/bridge.js";
 
 const DAY = 86_400_000;
 /** Number of renderings that an isolate takes from the day's allowance at first, and at most: each time is a message. */
@@ -34,8 +34,7 @@ export async function takeOfTheDay(env, most) {
   const today = allowance;
   if (today.left === 0 && !today.isEmpty) {
     const wanted = today.block;
-    const body = JSON.stringify({ day, wanted, most });
-    const granted = Number(await (await env.OPERATOR.getByName("operator").fetch("http://operator/renderings", { method: "POST", body })).text());
+    const granted = await env.OPERATOR.getByName("operator").takeRenderings({ day, wanted, most });
     today.left += granted;
     today.isEmpty = granted < wanted;
     today.block = Math.min(2 * wanted, MOST);

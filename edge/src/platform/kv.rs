@@ -6,8 +6,8 @@ use std::time::Duration;
 use edgezoom_content::{Content, ContentId, SourceUrl, Timestamp};
 use worker::{Env, console_error};
 
-use crate::content::cached_content::CachedContent;
 use crate::platform::bridge;
+use crate::representation::cached_content::CachedContent;
 
 /// Minimum time to live: KV refuses shorter ones.
 const MIN_TTL: Duration = Duration::from_secs(60);

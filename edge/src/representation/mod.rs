@@ -1,6 +1,11 @@
 //! The content object of the API (`Content` in `edge/interface/openapi.json`), printed as JSON or XML. Responses, pages
 //! and KV all take it from here. A member without a value is omitted, never `null`.
 
+pub mod cached_content;
+pub mod events;
+pub mod iiif;
+pub mod response;
+
 use edgezoom_content::{
     Content, ContentId, DeletionKey, Dzi, Failure, Finished, NextTry, Scale, Stage, Status, Timestamp,
 };

@@ -12,7 +12,7 @@
 use edgezoom_content::{Content, ContentId, SourceUrl, Status, Timestamp};
 
 use crate::config::Addresses;
-use crate::content::representation::{content_template, seconds_until};
+use crate::representation::{content_template, seconds_until};
 use crate::response::ApiError;
 use crate::response::negotiation::Format;
 
@@ -183,7 +183,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::content::representation::content_printed;
+    use crate::representation::content_printed;
 
     const NOW: Timestamp = Timestamp(1_700_000_000_000);
     const LATER: Timestamp = Timestamp(NOW.0 + 599_001);

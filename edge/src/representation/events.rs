@@ -6,8 +6,8 @@
 use edgezoom_content::{Content, Timestamp};
 use http::StatusCode;
 
-use super::representation::content_json;
 use crate::config::Addresses;
+use crate::representation::content_json;
 use crate::response::{CachePolicy, Response};
 
 /// The media type of a stream of events.

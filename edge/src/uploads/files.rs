@@ -1,4 +1,4 @@
-//! Uploaded files, through `upload.js`: it streams them from the request to R2, in one request or in parts.
+//! Uploaded files, through `files.js`: it streams them from the request to R2, in one request or in parts.
 
 use edgezoom_content::{DeletionKey, UploadKey};
 use worker::js_sys::Promise;
@@ -8,10 +8,10 @@ use worker::{Env, Error, Result, web_sys};
 
 use crate::admission::client::Client;
 use crate::admission::policy::AdmissionError;
-use crate::request::upload::{PART_BYTES, PartedUpload};
 use crate::response::{ApiError, UploadError};
+use crate::uploads::request::{PART_BYTES, PartedUpload};
 
-#[wasm_bindgen(module = "/src/platform/upload.js")]
+#[wasm_bindgen(module = "/src/uploads/files.js")]
 extern "C" {
     #[wasm_bindgen(js_name = randomKey)]
     fn random_key() -> String;
@@ -98,7 +98,7 @@ pub async fn begin(
     if let Some(error) = refusal(&upload, 0) {
         return Ok(Err(error));
     }
-    upload.parse().map(Ok).map_err(|()| Error::RustError(format!("upload.js: {upload}")))
+    upload.parse().map(Ok).map_err(|()| Error::RustError(format!("files.js: {upload}")))
 }
 
 /// Stores the body of a request, of `bytes` bytes, as a part. Returns the part's tag.
@@ -142,7 +142,7 @@ fn file(received: &str, max_bytes: u64) -> Result<std::result::Result<ReceivedFi
     }
     let mut lines = received.splitn(3, '\n');
     let mut line = || lines.next().unwrap_or_default();
-    let key = line().parse().map_err(|error| Error::RustError(format!("upload.js: {error}")))?;
+    let key = line().parse().map_err(|error| Error::RustError(format!("files.js: {error}")))?;
     Ok(Ok(ReceivedFile { key, digest: line().to_owned(), name: line().to_owned() }))
 }
 

@@ -2,24 +2,27 @@
 //! which the platform's cache keeps it. Renderings are limited: for each client and network by the minute, and for all of them by
 //! the day. All tiles are read before the first is decoded, so that few pictures are in memory at a time.
 
+pub(crate) mod pictures;
+pub mod tile_runs;
+
 use edgezoom_content::{Attempt, ContentId, Finished, Status, tile_number};
 use edgezoom_regions::{Plan, Rendering};
 use http::StatusCode;
 use worker::{Env, Method, Request, Result, console_error};
 
-use super::Outgoing;
-use super::content::by_id;
-use super::object::{HOUR, NotStored, stored};
 use crate::admission::admit_rendering;
 use crate::admission::client::Client;
 use crate::config::{Addresses, Regions};
-use crate::content::repository::Repository;
-use crate::content::tile_runs::TileRuns;
-use crate::platform::pictures::{self, Job};
+use crate::handlers::content::by_id;
+use crate::handlers::object::{HOUR, NotStored, stored};
+use crate::platform::bridge::Outgoing;
+use crate::repository::Repository;
 use crate::request::object_key::{ObjectKey, PyramidObject};
 use crate::request::place::Place;
 use crate::response::conditional::none_match_names;
 use crate::response::{ApiError, COMMON_HEADERS, Response, plain};
+use pictures::Job;
+use tile_runs::TileRuns;
 
 /// Maximum number of bytes of a picture's tiles. An isolate has 128 MB.
 const MAX_BYTES: u64 = 40 << 20;
