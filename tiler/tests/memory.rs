@@ -105,36 +105,40 @@ fn a_png_is_rendered_in_150_mib() {
 }
 
 #[test]
-fn formats_stored_row_by_row_are_rendered_in_50_mib() {
-    const WIDTH: u16 = 20_000;
-    const HEIGHT: u16 = 1_000;
-    let (wide, high) = (WIDTH.to_be_bytes(), HEIGHT.to_be_bytes());
+fn a_format_stored_row_by_row_is_rendered_in_50_mib() {
+    let peak = peak(repeated(&format!("P6 {WIDTH} {HEIGHT} 255\n").into_bytes(), &[10, 120, 230]));
+    println!("PPM: {peak} MiB");
+    assert!(peak <= 50, "{peak} MiB");
+}
+
+#[test]
+fn a_format_decoded_as_a_whole_is_kept_in_the_temporary_file() {
     let tga =
         [&[0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &WIDTH.to_le_bytes(), &HEIGHT.to_le_bytes(), &[24, 0x20]];
-    let farbfeld = [&b"farbfeld"[..], &[0, 0], &wide, &[0, 0], &high];
-    let qoi = [&b"qoif"[..], &[0, 0], &wide, &[0, 0], &high, &[3, 0]];
-    let ppm = format!("P6 {WIDTH} {HEIGHT} 255\n").into_bytes();
     let hdr = format!("#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y {HEIGHT} +X {WIDTH}\n").into_bytes();
-    let cases: [(&str, Vec<u8>, &[u8]); 5] = [
-        ("PPM", ppm, &[10, 120, 230]),
-        ("TGA", tga.concat(), &[10, 120, 230]),
-        ("Farbfeld", farbfeld.concat(), &[10, 10, 120, 120, 230, 230, 255, 255]),
-        ("QOI", qoi.concat(), &[0xfe, 10, 120, 230]),
-        ("HDR", hdr, &[10, 120, 230, 128]),
-    ];
+    // The pixels take 57 MiB as bytes and 229 MiB as floats.
+    let cases: [(&str, Vec<u8>, &[u8]); 2] =
+        [("TGA", tga.concat(), &[10, 120, 230]), ("HDR", hdr, &[10, 120, 230, 128])];
     for (format, header, pixel) in cases {
-        let mut file = tempfile::tempfile().unwrap();
-        let row = pixel.repeat(WIDTH.into());
-        let mut writer = BufWriter::new(&file);
-        writer.write_all(&header).unwrap();
-        (0..HEIGHT).for_each(|_| writer.write_all(&row).unwrap());
-        writer.write_all(&[0, 0, 0, 0, 0, 0, 0, 1]).unwrap(); // QOI's end marker; the other formats ignore it
-        drop(writer);
-        file.rewind().unwrap();
-        let peak = peak(file);
+        let peak = peak_within(repeated(&header, pixel), &small());
         println!("{format}: {peak} MiB");
-        assert!(peak <= 50, "{format}: {peak} MiB");
+        assert!(peak <= 100, "{format}: {peak} MiB");
     }
+}
+
+const WIDTH: u16 = 20_000;
+const HEIGHT: u16 = 1_000;
+
+/// Returns a file of a header and pixels that are all the same.
+fn repeated(header: &[u8], pixel: &[u8]) -> File {
+    let mut file = tempfile::tempfile().unwrap();
+    let row = pixel.repeat(WIDTH.into());
+    let mut writer = BufWriter::new(&file);
+    writer.write_all(header).unwrap();
+    (0..HEIGHT).for_each(|_| writer.write_all(&row).unwrap());
+    drop(writer);
+    file.rewind().unwrap();
+    file
 }
 
 #[test]

@@ -33,18 +33,11 @@
 //! picture. The bytes may be hostile, so run all of this in a process of its own, as the tiler does.
 //!
 //! Formats with heavy dependencies are features, all of them on by default: `modern` (AVIF, HEIC, JPEG XL, JPEG 2000),
-//! `dds`, `openexr`, `pdf`, `svg`, `tiff`. The feature `serde` lets options and bounds be sent to another process.
+//! `pdf`, `rare` (OpenEXR and the formats that crates decode as a whole), `svg`, `tiff`. The feature `serde` lets options and bounds be sent to another process.
 
 // Helpers of formats that this build leaves out are not called.
 #![cfg_attr(
-    not(all(
-        feature = "dds",
-        feature = "modern",
-        feature = "openexr",
-        feature = "pdf",
-        feature = "svg",
-        feature = "tiff"
-    )),
+    not(all(feature = "modern", feature = "pdf", feature = "rare", feature = "svg", feature = "tiff")),
     allow(dead_code, unused_imports)
 )]
 

@@ -52,8 +52,12 @@ pub fn open_with(
 
 impl Prepared {
     fn of(format: &'static Format, system: &System<'_>) -> Self {
-        let opener = match format.open {
+        let opener: Opener = match format.open {
             Open::Directly(open) => Box::new(open),
+            #[cfg(feature = "rare")]
+            Open::Crate(header) => {
+                Box::new(move |input: Input<'_>| formats::other::open(format, header, input))
+            }
             Open::Prepared(prepare) => prepare(system),
         };
         Self { format, opener, temporary: None }
