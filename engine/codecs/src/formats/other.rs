@@ -333,6 +333,9 @@ fn jpeg_2000(bytes: &[u8], side: u32, into: &mut [u8], memory: u64) -> ImageResu
     let invalid = |_| ImageError::IoError(ErrorKind::InvalidData.into());
     let bounds = Bounds { side, memory, ..Bounds::default() };
     let mut reader = super::jpeg2000::decode(bytes, bounds).map_err(invalid)?.reader;
+    if reader.size() != (Size { width: side, height: side }) {
+        return Err(invalid(SourceError::Empty));
+    }
     let channels = reader.layout().channels();
     let mut pixels = vec![0; reader.size().pixels() as usize * channels];
     reader.read_rows(&mut pixels).map_err(invalid)?;
@@ -412,7 +415,7 @@ mod tests {
         assert_eq!(shown(ColorType::La8, &[7, 8]), [7, 7, 7, 8]);
         assert_eq!(shown(ColorType::Rgb16, &deep(&[0xffff, 257, 128])), [255, 1, 0, 255]);
         assert_eq!(shown(ColorType::La16, &deep(&[514, 0])), [2, 2, 2, 0]);
-        assert_eq!(shown(ColorType::Rgba32F, &light(&[0.215_861, 0.0, 1e9, 0.5])), [128, 0, 255, 128]);
+        assert_eq!(shown(ColorType::Rgba32F, &light(&[0.215_861, 0.0, 0.215_861, 0.5])), [128, 0, 128, 128]);
     }
 
     #[test]
