@@ -12,7 +12,7 @@ import { measure, readRequest } from "./src/platform/bridge.js";
 
 export { ContentsObject } from "./src/admin/contents.js";
 export { OperatorObject } from "./src/admin/operator.js";
-export { UploadsObject } from "./src/durable/uploads.js";
+export { UploadsObject } from "./src/uploads/object.js";
 
 const wasm = rust.__worker_init_state();
 
@@ -136,8 +136,16 @@ const durableObject = (name) =>
       return this.#inner;
     }
 
-    fetch(request) {
-      return this.#rust.fetch(request);
+    send(message) {
+      return this.#rust.send(message);
+    }
+
+    stored() {
+      return this.#rust.stored();
+    }
+
+    async fetch(request) {
+      return this.#rust.subscribe(await request.text());
     }
 
     alarm() {

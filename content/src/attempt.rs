@@ -1,10 +1,10 @@
-//! The number of an attempt to convert a content, and the keys of its objects in the store.
+//! The number of an attempt to convert a content, and with it the keys of its objects and the paths of its pyramid.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ContentId, PreviewKind};
+use crate::ContentId;
 
 /// The number of an attempt to convert a content: 1, 2, … Numbers are never reused, because they are part of the keys
 /// of the attempt's objects.
@@ -46,29 +46,22 @@ impl Attempt {
         (Self::FIRST.0..self.0).map(Self)
     }
 
-    /// Returns the key of the descriptor: `<id>/<attempt>.dzi`.
+    /// Returns the path of the descriptor: `<id>/<attempt>.dzi`.
     #[must_use]
-    pub fn descriptor_key(self, id: ContentId) -> String {
+    pub fn descriptor_path(self, id: ContentId) -> String {
         format!("{id}/{self}.dzi")
     }
 
-    /// Returns the key of the archive, if the pyramid is stored as one object: `<id>/<attempt>.szi`.
+    /// Returns the key of the archive: `<id>/<attempt>.szi`.
     #[must_use]
     pub fn archive_key(self, id: ContentId) -> String {
         format!("{id}/{self}.szi")
     }
 
-    /// Returns the prefix of the tiles' keys: `<id>/<attempt>_files/`. [`Dzi::tile_path`](crate::Dzi::tile_path)
-    /// follows.
+    /// Returns the path of the tiles: `<id>/<attempt>_files/`. [`Dzi::tile_path`](crate::Dzi::tile_path) follows.
     #[must_use]
-    pub fn tiles_prefix(self, id: ContentId) -> String {
+    pub fn tiles_path(self, id: ContentId) -> String {
         format!("{id}/{self}_files/")
-    }
-
-    /// Returns the key of a preview image, a JPEG, that is stored beside the tiles.
-    #[must_use]
-    pub fn preview_key(self, id: ContentId, kind: PreviewKind) -> String {
-        format!("{}{}.jpg", self.tiles_prefix(id), kind.name())
     }
 
     /// Returns the key of a coarse picture: `<id>/<attempt>_coarse/<number>.jpg`.

@@ -52,7 +52,6 @@ pub enum Status {
         /// Reason.
         failure: Failure,
         /// Time from which a request starts the conversion again.
-        #[serde(default)]
         retry_at: Timestamp,
     },
 }
@@ -60,8 +59,7 @@ pub enum Status {
 /// The result of a finished conversion: the tiler reports it, the Durable Object and KV store it, and the content
 /// object shows it.
 ///
-/// A new member is optional, with `#[serde(default, skip_serializing_if = …)]`: records and tilers of earlier versions
-/// do not have it.
+/// A new member is optional, with `#[serde(default, skip_serializing_if = …)]`: stored records do not have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finished {
     /// Description of the picture.
@@ -75,12 +73,10 @@ pub struct Finished {
     /// Physical size of a pixel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
-    /// Place of the archive's index, if the pyramid is stored as one object.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub archive: Option<Archive>,
-    /// Places of the preview images.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub previews: Option<Previews>,
+    /// Place of the index in the archive.
+    pub archive: Archive,
+    /// Places of the preview images in the archive.
+    pub previews: Previews,
 }
 
 /// The next attempt after one that failed for a passing reason.
@@ -88,12 +84,10 @@ pub struct Finished {
 pub struct NextTry {
     /// Time at which its job is queued.
     pub until: Timestamp,
-    /// Number of attempts left, this one included. Zero in records of earlier versions.
-    #[serde(default)]
+    /// Number of attempts left, this one included.
     pub left: u32,
-    /// Why the last attempt failed. Records of earlier versions do not have it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<Failure>,
+    /// Why the last attempt failed.
+    pub reason: Failure,
 }
 
 /// A coarse picture.
@@ -117,7 +111,7 @@ pub enum Stage {
     Downloading,
     /// The pyramid is being rendered and uploaded.
     Rendering,
-    /// All tiles are rendered; the last tiles and the descriptor are being uploaded.
+    /// All tiles are rendered; the rest of the archive is being uploaded.
     Publishing,
 }
 
@@ -162,8 +156,8 @@ impl Status {
 impl Finished {
     /// Returns a result without optional members.
     #[must_use]
-    pub fn new(dzi: Dzi) -> Self {
-        Self { dzi, title: None, warning: None, scale: None, archive: None, previews: None }
+    pub fn new(dzi: Dzi, archive: Archive, previews: Previews) -> Self {
+        Self { dzi, title: None, warning: None, scale: None, archive, previews }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Checks that every repository path in the documentation exists.
+//! Checks the documentation: every repository path in it exists, it is short, and its figures are those of the benchmark.
 
 #![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
@@ -84,5 +84,39 @@ fn the_map_and_the_decisions_stay_short() {
             assert!(words(&path) <= 250, "{name} has {} words", words(&path));
             assert!(index.contains(name), "{name} is missing from the index");
         }
+    }
+}
+
+/// Returns the cells of a row of a table.
+fn cells(row: &str) -> Vec<&str> {
+    row.trim_matches('|').split('|').map(str::trim).collect()
+}
+
+/// The table in README compares with libvips' best, as `cargo xtask bench pyramid --record` recorded it.
+#[test]
+fn the_speeds_in_the_readme_are_the_recorded_ones() {
+    let recorded = fs::read_to_string(root().join("docs/benchmarks/pyramid-results.md")).unwrap();
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let (_, table) = readme.split_once("| source | Edgezoom |").unwrap();
+    let rows: Vec<_> = table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
+    assert!(rows.len() >= 3, "the table was not found");
+    for row in rows {
+        let name = cells(row)[0];
+        let (_, section) = recorded.split_once(&format!("## {name}; tiles 254+1, Q75\n")).expect(name);
+        let figures: Vec<Vec<f64>> = section
+            .lines()
+            .skip_while(|line| !line.starts_with("| tiler"))
+            .take(3)
+            .map(|line| cells(line)[1..4].iter().map(|figure| figure.parse().unwrap()).collect())
+            .collect();
+        let best = |figure: usize| figures[1][figure].min(figures[2][figure]);
+        let (ours, theirs) = (figures[0][0], best(0));
+        let expected = format!(
+            "| {name} | {ours:.2} s | {theirs:.2} s | {:.2} | {}, {} MiB |",
+            ours / theirs,
+            figures[0][2],
+            best(2)
+        );
+        assert_eq!(row, expected);
     }
 }

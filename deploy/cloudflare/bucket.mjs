@@ -1,20 +1,9 @@
-// The bucket of the pyramids with its CORS policy, lifecycle rules and domain. It keeps rules that others have made.
+// The bucket of the pyramids with its lifecycle rules. It keeps rules that others have made.
 
 import { first, orNothing } from "./account.mjs";
 
-/** Id of our CORS rule and our lifecycle rule. */
+/** Id of our lifecycle rule. */
 const OURS = "edgezoom";
-
-/**
- * Pages of any origin may read pyramids and these headers, as through the Worker's `/cache/`.
- * @type {import("cloudflare/resources/r2/buckets/cors").CORSUpdateParams.Rule}
- */
-const CORS = {
-  id: OURS,
-  allowed: { origins: ["*"], methods: ["GET", "HEAD"], headers: ["range"] },
-  exposeHeaders: ["ETag", "Content-Range", "Accept-Ranges"],
-  maxAgeSeconds: 86_400,
-};
 
 /** A day in seconds. */
 const DAY = 86_400;
@@ -44,24 +33,12 @@ const UPLOADS = {
   deleteObjectsTransition: { condition: { type: "Age", maxAge: 2 * DAY } },
 };
 
-/** Minimum TLS version of the bucket's domain. */
-const TLS = "1.2";
-
 /** @param {import("./account.mjs").Context} context */
 export function buckets({ client, account, jurisdiction, plan }) {
   const { buckets } = client.r2;
   const scope = { account_id: account, "cf-r2-jurisdiction": jurisdiction };
   /** @param {string} name */
   const find = (name) => orNothing(buckets.get(name, scope));
-
-  /** @param {string} name */
-  async function requireCors(name) {
-    const rules = (await orNothing(buckets.cors.get(name, scope)))?.rules ?? [];
-    if (rules.some(isCors)) return plan.keep(`CORS policy of ${name}`);
-    const others = rules.filter(({ id }) => id !== OURS);
-    const update = () => buckets.cors.update(name, { ...scope, rules: [...others, CORS] });
-    await plan.change("change", `CORS policy of ${name}`, update);
-  }
 
   /** @param {string} name */
   async function requireLifecycle(name) {
@@ -74,44 +51,17 @@ export function buckets({ client, account, jurisdiction, plan }) {
     await plan.change("change", what, update);
   }
 
-  /** @param {string} name @param {string} domain */
-  async function requireDomain(name, domain) {
-    const { custom } = buckets.domains;
-    /** @returns {Promise<{ enabled: boolean } | undefined>} */
-    const find = async () => (await orNothing(custom.list(name, scope)))?.domains.find((one) => one.domain === domain);
-    const what = `domain ${domain} of ${name}`;
-    const create = async () =>
-      custom.create(name, { ...scope, domain, zoneId: await zone(domain), enabled: true, minTLS: TLS });
-    const found = await plan.ensure(what, find, create);
-    if (found?.enabled !== false) return;
-    const enable = () => custom.update(domain, { ...scope, bucket_name: name, enabled: true, minTLS: TLS });
-    await plan.change("change", `${what}: enabled`, enable);
-  }
-
-  /** Returns the id of the zone that contains a domain. @param {string} domain */
-  async function zone(domain) {
-    const labels = domain.split(".");
-    for (let from = 0; from < labels.length - 1; from++) {
-      const name = labels.slice(from).join(".");
-      const found = await first(client.zones.list({ name, account: { id: account } }), (one) => one.name === name);
-      if (found) return found.id;
-    }
-    throw new Error(`the account has no zone for ${domain}; add the domain to Cloudflare first`);
-  }
-
   return {
     find,
 
     /**
-     * Finds or creates the bucket with its rules and domain.
-     * @param {{ name: string, location?: import("cloudflare/resources/r2/buckets/buckets").BucketCreateParams["locationHint"], domain?: string }} wanted
+     * Finds or creates the bucket with its rules.
+     * @param {{ name: string, location?: import("cloudflare/resources/r2/buckets/buckets").BucketCreateParams["locationHint"] }} wanted
      */
-    async require({ name, location, domain }) {
+    async require({ name, location }) {
       const create = () => buckets.create({ ...scope, name, ...(location && { locationHint: location }) });
       await plan.ensure(`R2 bucket ${name}`, () => find(name), create);
-      await requireCors(name);
       await requireLifecycle(name);
-      if (domain) await requireDomain(name, domain);
     },
 
     /** Deletes the bucket with all pyramids. @param {string} name */
@@ -121,26 +71,10 @@ export function buckets({ client, account, jurisdiction, plan }) {
         for await (const { key } of buckets.objects.list(name, { ...scope, per_page: 1000 })) {
           if (key) await orNothing(buckets.objects.delete(key, { ...scope, bucket_name: name }));
         }
-        const { custom } = buckets.domains;
-        for (const { domain } of (await orNothing(custom.list(name, scope)))?.domains ?? []) {
-          await orNothing(custom.delete(domain, { ...scope, bucket_name: name }));
-        }
         await orNothing(buckets.delete(name, scope));
       });
     },
   };
-}
-
-/**
- * Returns true if this is our rule, unchanged. The API returns fields in another order.
- * @param {import("cloudflare/resources/r2/buckets/cors").CORSGetResponse.Rule} rule
- */
-function isCors({ id, allowed, exposeHeaders, maxAgeSeconds }) {
-  const text = (/** @type {typeof CORS} */ of) =>
-    JSON.stringify(
-      [of.allowed.origins, of.allowed.methods, of.allowed.headers, of.exposeHeaders, of.maxAgeSeconds].map(String),
-    );
-  return id === OURS && text({ allowed, exposeHeaders, maxAgeSeconds }) === text(CORS);
 }
 
 /** @param {import("cloudflare/resources/r2/buckets/lifecycle").LifecycleGetResponse.Rule} rule */

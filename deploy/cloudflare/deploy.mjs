@@ -43,7 +43,7 @@ export async function deploy(task, plan, { renewTokens: renew = false, upload = 
   const ids = {};
   for (const { binding, name } of names.namespaces) ids[binding] = await namespaces(context).require(name);
   const [bucket] = names.buckets;
-  await buckets(context).require({ name: bucket.name, location: wanted.location, domain: wanted.cacheDomain });
+  await buckets(context).require({ name: bucket.name, location: wanted.location });
   const queueId = await queues(context).require(names.queues[0].name);
   const address = wanted.domain ? `https://${wanted.domain}` : await workers(context).defaultAddress(wanted.prefix);
   const secrets = {
@@ -65,14 +65,13 @@ export async function deploy(task, plan, { renewTokens: renew = false, upload = 
     EDGEZOOM_S3_SECRET_ACCESS_KEY: createHash("sha256").update(value).digest("hex"),
   }));
   if (!plan.isDry) {
-    const { account, jurisdiction, layout, contact } = wanted;
+    const { account, jurisdiction, contact } = wanted;
     const region = jurisdiction === "default" ? "" : `.${jurisdiction}`;
     await state.set({
       EDGEZOOM_EDGE_URL: address,
       EDGEZOOM_QUEUE_URL: `${task.credentials.address ?? API}/accounts/${account}/queues/${queueId}`,
       EDGEZOOM_S3_ENDPOINT: `https://${account}${region}.r2.cloudflarestorage.com`,
       EDGEZOOM_S3_BUCKET: bucket.name,
-      EDGEZOOM_LAYOUT: layout,
       ...(contact && { EDGEZOOM_CONTACT: contact }),
     });
     await state.setOperator({ EDGEZOOM_EDGE_URL: address });

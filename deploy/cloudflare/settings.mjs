@@ -6,7 +6,6 @@ import { parse } from "smol-toml";
 const OF_THE_FILE = ["account", "name"];
 /** Variables that are derived from the domains. */
 const ADDRESSES = ["BASE_URL", "SHARE_BASE", "CACHE_URL"];
-const LAYOUTS = ["archive", "tiles"];
 const JURISDICTIONS = ["default", "eu", "us", "fedramp", "fedramp-high"];
 const LOCATIONS = ["apac", "eeur", "enam", "weur", "wnam", "oc"];
 /** The environment whose resources have no suffix in their names. */
@@ -33,10 +32,8 @@ export function settings(text, environment, vars) {
     domain: host,
     api_domain: host,
     cache_domain: host,
-    cache_url: address,
     picture: address,
     contact: contact,
-    layout: oneOf(LAYOUTS),
     jurisdiction: oneOf(JURISDICTIONS),
     location: oneOf(LOCATIONS),
     creations_per_minute: count,
@@ -50,12 +47,6 @@ export function settings(text, environment, vars) {
   if (!/^[0-9a-f]{32}$/.test(file.account ?? "")) throw new SettingsError("account must be 32 hexadecimal digits");
   if (!NAME.test(file.name ?? "")) throw new SettingsError("name must consist of 3 to 42 lower-case letters, digits and hyphens, beginning with a letter");
   if (!NAME.test(environment)) throw new SettingsError(`the environment's name ${environment} must consist of lower-case letters, digits and hyphens`);
-  const { layout = "archive", domain, cache_domain: cacheDomain, cache_url: cacheUrl } = table;
-  if (layout === "tiles" && !cacheDomain && !cacheUrl) {
-    throw new SettingsError(
-      `set ${at("cache_domain")}: the layout "tiles" is served from the bucket's domain`,
-    );
-  }
   const { DEVELOPMENT } = { ...vars, ...table.vars };
   if (!["off", "", undefined].includes(DEVELOPMENT)) {
     throw new SettingsError(`${at("vars.DEVELOPMENT")} must be "off": "on" lifts all limits for requests without a client's address`);
@@ -65,11 +56,9 @@ export function settings(text, environment, vars) {
     environment,
     /** Prefix of all resource names. */
     prefix: environment === PRODUCTION ? file.name : `${file.name}-${environment}`,
-    domain,
+    domain: table.domain,
     apiDomain: table.api_domain,
-    cacheDomain,
-    cacheUrl,
-    layout,
+    cacheDomain: table.cache_domain,
     picture: table.picture,
     contact: table.contact,
     jurisdiction: table.jurisdiction ?? "default",

@@ -83,12 +83,12 @@ function environment(base, settings, index) {
 }
 
 /** Returns the Worker's domains. */
-export const domains = ({ domain, apiDomain }) => [...new Set([domain, apiDomain].filter(Boolean))];
+export const domains = ({ domain, apiDomain, cacheDomain }) => [...new Set([domain, apiDomain, cacheDomain].filter(Boolean))];
 
 /** Returns the variables with addresses. The Worker derives an empty one from BASE_URL, and at workers.dev that one from the request. */
-function addresses({ domain, apiDomain, cacheDomain, cacheUrl }) {
-  const of = (host) => (host ? `https://${host}` : "");
-  return { BASE_URL: of(apiDomain ?? domain), SHARE_BASE: of(domain), CACHE_URL: cacheUrl ?? of(cacheDomain) };
+function addresses({ domain, apiDomain, cacheDomain }) {
+  const of = (host, path = "") => (host ? `https://${host}${path}` : "");
+  return { BASE_URL: of(apiDomain ?? domain), SHARE_BASE: of(domain), CACHE_URL: of(cacheDomain, "/cache") };
 }
 
 /** Number of hexadecimal digits of a version's tag. */

@@ -44,7 +44,7 @@ test("the command deploys with the real wrangler, changes nothing the second tim
     assert.equal(bound.BASE_URL.text, "https://api.example.com");
     assert.equal(bound.NOTICE_URL.text, "https://example.com/notice");
     assert.equal(secrets.TILER_TOKEN.length, 43);
-    assert.deepEqual([...provider.account.domains.keys()], ["zoom.example.com", "api.example.com"]);
+    assert.deepEqual([...provider.account.domains.keys()], ["zoom.example.com", "api.example.com", "tiles.example.com"]);
 
     const again = await run(root, MAIN, ["deploy", "--smoke", "none", "--show-secrets"], { env });
     assert.match(again.err, /^no changes needed$/m, again.err);

@@ -48,26 +48,20 @@ test("an image whose base has no digest is built with a warning, and names its b
   assert.match(dockerfile.slice(dockerfile.indexOf(" AS tiler\n")), /^ARG BASE\nLABEL org\.opencontainers\.image\.base\.name="\$\{BASE\}"$/m);
 });
 
-test("the tiler's container is read-only and unprivileged, and all containers share one bucket", async () => {
-  const { tiler, store, bucket } = compose.services;
+test("the tiler's container is read-only and unprivileged", async () => {
+  const { tiler } = compose.services;
   assert.equal(tiler.read_only, true);
   assert.deepEqual(tiler.cap_drop, ["ALL"]);
   assert.ok(tiler.security_opt.includes("no-new-privileges:true"));
   const filter = tiler.security_opt.find((option) => option.startsWith("seccomp="));
   const profile = JSON.parse(await read(join("deploy/docker", filter.slice("seccomp=".length)))); // the tiler's tests run a browser under it
   assert.deepEqual([profile.defaultAction, profile.defaultErrnoRet], ["SCMP_ACT_ERRNO", 1]);
-  assert.equal(store.image, bucket.image);
-  assert.match(store.ports[0], /^127\.0\.0\.1:/);
-  const { identities } = JSON.parse(await read("deploy/docker/s3.example.json"));
-  const name = tiler.environment.EDGEZOOM_S3_BUCKET;
-  assert.deepEqual(identities.find(({ name }) => name === "anonymous").actions, [`Read:${name}`]);
-  assert.ok(bucket.command[0].includes(`s3.bucket.create -name ${name}`));
 });
 
 test("containers and unit set only variables that the tiler reads", () => {
   const last = dockerfile.slice(dockerfile.indexOf(" AS tiler\n"));
-  const named = [...variables(last), ...variables(unit), ...Object.keys(compose.services.tiler.environment)];
-  assert.ok(named.length >= 5);
+  const named = [...variables(last), ...variables(unit)];
+  assert.ok(named.length >= 2);
   for (const name of named) assert.ok(known.has(name), name);
 });
 
@@ -106,7 +100,7 @@ test("Compose accepts its file", { skip: composer ? false : "Compose is not inst
     assert.equal(status, 0, stderr);
     const { tiler } = parse(stdout).services;
     assert.equal(tiler.environment.EDGEZOOM_EDGE_URL, "https://zoom.example.com");
-    assert.deepEqual([tiler.read_only, tiler.depends_on.bucket.condition], [true, "service_completed_successfully"]);
+    assert.equal(tiler.read_only, true);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -174,7 +174,7 @@ const ROUTES = [
   [
     "POST r2/buckets",
     ({ buckets }, _, { body }) => {
-      const made = { ...body, lifecycle: structuredClone(DEFAULT_LIFECYCLE), domains: [], objects: new Set() };
+      const made = { ...body, lifecycle: structuredClone(DEFAULT_LIFECYCLE), objects: new Set() };
       add(buckets, made, body.name, ({ name }) => name === body.name);
       return { name: body.name };
     },
@@ -187,45 +187,10 @@ const ROUTES = [
       return remove(buckets, name, 10006);
     },
   ],
-  [
-    "GET r2/buckets/:name/cors",
-    ({ buckets }, [name]) => {
-      const { cors } = get(buckets, name, 10006);
-      if (!cors) throw missing(10059, "The CORS configuration");
-      return { rules: cors };
-    },
-  ],
-  ["PUT r2/buckets/:name/cors", ({ buckets }, [name], { body }) => ((get(buckets, name, 10006).cors = body.rules), {})],
   ["GET r2/buckets/:name/lifecycle", ({ buckets }, [name]) => ({ rules: get(buckets, name, 10006).lifecycle })],
   [
     "PUT r2/buckets/:name/lifecycle",
     ({ buckets }, [name], { body }) => ((get(buckets, name, 10006).lifecycle = body.rules), {}),
-  ],
-  ["GET r2/buckets/:name/domains/custom", ({ buckets }, [name]) => ({ domains: get(buckets, name, 10006).domains })],
-  [
-    "POST r2/buckets/:name/domains/custom",
-    ({ buckets }, [name], { body }) => {
-      const { domains } = get(buckets, name, 10006);
-      if (domains.some(({ domain }) => domain === body.domain)) throw new Refusal(409, 10045, "it already exists");
-      domains.push({ ...body, status: { ownership: "pending", ssl: "initializing" } });
-      return body;
-    },
-  ],
-  [
-    "PUT r2/buckets/:name/domains/custom/:domain",
-    ({ buckets }, [name, domain], { body }) =>
-      Object.assign(
-        get(buckets, name, 10006).domains.find((one) => one.domain === domain),
-        body,
-      ),
-  ],
-  [
-    "DELETE r2/buckets/:name/domains/custom/:domain",
-    ({ buckets }, [name, domain]) => {
-      const bucket = get(buckets, name, 10006);
-      bucket.domains = bucket.domains.filter((one) => one.domain !== domain);
-      return { domain };
-    },
   ],
   [
     "GET r2/buckets/:name/objects",

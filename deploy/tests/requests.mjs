@@ -31,23 +31,8 @@ const fields =
       value[key] === undefined ? optional.includes(key) : check(value[key]),
     );
 
-/** @typedef {import("cloudflare/resources/r2/buckets/cors").CORSUpdateParams.Rule} CorsRule */
 /** @typedef {import("cloudflare/resources/r2/buckets/lifecycle").LifecycleUpdateParams.Rule} LifecycleRule */
 /** @typedef {import("cloudflare/resources/queues/consumers").ConsumerCreateParams.MqHTTPConsumerRequest} PullConsumer */
-
-/** @satisfies {Fields<CorsRule["allowed"]>} */
-const allowed = {
-  methods: listOf(oneOf("GET", "PUT", "POST", "DELETE", "HEAD")),
-  origins: listOf(text),
-  headers: listOf(text),
-};
-/** @satisfies {Fields<CorsRule>} */
-const corsRule = {
-  id: text,
-  allowed: fields(allowed, ["headers"]),
-  exposeHeaders: listOf(text),
-  maxAgeSeconds: number(0, 86_400),
-};
 
 /** @satisfies {Fields<Set<Set<LifecycleRule["abortMultipartUploadsTransition"]>["condition"]>>} */
 const age = { type: oneOf("Age"), maxAge: number(1, 315_360_000) };
@@ -79,16 +64,6 @@ const bucket = {
   locationHint: oneOf("apac", "eeur", "enam", "weur", "wnam", "oc"),
   storageClass: oneOf("Standard", "InfrequentAccess"),
 };
-/** @satisfies {Fields<import("cloudflare/resources/r2/buckets/domains/custom").CustomCreateParams>} */
-const domain = {
-  domain: text,
-  zoneId: text,
-  enabled: truth,
-  minTLS: oneOf("1.0", "1.1", "1.2", "1.3"),
-  ciphers: never,
-};
-/** @satisfies {Fields<import("cloudflare/resources/r2/buckets/domains/custom").CustomUpdateParams>} */
-const domainChange = { enabled: truth, minTLS: oneOf("1.0", "1.1", "1.2", "1.3"), ciphers: never };
 /** @satisfies {Fields<import("cloudflare/resources/queues/queues").QueueCreateParams>} */
 const queue = { queue_name: (value) => /^[a-z0-9][a-z0-9-]{0,61}[a-z0-9]$/.test(value), jurisdiction: never };
 /** @satisfies {Fields<import("cloudflare/resources/shared").TokenPolicyParam>} */
@@ -99,8 +74,6 @@ const policy = {
 };
 /** @satisfies {Fields<import("cloudflare/resources/accounts/tokens/tokens").TokenCreateParams>} */
 const token = { name: text, policies: listOf(fields(policy)), condition: never, expires_on: never, not_before: never };
-/** @satisfies {Fields<import("cloudflare/resources/r2/buckets/cors").CORSUpdateParams>} */
-const cors = { rules: listOf(fields(corsRule, ["headers", "id", "exposeHeaders", "maxAgeSeconds"])) };
 /** @satisfies {Fields<import("cloudflare/resources/r2/buckets/lifecycle").LifecycleUpdateParams>} */
 const lifecycle = {
   rules: listOf(
@@ -112,10 +85,7 @@ const lifecycle = {
 export const BODIES = {
   "POST kv/namespaces": fields(namespace, ["jurisdiction"]),
   "POST r2/buckets": fields(bucket, ["locationHint", "storageClass"]),
-  "PUT cors": fields(cors),
   "PUT lifecycle": fields(lifecycle),
-  "POST domains/custom": fields(domain, ["minTLS", "ciphers"]),
-  "PUT domains/custom": fields(domainChange, ["enabled", "minTLS", "ciphers"]),
   "POST queues": fields(queue, ["jurisdiction"]),
   "POST consumers": fields(consumer, ["dead_letter_queue", "settings"]),
   "PUT consumers": fields(consumer, ["dead_letter_queue", "settings"]),

@@ -20,8 +20,7 @@ export const SETTINGS = `
   [production]
   domain = "zoom.example.com"
   api_domain = "api.example.com"
-  cache_domain = "cache.example.com"
-  layout = "tiles"
+  cache_domain = "tiles.example.com"
   location = "weur"
   creations_per_minute = 7
   [production.vars]

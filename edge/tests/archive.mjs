@@ -4,11 +4,17 @@
 export const DZI = { width: 16_000, height: 12_000, tileSize: 512, tileOverlap: 0, tileFormat: "jpg" };
 export const LAST_LEVEL = 14;
 
+const lastLevel = ({ width, height }) => Math.ceil(Math.log2(Math.max(width, height)));
+
 /** Returns the numbers of columns and rows of a level. */
-export function grid(level) {
-  const scaled = (side) => Math.ceil(Math.ceil(side / 2 ** (LAST_LEVEL - level)) / DZI.tileSize);
-  return [scaled(DZI.width), scaled(DZI.height)];
+export function grid(level, dzi = DZI) {
+  const scaled = (side) => Math.ceil(Math.ceil(side / 2 ** (lastLevel(dzi) - level)) / dzi.tileSize);
+  return [scaled(dzi.width), scaled(dzi.height)];
 }
+
+/** Contents of the previews' stand-ins. */
+export const PREVIEW = "the large preview";
+export const THUMBNAIL = "the thumbnail";
 
 /** Returns the content of a tile's stand-in. */
 export const content = (level, column, row) => `tile ${level}/${column}_${row} `.repeat(1 + ((column * 7 + row) % 5));
@@ -21,20 +27,21 @@ function varint(number) {
 }
 
 /**
- * Returns the object, the place of its index as a tiler reports it, and its number of tiles. `fill` returns a tile's
- * content.
+ * Returns the object, the places of its index and previews as a tiler reports them, and its number of tiles. `fill` returns a
+ * tile's content, `gap` the number of bytes before the tiles of a level.
  */
-export function archive(fill = content) {
+export function archive(fill = content, dzi = DZI, gap = () => 40) {
   const places = [];
-  let object = Buffer.from("PK");
-  const parts = [object];
-  let offset = object.length;
-  for (let level = 0; level <= LAST_LEVEL; level++) {
-    const [columns, rows] = grid(level);
+  const parts = ["PK", PREVIEW, THUMBNAIL].map((text) => Buffer.from(text));
+  const large = { offset: 2, length: PREVIEW.length };
+  const thumbnail = { offset: 2 + PREVIEW.length, length: THUMBNAIL.length };
+  let offset = Buffer.concat(parts).length;
+  for (let level = 0; level <= lastLevel(dzi); level++) {
+    const [columns, rows] = grid(level, dzi);
     for (let row = 0; row < rows; row++) {
       for (let column = 0; column < columns; column++) {
         const bytes = Buffer.from(fill(level, column, row));
-        const header = Buffer.alloc(40 + (column % 3), "h");
+        const header = Buffer.alloc(gap(level) + (column % 3), "h");
         parts.push(header, bytes);
         offset += header.length;
         places.push([offset, bytes.length]);
@@ -62,5 +69,16 @@ export function archive(fill = content) {
   const count = Buffer.alloc(8);
   count.writeBigUInt64LE(BigInt(places.length));
   const index = Buffer.concat([Buffer.from("EZTILES1"), count, ...blocks, Buffer.from(entries)]);
-  return { object: Buffer.concat([...parts, index]), place: { indexOffset: offset, indexLength: index.length }, tiles: places.length };
+  const place = { indexOffset: offset, indexLength: index.length };
+  return { object: Buffer.concat([...parts, index]), place, previews: { large, thumbnail }, tiles: places.length };
+}
+
+/** Stores an archive for a new content, which becomes ready. Returns the content's id. */
+export async function store(system, url, { object, place, previews }, dzi = DZI) {
+  const { id } = await system.ask(url);
+  await system.claim(id);
+  await system.pyramids.put(`${id}/1.szi`, object, { httpMetadata: { contentType: "application/zip" } });
+  const { status } = await system.report(id, 1, { finished: { dzi, archive: place, previews } });
+  if (status !== 204) throw new Error(`the report got ${status}`);
+  return id;
 }

@@ -20,14 +20,13 @@ const ELSEWHERE = `
       const { pathname, searchParams } = new URL(request.url);
       if (pathname === "/later") return Response.json((later += Number(searchParams.get("ms"))));
       if (pathname !== "/elsewhere") return edge.fetch(request, env, context);
-      const { status } = await env.CONVERSIONS.getByName(searchParams.get("id")).fetch("http://object/delete/" + searchParams.get("hash"), { method: "POST", body: "" });
-      return Response.json(status);
+      const event = { "deletion-asked": searchParams.get("hash") };
+      return new Response(await env.CONVERSIONS.getByName(searchParams.get("id")).send(JSON.stringify({ event })));
     },
   };
 `;
 
-const { object, place } = archive();
-const PREVIEWS = { entries: { large: { offset: 60, length: 9 }, thumbnail: { offset: 60, length: 9 } } };
+const { object, place, previews } = archive();
 
 let system;
 before(async () => (system = await start({ UPLOAD_BYTES: "20000000", LEASE_SECONDS: "1" }, ELSEWHERE)));
@@ -42,14 +41,14 @@ const remove = (id, key, headers = {}) => system.send(`/v1/content/${id}`, { met
 const objectsOf = async (prefix) => (await system.pyramids.list({ prefix })).objects.map(({ key }) => key);
 const sha256 = (text, form) => createHash("sha256").update(text).digest(form);
 
-/** Uploads a file and brings its content to the ready state, with an archive and with objects of the older layout. */
+/** Uploads a file and brings its content to the ready state, with an archive and with other objects beside it. */
 async function ready(body) {
   const content = await uploaded(body, "?name=Anna%27s%20house.jpg");
   const { id } = content;
   await system.pyramids.put(`${id}/1.szi`, object);
-  for (const key of ["1_coarse/1.jpg", "1.dzi", "1_files/0/0_0.jpg"]) await system.pyramids.put(`${id}/${key}`, "left");
+  for (const key of ["1_coarse/1.jpg", "1_coarse/2.jpg"]) await system.pyramids.put(`${id}/${key}`, "left");
   await system.claim(id);
-  assert.equal((await system.report(id, 1, { finished: { dzi: DZI, archive: place, previews: PREVIEWS } })).status, 204);
+  assert.equal((await system.report(id, 1, { finished: { dzi: DZI, archive: place, previews } })).status, 204);
   await eventually(() => system.finished.get(id));
   return content;
 }
@@ -131,7 +130,7 @@ test("other isolates stop serving from caches within twenty seconds, even if KV 
   for (const path of [tile, `/v1/content/${id}`]) assert.equal((await system.send(path)).status, 200);
   await system.send("/later?ms=21000"); // the lists are loaded
   await system.send(`/v1/content/${id}`);
-  assert.equal((await system.send(`/elsewhere?id=${id}&hash=${sha256(deletionKey, "hex")}`)).body, "204");
+  assert.equal((await system.send(`/elsewhere?id=${id}&hash=${sha256(deletionKey, "hex")}`)).body, '{"Ok":"accepted"}');
   await system.finished.put(id, record);
   assert.equal((await system.send(tile)).status, 200, "the isolate does not know yet");
   await system.send("/later?ms=20000");

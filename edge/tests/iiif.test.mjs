@@ -3,11 +3,17 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { PREVIEW, archive, store } from "./archive.mjs";
 import { start } from "./system.mjs";
 
 const PICTURE = { width: 8001, height: 1030, tileSize: 512, tileOverlap: 0, tileFormat: "jpg" };
+/** A picture of one tile with opacity. */
+const SMALL = { ...PICTURE, width: 300, height: 200, tileFormat: "png" };
 const LAST_LEVEL = 13;
-const ceil = (side, level) => Math.ceil(side / 2 ** (LAST_LEVEL - level));
+/** Size of the preview, and so of the largest image. */
+const MAX = { width: 1200, height: 154 };
+/** Returns a pyramid whose tiles hold their places. */
+const pyramid = (dzi) => archive((level, column, row) => `${level}/${column}_${row}`, dzi);
 
 let system;
 let id;
@@ -16,23 +22,10 @@ before(async () => {
   system = await start();
   id = await content("http://example.com/maps/old%20town.jpg", PICTURE);
   base = `/iiif/${id}`;
-  for (let level = 0; level <= LAST_LEVEL; level++) {
-    for (let row = 0; row * 512 < ceil(PICTURE.height, level); row++) {
-      for (let column = 0; column * 512 < ceil(PICTURE.width, level); column++) {
-        await system.pyramids.put(`${id}/1_files/${level}/${column}_${row}.jpg`, `${level}/${column}_${row}`);
-      }
-    }
-  }
 });
 after(() => system.close());
 
-async function content(url, dzi, previews) {
-  const { id } = await system.ask(url);
-  await system.claim(id);
-  await system.report(id, 1, { finished: { dzi, previews } });
-  return id;
-}
-
+const content = (url, dzi) => store(system, url, pyramid(dzi), dzi);
 const json = async (path) => JSON.parse((await system.send(path)).body);
 
 test("info.json has what the validator of the API requires", async () => {
@@ -50,7 +43,8 @@ test("info.json has what the validator of the API requires", async () => {
     profile: "level0",
     width,
     height,
-    sizes: [[126, 17], [251, 33], [501, 65]].map(([width, height]) => ({ width, height })),
+    maxWidth: MAX.width,
+    sizes: [{ width: 251, height: 33 }, { width: 501, height: 65 }, MAX],
     tiles: [{ width: 512, height: 512, scaleFactors: [1, 2, 4, 8, 16] }],
     extraFeatures: ["baseUriRedirect", "canonicalLinkHeader", "cors", "jsonldMediaType", "profileLinkHeader"],
   });
@@ -80,6 +74,8 @@ test("every tile and size of info.json is the stored one, at its canonical URL",
     }
   }
   assert.equal(asked, 16 * 3 + 8 * 2 + 4 + 2 + 1);
+  assert.deepEqual(sizes.pop(), MAX);
+  await holds("full/max/0/default.jpg", PREVIEW);
   for (const size of sizes) await holds(`full/${size.width},${size.height}/0/default.jpg`, `${LAST_LEVEL - Math.ceil(Math.log2(width / size.width))}/0_0`);
 });
 
@@ -95,7 +91,6 @@ test("a tile supports conditions and HEAD, and is cached for a day", async () =>
 
 test("missing, malformed and unsupported images have statuses of their own", async () => {
   for (const [path, status] of [
-    ["full/max/0/default.jpg", 501],
     ["full/600,78/0/default.jpg", 501],
     ["full/!200,200/0/default.jpg", 501],
     ["square/max/0/default.jpg", 501],
@@ -125,23 +120,21 @@ test("contents without tiles for IIIF are not found", async () => {
     for (const path of ["info.json", "manifest.json", "full/max/0/default.jpg"]) assert.equal((await system.send(`/iiif/${of}/${path}`)).status, 404, of);
   }
   assert.match((await system.send(`/iiif/${older}/info.json`)).body, /overlap/);
-  const transparent = await content("http://example.com/small.png", { ...PICTURE, width: 300, height: 200, tileFormat: "png" });
-  await system.pyramids.put(`${transparent}/1_files/9/0_0.png`, "all of it");
+  const transparent = await content("http://example.com/small.png", SMALL);
   const info = await json(`/iiif/${transparent}/info.json`);
   assert.deepEqual([info.preferredFormats, info.extraFormats, info.tiles[0].scaleFactors], [["png"], ["png"], [1]]);
   const whole = await system.send(`/iiif/${transparent}/full/max/0/default.png`);
-  assert.deepEqual([whole.status, whole.body, whole.type], [200, "all of it", "image/png"]);
+  assert.deepEqual([whole.status, whole.body, whole.type], [200, "9/0_0", "image/png"]);
 });
 
 test("a picture with PNG tiles is a JPEG at its maximum size, too", async () => {
-  const transparent = await content("http://example.com/cutout.png", { ...PICTURE, width: 300, height: 200, tileFormat: "png" }, "objects");
-  await system.pyramids.put(`${transparent}/1_files/preview.jpg`, "on white", { httpMetadata: { contentType: "image/jpeg" } });
+  const transparent = await content("http://example.com/cutout.png", SMALL);
   const { items: [canvas] } = await json(`/iiif/${transparent}/manifest.json`);
   const { id, format } = canvas.items[0].items[0].body;
   assert.deepEqual([id, format], [`${system.origin}/iiif/${transparent}/full/max/0/default.jpg`, "image/jpeg"]);
   for (const path of [new URL(id).pathname, `/${transparent}/preview.jpg`]) {
     const { status, body, type } = await system.send(path);
-    assert.deepEqual([status, body, type], [200, "on white", "image/jpeg"], path);
+    assert.deepEqual([status, body, type], [200, PREVIEW, "image/jpeg"], path);
   }
 });
 
@@ -157,39 +150,31 @@ test("the manifest has one canvas with the picture and its service", async () =>
   const [annotation] = canvas.items[0].items;
   assert.deepEqual([annotation.type, annotation.motivation, annotation.target], ["Annotation", "painting", canvas.id]);
   const { body } = annotation;
-  assert.deepEqual([body.type, body.format, body.width, body.height], ["Image", "image/jpeg", 501, 65]);
-  assert.equal((await system.send(new URL(body.id).pathname)).body, "9/0_0", "the painted image exists");
+  assert.deepEqual([body.type, body.format, body.width, body.height], ["Image", "image/jpeg", MAX.width, MAX.height]);
+  assert.equal((await system.send(new URL(body.id).pathname)).body, PREVIEW, "the painted image exists");
   assert.deepEqual(body.service, [{ id: system.origin + base, type: "ImageService3", profile: "level0" }]);
-  assert.deepEqual(manifest.thumbnail, [body]);
+  const [thumbnail] = manifest.thumbnail;
+  assert.deepEqual([thumbnail.format, thumbnail.width, thumbnail.height], ["image/jpeg", 501, 65]);
+  assert.equal((await system.send(new URL(thumbnail.id).pathname)).body, "9/0_0", "the thumbnail exists");
 });
 
 // The requests of the validator at level 0 of version 3.0 (https://github.com/IIIF/image-validator, PyPI `iiif-validator`
 // 1.0.5). With its picture of 1,000 × 1,000 pixels, a running service passed all five in November 2026: `format_jpg`, `id_basic`
 // and `id_squares` get `full/max/0/default.jpg`, `info_json` gets the description, `size_nofull` refuses `full/full`.
 test("a client without tiles gets the preview as the image at its maximum size", async () => {
-  const large = await content("http://example.com/preview.jpg", PICTURE, "objects");
-  const [size, at] = [{ width: 1200, height: 154 }, `/iiif/${large}`];
-  const key = `${large}/1_files/preview.jpg`;
-  await system.pyramids.put(key, "the preview", { httpMetadata: { contentType: "image/jpeg" } });
-  const info = await json(`${at}/info.json`);
-  assert.equal(info.maxWidth, size.width, "full/max has this width");
+  const info = await json(`${base}/info.json`);
+  assert.equal(info.maxWidth, MAX.width, "full/max has this width");
   assert.equal(info.maxHeight, undefined, "tiles are higher than the preview of a flat picture");
   assert.ok(info.tiles[0].width <= info.maxWidth);
-  assert.deepEqual(info.sizes, [{ width: 251, height: 33 }, { width: 501, height: 65 }, size]);
   for (const path of ["full/max", "full/1200,154", "full/1200,", "full/,154", `0,0,${PICTURE.width},${PICTURE.height}/max`]) {
-    const answer = await system.send(`${at}/${path}/0/default.jpg`);
-    assert.deepEqual([answer.status, answer.body, answer.type], [200, "the preview", "image/jpeg"], path);
+    const answer = await system.send(`${base}/${path}/0/default.jpg`);
+    assert.deepEqual([answer.status, answer.body, answer.type], [200, PREVIEW, "image/jpeg"], path);
     assert.equal(answer.headers.get("Access-Control-Allow-Origin"), "*");
-    const [profile, canonical] = ["<http://iiif.io/api/image/3/level0.json>;rel=\"profile\"", `<${system.origin}${at}/full/max/0/default.jpg>;rel="canonical"`];
+    const [profile, canonical] = ["<http://iiif.io/api/image/3/level0.json>;rel=\"profile\"", `<${system.origin}${base}/full/max/0/default.jpg>;rel="canonical"`];
     assert.equal(answer.headers.get("Link"), `${profile}, ${canonical}`);
     assert.equal(answer.headers.get("Cache-Control"), "public, max-age=86400");
   }
   for (const [path, status] of [["full/1201,154", 501], ["full/max/0/default.png", 501], ["full/^max", 501], ["full/10000,", 400], ["full/0,0", 400], ["full/full", 400]]) {
-    assert.equal((await system.send(`${at}/${path}${path.endsWith("png") ? "" : "/0/default.jpg"}`)).status, status, path);
+    assert.equal((await system.send(`${base}/${path}${path.endsWith("png") ? "" : "/0/default.jpg"}`)).status, status, path);
   }
-  const [canvas] = (await json(`${at}/manifest.json`)).items;
-  const { body } = canvas.items[0].items[0];
-  assert.deepEqual([body.id, body.format, body.width, body.height], [`${system.origin}${at}/full/max/0/default.jpg`, "image/jpeg", 1200, 154]);
-  assert.deepEqual(body.service, [{ id: system.origin + at, type: "ImageService3", profile: "level0" }]);
-  assert.equal((await system.send(new URL(body.id).pathname)).body, "the preview");
 });

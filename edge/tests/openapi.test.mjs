@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { assertMatches, components, example, paths } from "./openapi.mjs";
-import { start } from "./system.mjs";
+import { archive, store } from "./archive.mjs";
+import { PICTURE, start } from "./system.mjs";
 
 const built = (name) => readFile(new URL(`../build/assets/${name}`, import.meta.url), "utf8");
 const ids = {};
@@ -14,9 +15,8 @@ let open;
 
 before(async () => {
   [system, closed, open] = await Promise.all([start({ REGIONS: "on" }), start({ MAINTENANCE: "on" }), start({ UPLOAD_BYTES: "100" })]);
-  for (const state of ["queued", "rendering", "ready", "failed"]) {
-    ids[state] = await system.content(`http://example.com/${state}.jpg`, state);
-  }
+  for (const state of ["queued", "rendering", "failed"]) ids[state] = await system.content(`http://example.com/${state}.jpg`, state);
+  ids.ready = await store(system, "http://example.com/ready.jpg", archive(() => "0123456789", PICTURE), PICTURE);
 });
 after(() => Promise.all([system.close(), closed.close(), open.close()]));
 
@@ -67,8 +67,6 @@ test("every response of the other endpoints is described", async () => {
   for (const url of ["http%3A%2F%2Fexample.com%2Fready.jpg", "http%3A%2F%2Fexample.com%2Fqueued.jpg", "nonsense"]) {
     for (const form of ["", "format=json", "format=xml", "callback=cb"]) await holds("/v1/dzi/", `/v1/dzi/?url=${url}&${form}`);
   }
-  await system.pyramids.put(`${ids.ready}/1.dzi`, "<Image/>");
-  await system.pyramids.put(`${ids.ready}/1_files/0/0_0.jpg`, "0123456789");
   const [descriptor, tile] = ["/cache/{id}/{attempt}.dzi", "/cache/{id}/{attempt}_files/{level}/{column}_{row}.{format}"];
   for (const attempt of [1, 2]) {
     await holds(descriptor, `/cache/${ids.ready}/${attempt}.dzi`);

@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { parse } from "smol-toml";
 import { decodePng, encodePng } from "../viewer/png.mjs";
-import { DZI as LARGE, archive } from "./archive.mjs";
+import { DZI as LARGE, archive, store } from "./archive.mjs";
 import { countingCalls, start } from "./system.mjs";
 
 const DZI = { ...LARGE, tileFormat: "png" };
@@ -34,7 +34,8 @@ function tile(dzi, level, column, row, overlap = 0) {
 }
 
 /** The archive has tiles up to level 12, and the corner of the largest level. */
-const { object, place } = archive((level, column, row) => (level <= 12 || (level === 14 && column < 3 && row < 3) ? tile(DZI, level, column, row) : "none"));
+const gradient = (level, column, row) => (level <= 12 || (level === 14 && column < 3 && row < 3) ? tile(DZI, level, column, row) : "none");
+const pyramid = archive(gradient, DZI);
 let system;
 let id;
 let base;
@@ -46,19 +47,13 @@ before(async () => {
 });
 after(() => system.close());
 
-async function content(at, url, dzi = DZI, finished = { archive: place }) {
-  const { id } = await at.ask(url);
-  await at.claim(id);
-  if (finished.archive) await at.pyramids.put(`${id}/1.szi`, object);
-  assert.equal((await at.report(id, 1, { finished: { dzi, ...finished } })).status, 204);
-  return id;
-}
+const content = (at, url) => store(at, url, pyramid, DZI);
 
 let clients = 0;
 /** Returns a request from an address of its own, so that no test uses up the limit of another. */
 const someone = (headers) => ({ headers: { "CF-Connecting-IP": `198.51.100.${(clients += 1)}`, ...headers } });
 /** Returns the calls since the last time, without those that refresh the operator's lists, which depend on the clock. */
-const calls = async (at = system) => (await (await at.fetch("/calls")).json()).filter((call) => call !== "OPERATOR/lists");
+const calls = async (at = system) => (await (await at.fetch("/calls")).json()).filter((call) => call !== "OPERATOR.lists");
 
 async function image(path, init = someone(), at = system) {
   const response = await at.fetch(path, init);
@@ -129,14 +124,12 @@ test("qualities and formats", async () => {
   assert.deepEqual([webp.type, webp.bytes.toString("latin1", 0, 4), webp.bytes.toString("latin1", 8, 12)], ["image/webp", "RIFF", "WEBP"]);
 });
 
-test("single tiles and tiles that overlap are rendered, too", async () => {
+test("tiles that overlap are rendered, too", async () => {
   const small = { width: 700, height: 500, tileSize: 254, tileOverlap: 1, tileFormat: "png" };
-  const overlapping = await content(system, "http://example.com/overlapping.png", small, {});
-  for (const column of [0, 1, 2]) for (const row of [0, 1]) await system.pyramids.put(`${overlapping}/1_files/10/${column}_${row}.png`, tile(small, 10, column, row, 1));
+  const overlapping = await store(system, "http://example.com/overlapping.png", archive((...place) => tile(small, ...place, 1), small), small);
   const at = `/iiif/${overlapping}`;
   await shows("full/max/0/default.png", [700, 500], [[0, 0], [1, 0], [0, 1], [1, 1]], at);
   await shows("254,0,254,254/254,254/0/default.png", [254, 254], [[0.363, 0], [0.726, 0], [0.363, 0.508], [0.726, 0.508]], at);
-  assert.equal((await image(`${at}/full/100,/0/default.png`)).status, 404, "its tiles do not exist");
 });
 
 test("an image has one address, under which it is kept", async () => {
@@ -262,7 +255,7 @@ test("the day's renderings are the operator's", async () => {
     const last = made.at(-1);
     assert.deepEqual([last.status, last.headers.get("Retry-After")], [503, "3600"]);
     assert.match(last.body, /midnight UTC/);
-    const messages = (await calls(bounded)).filter((call) => call === "OPERATOR/renderings").length;
+    const messages = (await calls(bounded)).filter((call) => call === "OPERATOR.takeRenderings").length;
     assert.ok(messages > 0 && messages <= 6, `${messages} messages to the operator's object for ${a_day} renderings`);
     assert.equal((await bounded.send(`/iiif/${of}/0,0,512,512/512,512/0/default.png`)).status, 200, "tiles are served");
   } finally {
@@ -271,9 +264,10 @@ test("the day's renderings are the operator's", async () => {
 });
 
 test("the worst client costs what is documented", async () => {
-  // The most tiles, each an object of its own: a region of twice the size, which fits into no smaller level.
-  const single = await content(system, "http://example.com/single.png", DZI, {});
-  for (let column = 0; column < 8; column += 1) for (let row = 0; row < 6; row += 1) await system.pyramids.put(`${single}/1_files/12/${column}_${row}.png`, tile(DZI, 12, column, row));
+  // The most tiles, too far from each other to be read at once: a region of twice the size, which fits into no smaller level.
+  const apart = archive(gradient, DZI, (level) => (level === 12 ? 33 << 10 : 40));
+  const single = await store(system, "http://example.com/single.png", apart, DZI);
+  await system.send(`/cache/${single}/1.dzi`); // reads the index
   await calls();
   assert.equal((await image(`/iiif/${single}/full/2040,980/0/default.jpg`)).status, 200);
   const reads = (await calls()).filter((call) => call === "PYRAMIDS.get").length;

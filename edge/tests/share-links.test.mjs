@@ -2,16 +2,15 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { PICTURE, byUrl, start } from "./system.mjs";
+import { DZI, PREVIEW, THUMBNAIL, archive, store } from "./archive.mjs";
+import { byUrl, start } from "./system.mjs";
 
 const SHARE = "https://zoom.example";
 let system;
 let id;
 before(async () => {
   system = await start();
-  id = await system.content("http://example.com/a.jpg", "ready");
-  const httpMetadata = { contentType: "image/jpeg" };
-  await system.pyramids.put(`${id}/1_files/9/0_0.jpg`, "the tile of level 9", { httpMetadata });
+  id = await store(system, "http://example.com/a.jpg", archive());
 });
 after(() => system.close());
 
@@ -44,7 +43,7 @@ test("a scraper of the link of a place gets that link, and the picture", async (
     const page = (await system.send(`/${id}${query}`)).body;
     return Object.fromEntries([...page.matchAll(/<(?:meta property|link rel)="([^"]+)" (?:content|href)="([^"]+)"/g)].map(([, name, value]) => [name, value]));
   };
-  const place = `?at=${Math.round(PICTURE.width / 2)},0.25,3,90`;
+  const place = `?at=${Math.round(DZI.width / 2)},0.25,3,90`;
   const [placed, whole, other] = [await head(place), await head(""), await head("?at=<b>,1")];
   assert.deepEqual(placed, { ...whole, "og:url": `${system.origin}/${id}${place.replace("0.25", "0.3")}` });
   assert.deepEqual(other, whole);
@@ -62,13 +61,11 @@ test("oEmbed errors have the statuses of the specification", async () => {
   assert.equal(await ask(""), 400);
 });
 
-test("the preview is the largest level of one tile, unless the tiler made one", async () => {
-  const answer = await system.send(`/${id}/preview.jpg`);
-  assert.deepEqual([answer.status, answer.type, answer.body], [200, "image/jpeg", "the tile of level 9"]);
-  const objects = await system.content("http://example.com/objects.jpg", "rendering");
-  await system.report(objects, 1, { finished: { dzi: PICTURE, previews: "objects" } });
-  await system.pyramids.put(`${objects}/1_files/thumbnail.jpg`, "made by the tiler");
-  assert.equal((await system.send(`/${objects}/thumbnail.jpg`)).body, "made by the tiler");
+test("preview and thumbnail are those that the tiler made", async () => {
+  for (const [name, body] of [["preview", PREVIEW], ["thumbnail", THUMBNAIL]]) {
+    const answer = await system.send(`/${id}/${name}.jpg`);
+    assert.deepEqual([answer.status, answer.type, answer.body], [200, "image/jpeg", body]);
+  }
   const page = (await system.send(`/${id}`)).body;
   assert.match(page, new RegExp(`<meta property="og:image" content="${system.origin}/${id}/preview.jpg">`));
   const queued = await system.content("http://example.com/queued.jpg", "queued");

@@ -1,8 +1,7 @@
 //! Time from request to ready of a 12-megapixel JPEG on loopback, by phase. The tiler's metrics give the phases; "queue" is the rest: from the
 //! request until a tiler starts, and from the end until the polling client sees it.
 //!
-//! Then time from last byte to ready: a 216-megapixel JPEG arrives at 20 MB/s and is rendered and uploaded meanwhile, as an archive and as single
-//! tiles.
+//! Then time from last byte to ready: a 216-megapixel JPEG arrives at 20 MB/s and is rendered and uploaded meanwhile.
 
 use std::fs;
 use std::path::PathBuf;
@@ -56,17 +55,14 @@ async fn main() -> Result<()> {
     let all: Vec<String> = runs.iter().map(|run| run.total.as_millis().to_string()).collect();
     println!("all runs, in ms: {}", all.join(" "));
     drop(system);
-    for layout in ["archive", "tiles"] {
-        from_the_last_byte(&sources, layout).await?;
-    }
-    Ok(())
+    from_the_last_byte(&sources).await
 }
 
 /// Measures the time from a large picture's last byte until it is ready.
-async fn from_the_last_byte(sources: &SourceServer, layout: &'static str) -> Result<()> {
+async fn from_the_last_byte(sources: &SourceServer) -> Result<()> {
     let jpeg = Bytes::from(fs::read(large_picture()?)?);
     let time = Duration::from_secs_f64(jpeg.len() as f64 / BYTES_PER_SECOND);
-    let system = System::start(Options { release: true, layout, ..Options::default() })?;
+    let system = System::start(Options { release: true, ..Options::default() })?;
     let client = Client::new(system.url())?;
     let mut after_last_byte = vec![];
     for number in 0..LARGE_RUNS {
@@ -79,8 +75,7 @@ async fn from_the_last_byte(sources: &SourceServer, layout: &'static str) -> Res
     after_last_byte.sort();
     let all: Vec<String> = after_last_byte.iter().map(|time| time.as_millis().to_string()).collect();
     println!(
-        "216 megapixels at 20 MB/s ({:.1} s), layout {layout}: ready {:.0} ms after the last byte (limit for an \
-         archive: 1000); all runs: {}",
+        "216 megapixels at 20 MB/s ({:.1} s): ready {:.0} ms after the last byte (limit: 1000); all runs: {}",
         time.as_secs_f64(),
         after_last_byte[after_last_byte.len() / 2].as_secs_f64() * 1000.0,
         all.join(" ")

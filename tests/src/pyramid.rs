@@ -152,21 +152,6 @@ impl Pyramid {
         Ok(Self { url, descriptor, tiles })
     }
 
-    /// Returns the keys of its objects in the layout `tiles`, sorted: descriptor, tiles, two preview images.
-    ///
-    /// # Errors
-    /// The descriptor's URL does not begin with `cache`.
-    pub fn keys(&self, cache: &str) -> Result<Vec<String>> {
-        let key = self.url.strip_prefix(cache).with_context(|| self.url.clone())?;
-        let stem = key.trim_end_matches(".dzi");
-        let tile = |place: Place| format!("{stem}_files/{}", place.path(&self.descriptor));
-        let mut keys: Vec<String> = self.descriptor.places().into_iter().map(tile).collect();
-        keys.extend(["preview", "thumbnail"].map(|name| format!("{stem}_files/{name}.jpg")));
-        keys.push(key.to_owned());
-        keys.sort();
-        Ok(keys)
-    }
-
     /// Assembles a level from its tiles without their overlap.
     #[must_use]
     pub fn level(&self, level: u32) -> RgbaImage {

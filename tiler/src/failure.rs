@@ -119,7 +119,7 @@ pub fn of_download(error: &FetchError) -> (Class, TryAgain) {
         FetchError::Refused(_) | FetchError::RedirectRefused(_) => {
             (Class::never(SourceForbidden), TryAgain::No)
         }
-        FetchError::Disallowed | FetchError::Reserved(_) => (Class::never(SourceExcluded), TryAgain::No),
+        FetchError::Disallowed => (Class::never(SourceExcluded), TryAgain::No),
         FetchError::TooManyRedirects(_)
         | FetchError::RedirectsNowhere
         | FetchError::Unresolved
@@ -148,7 +148,6 @@ pub fn of_page(error: &PageError) -> Class {
         PageError::Crashed => Class::never(CorruptSource),
         PageError::TooMuchMemory(_) | PageError::TooMuchTraffic(_) => Class::never(SourceTooLarge),
         PageError::Refused => Class::never(SourceForbidden),
-        PageError::Reserved(_) => Class::never(SourceExcluded),
     }
 }
 
@@ -190,12 +189,7 @@ fn of_uploaded_file(error: &UploadedFileError) -> Class {
 
 fn of_sink(error: &SinkError) -> Class {
     match error {
-        SinkError::Store(
-            StoreError::Put { .. }
-            | StoreError::List { .. }
-            | StoreError::Abort { .. }
-            | StoreError::Delete { .. },
-        )
+        SinkError::Store(StoreError::Put { .. } | StoreError::Abort { .. } | StoreError::Delete { .. })
         | SinkError::Files(_) => Class::later(FailureCode::Internal),
     }
 }

@@ -9,13 +9,8 @@ use std::sync::LazyLock;
 use anyhow::Context;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use edgezoom_codecs::SwappingAllocator;
 use edgezoom_tiler::browser::supervisor::{self, SupervisorOptions};
 use edgezoom_tiler::{renderer, sandbox, secret};
-
-/// Lets a renderer decode pictures that exceed its memory in its temporary file.
-#[global_allocator]
-static ALLOCATOR: SwappingAllocator = SwappingAllocator;
 
 /// The version, with commit and date in a release: `cargo xtask release` sets the variable.
 static VERSION: LazyLock<String> = LazyLock::new(|| match option_env!("EDGEZOOM_BUILD") {
@@ -35,7 +30,6 @@ struct Cli {
 enum Command {
     Admin(Box<commands::admin::Args>),
     Convert(Box<commands::convert::Args>),
-    Cost(commands::cost::Args),
     Doctor(commands::doctor::Args),
     EdgeMetrics(commands::edge_metrics::Args),
     Serve(Box<commands::serve::Args>),
@@ -71,7 +65,6 @@ fn main() -> ExitCode {
         hidden.context("cannot hide the secrets from other processes").and_then(|()| match command {
             Command::Admin(args) => commands::admin::run(&args),
             Command::Convert(args) => commands::convert::run(&args),
-            Command::Cost(args) => commands::cost::run(&args),
             Command::Doctor(args) => commands::doctor::run(&args),
             Command::EdgeMetrics(args) => commands::edge_metrics::run(&args),
             Command::Serve(args) => commands::serve::run(&args),

@@ -74,7 +74,7 @@ pub fn bench(project: &Project, subject: Subject, options: &[String]) -> Result<
 /// The options of `cargo xtask chaos`.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct ChaosOptions {
-    /// Seed of the sources and faults; odd seeds store archives, even seeds single tiles
+    /// Seed of the sources and faults
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Number of contents to convert
@@ -98,15 +98,8 @@ pub fn chaos(project: &Project, options: &ChaosOptions) -> Result<()> {
     command::run_shown(&mut chaos)
 }
 
-/// Runs `tools/src/simulate`. With `--against-local` it first measures this machine.
-pub fn simulate(project: &Project, mut options: Vec<String>) -> Result<()> {
-    const AGAINST_LOCAL: &str = "--against-local";
-    if options.iter().any(|option| option == AGAINST_LOCAL) {
-        let file = project.target.join("bench/local.json").to_string_lossy().into_owned();
-        bench(project, Subject::Load, &["--burst".to_owned(), file.clone()])?;
-        options.retain(|option| option != AGAINST_LOCAL);
-        options.extend(["--measured".to_owned(), file]);
-    }
+/// Runs `tools/src/simulate`.
+pub fn simulate(project: &Project, options: Vec<String>) -> Result<()> {
     build::program(project, TOOLS, Profile::Dev)?;
     command::run_shown(&mut build::tool(project, ["simulate".to_owned()].into_iter().chain(options)))
 }

@@ -3,8 +3,11 @@
 
 use std::net::IpAddr;
 
+use serde::{Deserialize, Serialize};
+
 /// A client: an IPv4 address, the first 64 bits of an IPv6 address, or the name of a signing key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Client(String);
 
 /// A rate limiter, and the key under which it counts a client.
@@ -53,7 +56,7 @@ impl Client {
         Self(key.to_owned())
     }
 
-    /// Returns the client as a text that needs no escaping in a query.
+    /// Returns the client as a text.
     pub fn key(&self) -> &str {
         &self.0
     }

@@ -13,7 +13,7 @@ use worker::{Env, Result, console_error};
 use crate::config::Config;
 use crate::durable::backlog;
 use crate::platform::isolate::now;
-use crate::platform::pictures;
+use crate::regions::pictures;
 use crate::response::ApiError;
 use client::{CREATIONS, Client, RENDERINGS, RateLimit};
 use policy::{AdmissionError, Allowance};

@@ -43,7 +43,8 @@ impl Default for Shares {
 }
 
 /// Why a new content is refused. Clients see the messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum AdmissionError {
     #[error("The service is down for maintenance and accepts no new contents. Try again later.")]
     Maintenance,
@@ -59,33 +60,6 @@ pub enum AdmissionError {
     /// The queue is too long, or admission cannot be checked.
     #[error("The service is overloaded and accepts no new contents. Try again later.")]
     Overloaded,
-}
-
-impl AdmissionError {
-    const ALL: [Self; 6] = [
-        Self::Maintenance,
-        Self::NotSigned,
-        Self::TooManyNew,
-        Self::TooManyWaiting,
-        Self::TooManyTiles,
-        Self::Overloaded,
-    ];
-
-    /// Returns the name in the Durable Object's reply.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Maintenance => "maintenance",
-            Self::NotSigned => "not-signed",
-            Self::TooManyNew => "too-many-new",
-            Self::TooManyWaiting => "too-many-waiting",
-            Self::TooManyTiles => "too-many-tiles",
-            Self::Overloaded => "overloaded",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|error| error.name() == name)
-    }
 }
 
 /// A tiler's report on the queue.
@@ -138,23 +112,21 @@ impl Allowance {
 
 #[cfg(test)]
 mod tests {
+    use edgezoom_content::protocol::{Capacity, TilerId};
+
     use super::*;
 
     #[test]
     fn a_long_queue_exceeds_the_limit_while_its_report_counts() {
-        let report = BacklogReport { backlog: Backlog::of(11), at: Timestamp(1_000_000) };
+        let report = BacklogReport {
+            backlog: Backlog { messages: 11, capacity: Capacity { tiler: TilerId(1), slots: 2 } },
+            at: Timestamp(1_000_000),
+        };
         assert!(report.exceeds(10, Timestamp(1_000_000)));
         assert!(report.exceeds(10, Timestamp(1_119_999)));
         assert!(!report.exceeds(10, Timestamp(1_120_000)));
         assert!(!report.exceeds(11, Timestamp(1_000_000)));
         assert!(report.exceeds(10, Timestamp(999_000)), "clocks differ");
-    }
-
-    #[test]
-    fn every_error_is_read_by_its_name() {
-        for error in AdmissionError::ALL {
-            assert_eq!(AdmissionError::from_name(error.name()), Some(error));
-        }
     }
 
     #[test]

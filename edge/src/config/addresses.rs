@@ -1,50 +1,25 @@
 //! The service's addresses as clients see them, in every representation, page and header. They are not stored with a
 //! content, because the operator may change them.
 
-use std::borrow::Cow;
-
-use edgezoom_content::{Archive, Attempt, Coarse, ContentId, PreviewKind, Size};
-use url::{Url, form_urlencoded};
+use edgezoom_content::{Attempt, Coarse, ContentId, PreviewKind, Size};
+use serde::{Deserialize, Serialize};
+use url::Url;
 
 use crate::request::place::Place;
 
 /// The service's public addresses, without a trailing slash, and without characters that JSON, XML or HTML would
 /// escape.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Addresses {
     /// Base of the API: `{base_url}`.
     pub base: String,
     /// Base of share pages, embed scripts and static files: `{share_base}`.
     pub share: String,
-    /// Base of pyramids that are stored as one object per tile: `{cache_url}`.
+    /// Base of descriptors, tiles and coarse pictures: `{cache_url}`.
     pub cache: String,
 }
 
 impl Addresses {
-    /// Returns the addresses as a query, for a Durable Object.
-    pub fn to_query(&self) -> String {
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        query
-            .append_pair("base", &self.base)
-            .append_pair("share", &self.share)
-            .append_pair("cache", &self.cache);
-        query.finish()
-    }
-
-    /// Parses what [`Addresses::to_query`] wrote.
-    pub fn from_query(query: &str) -> Self {
-        let mut addresses = Self { base: String::new(), share: String::new(), cache: String::new() };
-        for (name, address) in form_urlencoded::parse(query.as_bytes()) {
-            match &*name {
-                "base" => addresses.base = address.into_owned(),
-                "share" => addresses.share = address.into_owned(),
-                "cache" => addresses.cache = address.into_owned(),
-                _ => {}
-            }
-        }
-        addresses
-    }
-
     pub fn content(&self, id: ContentId) -> String {
         format!("{}/v1/content/{id}", self.base)
     }
@@ -80,20 +55,17 @@ impl Addresses {
         format!("{}/assets/{name}", self.share)
     }
 
-    /// Returns the base of a pyramid's addresses. Only the Worker can read tiles from an archive.
-    pub fn pyramids(&self, archive: Option<Archive>) -> Cow<'_, str> {
-        match archive {
-            Some(_) => format!("{}/cache", self.base).into(),
-            None => self.cache.as_str().into(),
-        }
-    }
-
     pub fn coarse(&self, id: ContentId, Coarse { attempt, number }: Coarse) -> String {
-        format!("{}/cache/{}", self.base, attempt.coarse_key(id, number))
+        format!("{}/{}", self.cache, attempt.coarse_key(id, number))
     }
 
-    pub fn descriptor(&self, id: ContentId, attempt: Attempt, archive: Option<Archive>) -> String {
-        format!("{}/{}", self.pyramids(archive), attempt.descriptor_key(id))
+    pub fn descriptor(&self, id: ContentId, attempt: Attempt) -> String {
+        format!("{}/{}", self.cache, attempt.descriptor_path(id))
+    }
+
+    /// Returns the address that the tiles of all levels begin with.
+    pub fn tiles(&self, id: ContentId, attempt: Attempt) -> String {
+        format!("{}/{}", self.cache, attempt.tiles_path(id))
     }
 }
 

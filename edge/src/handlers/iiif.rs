@@ -5,13 +5,14 @@ use http::StatusCode;
 use worker::{Env, Request, Result};
 
 use super::content::by_id;
-use super::region::{self, Picture};
-use super::{Outgoing, object};
+use super::object;
 use crate::admission::client::Client;
 use crate::config::{Addresses, Regions};
-use crate::content::iiif::{self, StoredImage};
-use crate::content::repository::Repository;
 use crate::pages;
+use crate::platform::bridge::Outgoing;
+use crate::regions::{self, Picture};
+use crate::repository::Repository;
+use crate::representation::iiif::{self, StoredImage};
 use crate::request::iiif::{IiifRequest, ImageRequest, ImageRequestError};
 use crate::request::object_key::ObjectKey;
 use crate::response::{ApiError, Response, plain};
@@ -50,7 +51,7 @@ pub async fn serve(
         Err(response) => return Ok(Outgoing::Buffered(response)),
     };
     let response = match asked {
-        IiifRequest::Base | IiifRequest::Info => iiif::description(id, finished, addresses, renders),
+        IiifRequest::Base | IiifRequest::Info => iiif::description(id, &finished.dzi, addresses, renders),
         IiifRequest::Manifest => iiif::manifest(&content, &pages::name(&content), addresses, renders)
             .unwrap_or_else(plain::not_found),
         IiifRequest::Image(Ok(image)) => {
@@ -92,11 +93,11 @@ async fn serve_image(
 ) -> Result<Outgoing> {
     let Service { addresses, regions, client } = service;
     let renders = regions.is_some();
-    let image = match iiif::select(asked, finished, renders) {
+    let image = match iiif::select(asked, &finished.dzi, renders) {
         Ok(image) => image,
         Err(error) => return Ok(Outgoing::Buffered(refused(error))),
     };
-    let path = iiif::canonical_path(&image.rendering, finished, renders);
+    let path = iiif::canonical_path(&image.rendering, &finished.dzi, renders);
     let address = format!("{}/{path}", addresses.iiif(id));
     let profile = iiif::profile(renders);
     let link =
@@ -121,7 +122,7 @@ async fn serve_image(
                 link: Some(link),
                 seconds: DAY,
             };
-            return region::serve(&picture, regions, client().as_ref(), repository, (request, env)).await;
+            return regions::serve(&picture, regions, client().as_ref(), repository, (request, env)).await;
         }
         (None, None) => Outgoing::Buffered(refused(ImageRequestError::NotStored)),
     };

@@ -1,25 +1,23 @@
-//! Bytes from R2: descriptors, tiles, preview images and downloads, whether the pyramid is stored as separate objects
-//! or as one archive.
+//! Bytes from R2: descriptors, tiles, preview images and downloads. All are made of a pyramid's archive.
 //!
-//! A tile of an archive needs the archive's index. The first request in an isolate reads it: the content's record has
+//! A tile needs the archive's index. The first request in an isolate reads it: the content's record has
 //! its place, and one read of R2 gets it. Concurrent requests wait for the first one, so the index is read once.
 
 use std::rc::Rc;
 use std::time::Duration;
 
 use edgezoom_content::{
-    Archive, ContentId, Dzi, Finished, PreviewKind, Status, TileIndex, TileRange, tile_number,
+    Archive, ContentId, Finished, PreviewKind, Status, TileFormat, TileIndex, TileRange, tile_number,
 };
 use worker::{Env, Request, Response, Result, console_error};
 
-use super::Outgoing;
 use super::content::by_id;
-use crate::content::repository::{Repository, RepositoryError};
-use crate::pages::{self, StoredPreview, stored_preview};
-use crate::platform::bridge::{wait_for, wake};
+use crate::pages;
+use crate::platform::bridge::{Outgoing, wait_for, wake};
 use crate::platform::index_cache::{StoredPyramid, with_cache};
 use crate::platform::isolate::is_taken_down;
 use crate::platform::r2::{self, Part};
+use crate::repository::{Repository, RepositoryError};
 use crate::request::object_key::{ObjectKey, PyramidObject};
 use crate::response::{ApiError, plain};
 
@@ -28,7 +26,7 @@ const MAX_INDEX_BYTES: u32 = 8 << 20;
 /// Maximum time to wait for another request that reads the index. It may have been cancelled.
 const MAX_WAIT: Duration = Duration::from_millis(300);
 /// Seconds for which caches keep previews and downloads.
-pub(super) const HOUR: u32 = 3600;
+pub const HOUR: u32 = 3600;
 /// Media type of an SZI, which is a ZIP and has no type of its own.
 const ARCHIVE_TYPE: &str = "application/zip";
 
@@ -44,15 +42,17 @@ pub async fn serve(
     {
         return Ok(Some(r2::serve(key, request, env).await?.map_or_else(gone, Ok)?));
     }
-    match &*stored(key, repository, env).await? {
-        StoredPyramid::Tiles => r2::serve(key, request, env).await,
-        StoredPyramid::Missing => Ok(None),
-        StoredPyramid::Removed(error) => removed(error).map(Some),
-        StoredPyramid::Archive { dzi, index } => match (key.object, find(key, dzi, index)) {
-            (PyramidObject::Descriptor, _) => r2::serve_descriptor(key, dzi, request, env).await.map(Some),
-            (PyramidObject::Tile { .. }, Some(range)) => r2::serve_tile(key, range, request, env).await,
-            (PyramidObject::Tile { .. } | PyramidObject::Coarse(_), _) => Ok(None),
-        },
+    let pyramid = match stored(key, repository, env).await? {
+        Ok(pyramid) => pyramid,
+        Err(NotStored::Missing) => return Ok(None),
+        Err(NotStored::Removed(error)) => return removed(&error).map(Some),
+    };
+    match (key.object, find(key, &pyramid)) {
+        (PyramidObject::Descriptor, _) => {
+            r2::serve_descriptor(key, &pyramid.dzi, request, env).await.map(Some)
+        }
+        (PyramidObject::Tile { .. }, Some(range)) => r2::serve_tile(key, range, request, env).await,
+        (PyramidObject::Tile { .. } | PyramidObject::Coarse(_), _) => Ok(None),
     }
 }
 
@@ -69,25 +69,23 @@ pub async fn preview(
         Err(ApiError::NoSuchContent) => return Ok(Outgoing::Buffered(plain::not_found())),
         Err(error) => return Ok(Outgoing::Buffered(error.response())),
     };
-    let response = match stored_preview(&content, kind) {
-        None => None,
-        Some((StoredPreview::Entry { object, range }, media_type)) => {
-            let tag = format!("\"{object}/{}\"", kind.name());
-            r2::serve_part(&Part { object: &object, range, tag: &tag, media_type }, request, env).await?
-        }
-        Some((StoredPreview::Object(key), media_type)) => {
-            r2::serve_object(&key, media_type, request, env).await?
-        }
-        Some((StoredPreview::Tile(key), _)) => serve(&key, request, repository, env).await?,
+    let Status::Ready { attempt, finished } = &content.status else {
+        return Ok(Outgoing::Buffered(plain::not_found()));
     };
-    let Some(response) = response else { return Ok(Outgoing::Buffered(plain::not_found())) };
+    let object = &attempt.archive_key(id);
+    let tag = &format!("\"{object}/{}\"", kind.name());
+    let (range, media_type) = (finished.previews.range(kind), TileFormat::Jpg.media_type());
+    let part = Part { object, range, tag, media_type };
+    let Some(response) = r2::serve_part(&part, request, env).await? else {
+        return Ok(Outgoing::Buffered(plain::not_found()));
+    };
     keep_for(HOUR, &response)?;
     Ok(Outgoing::Streamed(response))
 }
 
 /// Sets the seconds for which caches may keep a response whose address has no attempt: after a takedown or another
 /// conversion it has other bytes.
-pub(super) fn keep_for(seconds: u32, response: &Response) -> Result<()> {
+pub fn keep_for(seconds: u32, response: &Response) -> Result<()> {
     if matches!(response.status_code(), 200 | 206 | 304) {
         response.headers().set("Cache-Control", &format!("public, max-age={seconds}"))?;
     }
@@ -95,7 +93,7 @@ pub(super) fn keep_for(seconds: u32, response: &Response) -> Result<()> {
 }
 
 /// Returns the response with the archive, or the requested range of it, as a file with the picture's name. 404: the
-/// content is not ready, or is stored as separate tiles.
+/// content is not ready.
 pub async fn download(
     id: ContentId,
     request: &Request,
@@ -110,9 +108,7 @@ pub async fn download(
         }
         Err(_) => return not_found(),
     };
-    let Status::Ready { attempt, finished: Finished { archive: Some(_), .. } } = &content.status else {
-        return not_found();
-    };
+    let Status::Ready { attempt, .. } = &content.status else { return not_found() };
     let key = attempt.archive_key(id);
     let Some(response) = r2::serve_object(&key, ARCHIVE_TYPE, request, env).await? else {
         return not_found();
@@ -138,83 +134,79 @@ fn removed(error: &ApiError) -> Result<Response> {
     Ok(response.fixed(error.to_string().into_bytes()))
 }
 
-fn find(key: &ObjectKey, dzi: &Dzi, index: &TileIndex) -> Option<TileRange> {
+fn find(key: &ObjectKey, StoredPyramid { dzi, index }: &StoredPyramid) -> Option<TileRange> {
     let PyramidObject::Tile { level, column, row, format } = key.object else { return None };
     let number = tile_number(dzi, level, column, row).filter(|_| format == dzi.tile_format)?;
     index.find(number)
 }
 
-/// Returns how the pyramid of a key is stored.
-pub(super) async fn stored(
-    key: &ObjectKey,
-    repository: &Repository<'_>,
-    env: &Env,
-) -> Result<Rc<StoredPyramid>> {
+/// The reason why a pyramid is not stored.
+pub enum NotStored {
+    /// There is no ready content with this attempt, or no archive.
+    Missing,
+    Removed(ApiError),
+}
+
+type Found = std::result::Result<Rc<StoredPyramid>, NotStored>;
+
+/// Returns the stored pyramid of a key.
+pub async fn stored(key: &ObjectKey, repository: &Repository<'_>, env: &Env) -> Result<Found> {
     let pyramid = (key.id, key.attempt);
     let name = || format!("{}/{}", key.id, key.attempt);
     if !is_taken_down(key.id) {
         if let Some(known) = with_cache(|cache| cache.get(pyramid)) {
-            return Ok(known);
+            return Ok(Ok(known));
         }
         if !with_cache(|cache| cache.begin(pyramid)) {
             wait_for(&name(), MAX_WAIT).await?;
             if let Some(known) = with_cache(|cache| cache.get(pyramid)) {
-                return Ok(known);
+                return Ok(Ok(known));
             }
         }
     }
     let found = look_up(key, repository, env).await;
     with_cache(|cache| {
         cache.end(pyramid);
-        if let Ok((found, true)) = &found {
+        // Final: a ready pyramid is never replaced.
+        if let Ok(Ok(found)) = &found {
             cache.insert(pyramid, found);
         }
     });
     wake(&name());
-    found.map(|(found, _)| found)
+    found
 }
 
-/// Looks up how the pyramid is stored. The flag says whether that is final: a ready pyramid is never replaced.
-async fn look_up(
-    key: &ObjectKey,
-    repository: &Repository<'_>,
-    env: &Env,
-) -> Result<(Rc<StoredPyramid>, bool)> {
-    let tiles = |is_final| Ok((Rc::new(StoredPyramid::Tiles), is_final));
+/// Reads the content's record, and then the index.
+async fn look_up(key: &ObjectKey, repository: &Repository<'_>, env: &Env) -> Result<Found> {
+    let missing = Ok(Err(NotStored::Missing));
     let content = match repository.find(key.id).await {
         Ok(Some(found)) => found.content().inspect_err(|error| console_error!("{error}")).ok(),
         // Otherwise each made-up address would cost a read.
-        Ok(None) | Err(RepositoryError::TooManyUnknown) => {
-            return Ok((Rc::new(StoredPyramid::Missing), false));
-        }
-        Err(RepositoryError::Removed(error)) => {
-            return Ok((Rc::new(StoredPyramid::Removed(error)), false));
-        }
+        Ok(None) | Err(RepositoryError::TooManyUnknown) => return missing,
+        Err(RepositoryError::Removed(error)) => return Ok(Err(NotStored::Removed(error))),
         Err(error) => {
             console_error!("{error}");
             None
         }
     };
     let Some(Status::Ready { attempt, finished }) = content.map(|content| content.status) else {
-        return tiles(false);
+        return missing;
     };
-    let Finished { dzi, archive, .. } = finished;
-    let Some(Archive { index_offset, index_length }) = archive.filter(|_| attempt == key.attempt) else {
-        return tiles(attempt == key.attempt);
-    };
+    let Finished { dzi, archive: Archive { index_offset, index_length }, .. } = finished;
+    if attempt != key.attempt {
+        return missing;
+    }
     if index_length > MAX_INDEX_BYTES {
         console_error!("{}: the tile index has {index_length} bytes, more than the limit", key.id);
-        return tiles(false);
+        return missing;
     }
     let range = TileRange { offset: index_offset, length: index_length };
-    let Some(bytes) = r2::read(&attempt.archive_key(key.id), range, env).await? else {
-        return tiles(false);
-    };
+    let Some(bytes) = r2::read(&attempt.archive_key(key.id), range, env).await? else { return missing };
     match TileIndex::decode(bytes, &dzi) {
-        Ok(index) => Ok((Rc::new(StoredPyramid::Archive { dzi, index }), true)),
+        Ok(index) => Ok(Ok(Rc::new(StoredPyramid { dzi, index }))),
         Err(error) => {
             console_error!("{}: {error}", key.id);
-            tiles(false)
+            missing
         }
     }
 }

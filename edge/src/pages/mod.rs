@@ -6,12 +6,10 @@ pub mod embed;
 mod home;
 pub mod oembed;
 mod picture;
-mod preview;
 mod share;
 
 pub use home::home;
 pub(crate) use picture::{attachment, name};
-pub use preview::{StoredPreview, stored_preview};
 pub use share::{frame, share};
 
 use http::StatusCode;

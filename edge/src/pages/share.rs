@@ -7,10 +7,9 @@ use http::StatusCode;
 use url::form_urlencoded;
 
 use super::picture::{host, name, origin, preview, without_script};
-use super::preview::{preview_size, stored_preview};
 use super::{Frames, Page, home_address, icon, meta, script};
 use crate::config::Addresses;
-use crate::content::representation::content_json;
+use crate::representation::content_json;
 use crate::request::place::{Card, Place};
 use crate::response::element::Element::{self, Object, Text};
 use crate::response::escape;
@@ -114,18 +113,16 @@ fn tags(content: &Content, place: Option<Place>, renders: bool, addresses: &Addr
     if let Some(finished) = finished {
         let dzi = &finished.dzi;
         let card = place.filter(|place| renders && !place.is_opening());
-        let (picture, media_type, size) = match card {
-            Some(place) => (addresses.card(content.id, place, dzi.size), "image/jpeg", Card::SIZE),
+        let (picture, size) = match card {
+            Some(place) => (addresses.card(content.id, place, dzi.size), Card::SIZE),
             None => {
-                let media_type =
-                    stored_preview(content, PreviewKind::Large).map_or("", |(_, media_type)| media_type);
-                let picture = addresses.preview(content.id, PreviewKind::Large);
-                (picture, media_type, preview_size(finished, PreviewKind::Large))
+                let large = PreviewKind::Large;
+                (addresses.preview(content.id, large), large.size(dzi.size))
             }
         };
         tags.extend([
             meta("property", "og:image", &picture),
-            meta("property", "og:image:type", media_type),
+            meta("property", "og:image:type", "image/jpeg"),
             meta("property", "og:image:width", &size.width.to_string()),
             meta("property", "og:image:height", &size.height.to_string()),
             meta("property", "og:image:alt", &title),

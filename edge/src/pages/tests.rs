@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use edgezoom_content::{
-    Attempt, Content, Dzi, Failure, FailureCode, Finished, NextTry, Previews, Progress, Size, SourceUrl,
-    Stage, Status, TileFormat, Timestamp, Title, Warning,
+    Archive, Attempt, Content, Dzi, Failure, FailureCode, Finished, NextTry, Previews, Progress, Size,
+    SourceUrl, Stage, Status, TileFormat, Timestamp, Title, Warning,
 };
 
 use super::*;
@@ -29,7 +29,10 @@ fn content(status: Status) -> Content {
 fn ready() -> Content {
     let size = Size { width: 8000, height: 6000 };
     let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-    content(Status::Ready { attempt: Attempt::FIRST, finished: Finished::new(dzi) })
+    content(Status::Ready {
+        attempt: Attempt::FIRST,
+        finished: Finished::new(dzi, Archive::default(), Previews::default()),
+    })
 }
 
 /// Returns a ready content with a changed result.
@@ -67,8 +70,8 @@ fn the_share_page_contains_the_content_object() {
     <meta property="og:url" content="https://zoom.example/6qy4OXfXSid">
     <meta property="og:image" content="https://zoom.example/6qy4OXfXSid/preview.jpg">
     <meta property="og:image:type" content="image/jpeg">
-    <meta property="og:image:width" content="500">
-    <meta property="og:image:height" content="375">
+    <meta property="og:image:width" content="1200">
+    <meta property="og:image:height" content="900">
     <meta property="og:image:alt" content="a&#39;b.jpg">
     <meta name="twitter:card" content="summary_large_image">
     <script type="application/ld+json">{"@context":"https://schema.org","@type":"ImageObject","name":"a'b.jpg","url":"https://zoom.example/6qy4OXfXSid","contentUrl":"http://example.com/a'b.jpg?c=%3C/script%3E\u0026d","thumbnailUrl":"https://zoom.example/6qy4OXfXSid/thumbnail.jpg","width":"8000 px","height":"6000 px"}</script>
@@ -167,7 +170,7 @@ fn without_javascript_the_share_page_says_why_there_is_no_picture() {
     let failed = Status::Failed { failure: failure.clone(), retry_at: NOW };
     insta::assert_snapshot!(shown("https://a.example/b?c&d", failed.clone()), @r#"<p>It is &lt;down&gt;.</p><p><a href="https://zoom.example/6qy4OXfXSid">Reload</a> <a href="https://zoom.example/?url=http%3A%2F%2Fa.example%2Fb%3Fc%26d">Try http://</a> <a href="https://zoom.example/">Another picture</a></p>"#);
     assert!(!shown("http://a.example/", failed).contains("Try http"));
-    let next = Some(NextTry { until: NOW, left: 1, reason: Some(failure) });
+    let next = Some(NextTry { until: NOW, left: 1, reason: failure });
     let waiting = Status::Processing { stage: Stage::Waiting, coarse: None, next };
     assert!(shown("https://a.example/", waiting).starts_with("<p>It is &lt;down&gt;.</p>"));
     let queued = shown("https://a.example/", Status::processing(Stage::Queued));
@@ -253,8 +256,7 @@ fn only_the_page_for_frames_may_be_framed() {
 
 #[test]
 fn link_cards_have_the_size_of_the_preview() {
-    let ready = ready_with(|finished| finished.previews = Some(Previews::Objects));
-    let page = share(&ready, None, false, &addresses(), NOW).body;
+    let page = share(&ready(), None, false, &addresses(), NOW).body;
     for line in [
         r#"<meta property="og:image" content="https://zoom.example/6qy4OXfXSid/preview.jpg">"#,
         r#"<meta property="og:image:width" content="1200">"#,

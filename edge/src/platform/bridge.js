@@ -43,11 +43,14 @@ export const readKv = (kv, key) => kv.get(key);
 export const writeKv = (kv, key, value, ttl) =>
   value === undefined ? kv.delete(key) : kv.put(key, value, ttl > 0 ? { expirationTtl: ttl } : {});
 
-/** Sends a message to a Durable Object. Returns the status and the body of the reply, separated by a space. */
-export async function callObject(objects, name, path, body) {
-  const reply = await objects.getByName(name).fetch(`http://object${path}`, { method: "POST", body });
-  return `${reply.status} ${await reply.text()}`;
-}
+/** Calls a method of a Durable Object with a message, and returns the reply. Both are JSON. */
+export const callObject = (objects, name, method, message) => objects.getByName(name)[method](message);
+
+/** Sends a message, given as JSON, to a queue. */
+export const sendMessage = (queue, message) => queue.send(JSON.parse(message));
+
+/** Opens the stream of a Durable Object's events. Returns the response. */
+export const subscribeTo = (objects, name, addresses) => objects.getByName(name).fetch("http://object/", { method: "POST", body: addresses });
 
 /** Requests that wait for another request, by what they wait for: functions that resolve their promises. */
 const waiting = new Map();

@@ -6,18 +6,30 @@ use std::time::Duration;
 
 use edgezoom_content::FailureCode;
 use edgezoom_content::conversion::Change;
+use edgezoom_content::protocol::Job;
 use http::{Method, StatusCode};
 use worker::js_sys::{Promise, Reflect};
+use worker::wasm_bindgen::JsCast;
 use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Env, Error, Result, web_sys};
 
+use crate::request::url::RequestUrl;
 use crate::response::{COMMON_HEADERS, Response};
 
 #[wasm_bindgen(module = "/src/platform/bridge.js")]
 extern "C" {
     #[wasm_bindgen(catch, js_name = callObject)]
-    fn call(objects: &JsValue, name: &str, path: &str, body: &str) -> std::result::Result<Promise, JsValue>;
+    fn call(
+        objects: &JsValue,
+        name: &str,
+        method: &str,
+        message: &str,
+    ) -> std::result::Result<Promise, JsValue>;
+    #[wasm_bindgen(catch, js_name = sendMessage)]
+    fn send_message(queue: &JsValue, message: &str) -> std::result::Result<Promise, JsValue>;
+    #[wasm_bindgen(catch, js_name = subscribeTo)]
+    fn subscribe_to(objects: &JsValue, name: &str, addresses: &str) -> std::result::Result<Promise, JsValue>;
     #[wasm_bindgen(catch, js_name = readKv)]
     fn read_kv(kv: &JsValue, key: &str) -> std::result::Result<Promise, JsValue>;
     #[wasm_bindgen(catch, js_name = writeKv)]
@@ -43,10 +55,19 @@ extern "C" {
     fn note(id: &str, attempt: &str, from: &str, state: &str, code: &str, seconds: f64, since_asked: f64);
 }
 
+/// A response as it is sent.
+pub enum Outgoing {
+    Buffered(Response),
+    /// A response whose body the runtime streams.
+    Streamed(worker::Response),
+    /// A response of JavaScript's, complete.
+    Made(web_sys::Response),
+}
+
 /// The parts of a request that its route and its response depend on.
 pub struct RequestHead {
     pub method: Method,
-    pub url: String,
+    pub url: RequestUrl,
     pub accept: Option<String>,
     pub if_none_match: Option<String>,
 }
@@ -59,7 +80,7 @@ impl RequestHead {
         let filled = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         Self {
             method: Method::from_bytes(line().as_bytes()).unwrap_or_default(),
-            url: line().to_owned(),
+            url: RequestUrl::new(line().to_owned()),
             accept: filled(line()),
             if_none_match: filled(line()),
         }
@@ -103,19 +124,28 @@ pub async fn set_kv_value(env: &Env, binding: &str, key: &str, value: Option<&st
     JsFuture::from(write_kv(&kv, key, value, ttl)?).await.map(drop).map_err(Error::from)
 }
 
-/// Sends a message to a Durable Object. Returns the status and the body of the reply.
+/// Calls a method of a Durable Object with a message in JSON. Returns the reply, in JSON, if the method has one.
 pub async fn call_object(
     env: &Env,
     binding: &str,
     name: &str,
-    path: &str,
-    body: &str,
-) -> Result<(u16, String)> {
+    method: &str,
+    message: &str,
+) -> Result<String> {
     let objects = Reflect::get(env, &binding.into())?;
-    let reply = JsFuture::from(call(&objects, name, path, body)?).await?.as_string().unwrap_or_default();
-    let (status, body) = reply.split_once(' ').unwrap_or_default();
-    let status = status.parse().map_err(|_| Error::RustError(format!("{binding} sent no reply")))?;
-    Ok((status, body.to_owned()))
+    Ok(JsFuture::from(call(&objects, name, method, message)?).await?.as_string().unwrap_or_default())
+}
+
+/// Sends a job to the queue.
+pub async fn send_job(job: Job, env: &Env) -> Result<()> {
+    let queue = Reflect::get(env, &"JOBS".into())?;
+    Ok(JsFuture::from(send_message(&queue, &serde_json::to_string(&job)?)?).await.map(drop)?)
+}
+
+/// Subscribes to the events of a Durable Object. Returns the response with the stream.
+pub async fn subscribe(env: &Env, binding: &str, name: &str, addresses: &str) -> Result<web_sys::Response> {
+    let objects = Reflect::get(env, &binding.into())?;
+    Ok(JsFuture::from(subscribe_to(&objects, name, addresses)?).await?.dyn_into()?)
 }
 
 /// Waits until another request [wakes](wake) those that wait for a key, but at most for this time.

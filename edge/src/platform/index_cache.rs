@@ -6,35 +6,22 @@ use std::rc::Rc;
 
 use edgezoom_content::{Attempt, ContentId, Dzi, TileIndex};
 
-use crate::response::ApiError;
-
 /// Maximum size of all indexes. An isolate has 128 MB; the index of a picture of 20 gigapixels has about half a
 /// megabyte.
 const MAX_BYTES: usize = 16 << 20;
 /// Size of an entry without its index.
 const ENTRY_BYTES: usize = 128;
 
-/// The way in which a pyramid is stored.
+/// A stored pyramid.
 #[derive(Debug)]
-pub enum StoredPyramid {
-    Tiles,
-    /// There is no such content. This is never cached.
-    Missing,
-    /// The content is removed. This is never cached.
-    Removed(ApiError),
-    Archive {
-        dzi: Dzi,
-        index: TileIndex,
-    },
+pub struct StoredPyramid {
+    pub dzi: Dzi,
+    pub index: TileIndex,
 }
 
 impl StoredPyramid {
     fn bytes(&self) -> usize {
-        ENTRY_BYTES
-            + match self {
-                Self::Tiles | Self::Missing | Self::Removed(_) => 0,
-                Self::Archive { index, .. } => index.as_bytes().len(),
-            }
+        ENTRY_BYTES + self.index.as_bytes().len()
     }
 }
 
@@ -115,7 +102,7 @@ mod tests {
         let size = Size { width: 10, height: 10 };
         let dzi = Dzi { size, tile_size: 254, tile_overlap: 1, tile_format: TileFormat::Jpg };
         let tiles = vec![TileRange { offset: 100, length: 7 }; tiles];
-        Rc::new(StoredPyramid::Archive { dzi, index: TileIndex::encode(&tiles) })
+        Rc::new(StoredPyramid { dzi, index: TileIndex::encode(&tiles) })
     }
 
     fn key(attempt: u32) -> Key {
@@ -155,7 +142,7 @@ mod tests {
         assert!(bytes < 5 * tiles.len() && bytes < MAX_BYTES / 4, "{bytes}");
         let mut cache = IndexCache::new(MAX_BYTES);
         for attempt in 1..20 {
-            cache.insert(key(attempt), &Rc::new(StoredPyramid::Archive { dzi, index: index.clone() }));
+            cache.insert(key(attempt), &Rc::new(StoredPyramid { dzi, index: index.clone() }));
             assert!(cache.bytes() <= MAX_BYTES);
         }
     }

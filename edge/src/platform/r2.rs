@@ -202,7 +202,7 @@ fn headers(media_type: &str, tag: &str) -> Result<Headers> {
     Ok(headers)
 }
 
-/// Returns the headers of an object. Its own media type may be wrong: older tilers gave descriptors no charset.
+/// Returns the headers of an object.
 fn object_headers(object: &Object, media_type: &str) -> Result<Headers> {
     let headers = headers(media_type, &object.http_etag())?;
     headers.set("Last-Modified", &http_date(object))?;

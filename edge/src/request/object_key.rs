@@ -1,6 +1,6 @@
-//! The addresses of a pyramid's objects: `<id>/<attempt>.dzi` is the descriptor,
+//! The paths of a pyramid: `<id>/<attempt>.dzi` is the descriptor,
 //! `<id>/<attempt>_files/<level>/<column>_<row>.<extension>` a tile, `<id>/<attempt>_coarse/<number>.jpg` a coarse
-//! picture. If tiles are stored as separate objects, these are their keys in R2. No other path is looked up.
+//! picture, whose path is its key in R2. No other path is looked up.
 
 use std::fmt;
 use std::str::FromStr;
@@ -59,9 +59,9 @@ impl FromStr for ObjectKey {
 impl fmt::Display for ObjectKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.object {
-            PyramidObject::Descriptor => f.write_str(&self.attempt.descriptor_key(self.id)),
+            PyramidObject::Descriptor => f.write_str(&self.attempt.descriptor_path(self.id)),
             PyramidObject::Tile { level, column, row, format } => {
-                let (prefix, extension) = (self.attempt.tiles_prefix(self.id), format.extension());
+                let (prefix, extension) = (self.attempt.tiles_path(self.id), format.extension());
                 write!(f, "{prefix}{level}/{column}_{row}.{extension}")
             }
             PyramidObject::Coarse(number) => f.write_str(&self.attempt.coarse_key(self.id, number)),

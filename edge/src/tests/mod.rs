@@ -8,13 +8,13 @@ mod requests;
 
 use crate::admission::policy::AdmissionError;
 use crate::config::Addresses;
-use crate::content::response::{ContentResponse, dzi_response};
+use crate::representation::response::{ContentResponse, dzi_response};
 use crate::request::route::{ContentKey, Methods, Route};
 use crate::request::router::{RequestParts, route};
 use crate::response::{ApiError, Response, plain};
 use edgezoom_content::{
-    AddressPolicy, Attempt, Content, Dzi, Failure, FailureCode, Finished, NextTry, Progress, Size, SourceUrl,
-    Stage, Status, TileFormat, Timestamp,
+    AddressPolicy, Archive, Attempt, Content, Dzi, Failure, FailureCode, Finished, NextTry, Previews,
+    Progress, Size, SourceUrl, Stage, Status, TileFormat, Timestamp,
 };
 use http::Method;
 
@@ -47,13 +47,19 @@ fn content(there: There) -> Content {
     let size = Size { width: 8000, height: 6000 };
     let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
     let (progress, status) = match there {
-        Ready => (1.0, Status::Ready { attempt: Attempt::FIRST, finished: Finished::new(dzi) }),
+        Ready => (
+            1.0,
+            Status::Ready {
+                attempt: Attempt::FIRST,
+                finished: Finished::new(dzi, Archive::default(), Previews::default()),
+            },
+        ),
         Failed => {
             let failure = Failure::new(FailureCode::SourceNotFound, "404 <&>.");
             (0.0625, Status::Failed { failure, retry_at: RETRY_AT })
         }
         Waiting => {
-            let reason = Some(Failure::new(FailureCode::SourceUnreachable, "It is down."));
+            let reason = Failure::new(FailureCode::SourceUnreachable, "It is down.");
             let next = Some(NextTry { until: RETRY_AT, left: 2, reason });
             (0.125, Status::Processing { stage: Stage::Waiting, coarse: None, next })
         }
@@ -76,7 +82,7 @@ fn answer(method: Method, target: &str, accept: Option<&str>, there: There) -> R
             Err(error) => ContentResponse::Failed(error),
             Ok(_) if there == Outage => ContentResponse::Failed(ApiError::Unavailable),
             Ok(_) if there == Maintenance => ContentResponse::Failed(AdmissionError::Maintenance.into()),
-            Ok(ContentKey::Source(_) | ContentKey::Shared { .. }) => {
+            Ok(ContentKey::Source { .. } | ContentKey::Shared { .. }) => {
                 ContentResponse::Moved(content(there).into())
             }
             Ok(ContentKey::Id(_)) if there == Nothing => ContentResponse::Failed(ApiError::NoSuchContent),

@@ -14,19 +14,13 @@ pub enum PreviewKind {
     Thumbnail,
 }
 
-/// Place of a pyramid's previews.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Previews {
-    /// In the pyramid's archive.
-    Entries {
-        /// Range of the large preview.
-        large: TileRange,
-        /// Range of the thumbnail.
-        thumbnail: TileRange,
-    },
-    /// Beside the tiles, as separate objects.
-    Objects,
+/// Places of the previews in a pyramid's archive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Previews {
+    /// Range of the large preview.
+    pub large: TileRange,
+    /// Range of the thumbnail.
+    pub thumbnail: TileRange,
 }
 
 impl PreviewKind {
@@ -65,13 +59,12 @@ impl PreviewKind {
 }
 
 impl Previews {
-    /// Returns a preview's range in the archive, if it is there.
+    /// Returns a preview's range in the archive.
     #[must_use]
-    pub fn entry(self, kind: PreviewKind) -> Option<TileRange> {
-        match (self, kind) {
-            (Self::Entries { large, .. }, PreviewKind::Large) => Some(large),
-            (Self::Entries { thumbnail, .. }, PreviewKind::Thumbnail) => Some(thumbnail),
-            (Self::Objects, _) => None,
+    pub fn range(self, kind: PreviewKind) -> TileRange {
+        match kind {
+            PreviewKind::Large => self.large,
+            PreviewKind::Thumbnail => self.thumbnail,
         }
     }
 }

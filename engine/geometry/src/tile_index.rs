@@ -25,7 +25,7 @@ const BLOCK_TILES: usize = 64;
 const BLOCK_BYTES: usize = 12;
 
 /// A pyramid in one SZI archive. It has what a reader needs to find a tile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Archive {
     /// Offset of the [`TileIndex`] in bytes.
@@ -35,7 +35,7 @@ pub struct Archive {
 }
 
 /// Range of a tile in the archive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TileRange {
     /// Offset of the first byte.
     pub offset: u64,

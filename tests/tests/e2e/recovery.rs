@@ -95,23 +95,22 @@ async fn a_content_whose_renderer_is_killed_twice_becomes_ready() -> Result<()> 
     Ok(())
 }
 
-/// A system with a conversion in progress: the picture arrives slowly, and uploads are sequential.
+/// A system with a conversion in progress: the picture arrives slowly.
 struct Scene {
     system: System,
     client: Client,
     photograph: RgbImage,
     course: Course,
-    layout: &'static str,
 }
 
 /// Duration of the download.
 const ARRIVAL: Duration = Duration::from_secs(6);
 
 impl Scene {
-    /// Starts the conversion and waits until it renders, in the layout `tiles` until tiles are stored.
-    async fn set(lease: Duration, layout: &'static str) -> Result<Self> {
+    /// Starts the conversion and waits until it renders.
+    async fn set(lease: Duration) -> Result<Self> {
         let sources = SourceServer::start()?;
-        let system = System::start(Options { lease, layout, uploads: 1, ..Options::default() })?;
+        let system = System::start(Options { lease, ..Options::default() })?;
         let client = Client::new(system.url())?;
         let photograph = picture::photograph(3600, 2400, 8);
         let file = Source::file("image/jpeg", picture::jpeg(&photograph)?);
@@ -119,13 +118,7 @@ impl Scene {
         let mut course = Course::default();
         course.see(client.ask(&source).await?.json()?)?;
         client.follow_until(&mut course, |content| content["stage"] == "rendering").await?;
-        let tiles = format!("{}/1_files/", course.id()?);
-        while layout == "tiles" && system.stored(&tiles).await?.len() < 5 {
-            let content = client.content(&course.id()?).await?;
-            ensure!(content["ready"] == false, "the conversion ended too early");
-            course.see(content)?;
-        }
-        Ok(Self { system, client, photograph, course, layout })
+        Ok(Self { system, client, photograph, course })
     }
 
     /// Waits for the end: the second attempt's pyramid is complete, and nothing of the first is stored.
@@ -137,25 +130,14 @@ impl Scene {
         assert!(pyramid.url.ends_with("/2.dzi"), "{}", pyramid.url);
         let id = self.course.id()?;
         let stored = self.system.stored(&format!("{id}/")).await?;
-        let expected = match self.layout {
-            "tiles" => pyramid.keys(&format!("{}/cache/", self.system.url()))?,
-            _ => vec![format!("{id}/2.szi")],
-        };
-        assert_eq!(stored, expected, "objects of the first attempt are left");
+        assert_eq!(stored, [format!("{id}/2.szi")], "objects of the first attempt are left");
         Ok(())
     }
 }
 
 #[tokio::test]
 async fn a_killed_tiler_is_replaced_once_its_lease_runs_out() -> Result<()> {
-    for layout in ["tiles", "archive"] {
-        replace_killed_tiler(layout).await?;
-    }
-    Ok(())
-}
-
-async fn replace_killed_tiler(layout: &'static str) -> Result<()> {
-    let scene = Scene::set(Duration::from_secs(3), layout).await?;
+    let scene = Scene::set(Duration::from_secs(3)).await?;
     let killed = scene.system.tiler()?;
     processes::signal(killed.process, Signal::KILL)?;
     while scene.system.tiler()?.process == killed.process {
@@ -167,7 +149,7 @@ async fn replace_killed_tiler(layout: &'static str) -> Result<()> {
 
 #[tokio::test]
 async fn a_stopped_tiler_hands_its_job_back_immediately() -> Result<()> {
-    let scene = Scene::set(Duration::from_secs(600), "tiles").await?; // longer than this test
+    let scene = Scene::set(Duration::from_secs(600)).await?; // longer than this test
     let told = Instant::now();
     processes::signal(scene.system.tiler()?.process, Signal::TERM)?;
     let (client, id) = (scene.client.clone(), scene.course.id()?);

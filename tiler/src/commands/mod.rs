@@ -2,7 +2,6 @@
 
 pub mod admin;
 pub mod convert;
-pub mod cost;
 pub mod doctor;
 pub mod edge_metrics;
 mod flags;

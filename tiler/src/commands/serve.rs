@@ -8,9 +8,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use clap::ValueEnum;
 use edgezoom_tiler::renderer::RenderOptions;
-use edgezoom_tiler::s3::{Layout, S3Settings};
+use edgezoom_tiler::s3::S3Settings;
 use edgezoom_tiler::secret::Secret;
 use edgezoom_tiler::service::{self, Settings};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -65,12 +64,6 @@ pub struct Args {
     /// Time that running jobs have to finish after SIGTERM before they are handed back, in seconds
     #[arg(long, env = "EDGEZOOM_DRAIN_SECONDS", default_value = "10")]
     drain_seconds: u64,
-    /// Layout of stored pyramids
-    #[arg(long, env = "EDGEZOOM_LAYOUT", default_value = "archive")]
-    layout: LayoutArg,
-    /// Maximum number of concurrent tile uploads of a conversion, in the layout `tiles`
-    #[arg(long, env = "EDGEZOOM_UPLOADS", default_value = "16")]
-    uploads: NonZeroUsize,
     /// Directory for temporary source files (unlinked) [default: the system's]
     #[arg(long, env = "EDGEZOOM_TMP")]
     tmp: Option<PathBuf>,
@@ -79,23 +72,6 @@ pub struct Args {
     log: LogFormat,
     #[command(flatten)]
     conversion: ConversionArgs,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum LayoutArg {
-    /// One object per pyramid, from which the Worker serves tiles
-    Archive,
-    /// One object per tile, for a CDN without a Worker
-    Tiles,
-}
-
-impl From<LayoutArg> for Layout {
-    fn from(layout: LayoutArg) -> Self {
-        match layout {
-            LayoutArg::Archive => Self::Archive,
-            LayoutArg::Tiles => Self::Tiles,
-        }
-    }
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -134,8 +110,6 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         poll: Duration::from_millis(args.poll_ms),
         api_calls: args.api_calls,
         drain: Duration::from_secs(args.drain_seconds),
-        layout: args.layout.into(),
-        uploads: args.uploads,
         pipeline,
         render: RenderOptions {
             drawing: args.conversion.drawing(None),

@@ -16,7 +16,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use edgezoom_content::{AddressPolicy, Dzi, Finished, PreviewKind, SourceUrl, Warning};
+use edgezoom_content::{
+    AddressPolicy, Archive, Dzi, PreviewKind, Previews, Scale, SourceUrl, Title, Warning,
+};
 use tokio::sync::OnceCell;
 
 use crate::bot::BotSettings;
@@ -123,9 +125,27 @@ pub enum Progress {
     Published,
 }
 
+/// A finished conversion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Converted<P> {
+    /// Description of the picture.
+    pub dzi: Dzi,
+    /// Title of a web page.
+    pub title: Option<Title>,
+    /// Describes the missing part of a damaged source.
+    pub warning: Option<Warning>,
+    /// Physical size of a pixel.
+    pub scale: Option<Scale>,
+    /// What the sink returned.
+    pub published: P,
+}
+
 /// Stores the tiles of one pyramid: in the service's object store, or in files. Each call waits until the sink has room,
 /// which throttles the renderer. Nothing is visible before [`TileSink::publish`].
 pub trait TileSink: Send {
+    /// What is known of the pyramid once it is stored.
+    type Published;
+
     /// Begins the pyramid. Called once before anything else, and once after each [`TileSink::restart`].
     fn begin(&mut self, dzi: &Dzi) -> impl Future<Output = Result<(), SinkError>> + Send;
 
@@ -149,10 +169,12 @@ pub trait TileSink: Send {
         &mut self,
         dzi: &Dzi,
         on_stored: impl FnMut(usize, usize) + Send,
-    ) -> impl Future<Output = Result<(), SinkError>> + Send;
+    ) -> impl Future<Output = Result<Self::Published, SinkError>> + Send;
 }
 
 impl TileSink for Upload {
+    type Published = (Archive, Previews);
+
     async fn begin(&mut self, _: &Dzi) -> Result<(), SinkError> {
         Ok(())
     }
@@ -171,10 +193,10 @@ impl TileSink for Upload {
 
     async fn publish(
         &mut self,
-        dzi: &Dzi,
+        _: &Dzi,
         on_stored: impl FnMut(usize, usize) + Send,
-    ) -> Result<(), SinkError> {
-        Ok(self.finish(dzi, on_stored).await?)
+    ) -> Result<Self::Published, SinkError> {
+        Ok(self.finish(on_stored).await?)
     }
 }
 
@@ -195,18 +217,18 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Converts a source into a pyramid in `sink`. Leaves the places of archive and previews to the caller, who knows the
-    /// sink. Dropping the future at any point ends the renderer process and the browser, and leaves the sink as it is.
+    /// Converts a source into a pyramid in `sink`. Dropping the future at any point ends the renderer process and the
+    /// browser, and leaves the sink as it is.
     ///
     /// # Errors
     /// The source could not be converted. The sink may have received tiles.
-    pub async fn convert(
+    pub async fn convert<S: TileSink>(
         &self,
         origin: Origin,
         options: &RenderOptions,
-        sink: &mut impl TileSink,
+        sink: &mut S,
         mut on_progress: impl FnMut(Progress) + Send,
-    ) -> Result<Finished, PipelineError> {
+    ) -> Result<Converted<S::Published>, PipelineError> {
         let mut source = self.open_source(origin, &mut on_progress).await?;
         on_progress(Progress::Opened(source.kind));
         let title = source.title.take();
@@ -214,10 +236,11 @@ impl Pipeline {
         options.drawing.page = options.drawing.page.or(source.document_page);
         let Built { dzi, damage, scale } = self.render(source, &options, sink, &mut on_progress).await?;
         on_progress(Progress::Rendered);
-        sink.publish(&dzi, |missing, of| on_progress(Progress::Publishing { missing, of })).await?;
+        let on_stored = |missing, of| on_progress(Progress::Publishing { missing, of });
+        let published = sink.publish(&dzi, on_stored).await?;
         on_progress(Progress::Published);
         let warning = damage.and_then(|damage| Warning::of_text(&damage.to_string()));
-        Ok(Finished { dzi, title, warning, scale, archive: None, previews: None })
+        Ok(Converted { dzi, title, warning, scale, published })
     }
 
     async fn fetcher(&self) -> reqwest::Result<&Arc<Fetcher>> {

@@ -1,6 +1,4 @@
-//! Requests to one bucket: storing, listing and deleting objects, and multipart uploads.
-
-use std::time::{Duration, Instant};
+//! Requests to one bucket: storing and deleting objects, and multipart uploads.
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::primitives::ByteStream;
@@ -34,13 +32,6 @@ pub(super) struct Part {
     tag: String,
 }
 
-/// A PutObject request that succeeded.
-pub(super) struct CompletedPut {
-    pub bytes: u64,
-    /// Time from the request to its response, retries included.
-    pub latency: Duration,
-}
-
 /// Body size from which on a request gets longer time-outs.
 const LARGE: u64 = 1 << 20;
 
@@ -52,14 +43,14 @@ impl Bucket {
         Self { client: client(settings), name: settings.bucket.clone() }
     }
 
-    /// Stores an object.
+    /// Stores an object and returns its size in bytes.
     pub(super) async fn put(
         &self,
         key: String,
         bytes: Bytes,
         media_type: &'static str,
-    ) -> Result<CompletedPut, StoreError> {
-        let (length, start) = (bytes.len() as u64, Instant::now());
+    ) -> Result<u64, StoreError> {
+        let length = bytes.len() as u64;
         let put = self.client.put_object().bucket(&self.name).key(&key).body(ByteStream::from(bytes));
         let put = put.content_type(media_type).cache_control(IMMUTABLE);
         let sent = match length {
@@ -67,28 +58,9 @@ impl Bucket {
             _ => put.customize().config_override(timeouts(length)).send().await,
         };
         match sent {
-            Ok(_) => Ok(CompletedPut { bytes: length, latency: start.elapsed() }),
+            Ok(_) => Ok(length),
             Err(error) => Err(StoreError::Put { key, reason: reason(&error) }),
         }
-    }
-
-    /// Deletes the objects whose keys begin with `prefix`, and returns their number.
-    pub(super) async fn delete_prefix(&self, prefix: &str) -> Result<usize, StoreError> {
-        let listing = self.client.list_objects_v2().bucket(&self.name).prefix(prefix);
-        let mut pages = listing.into_paginator().send();
-        let mut deleted = 0;
-        while let Some(page) = pages.next().await {
-            let failed = |error| StoreError::List { prefix: prefix.to_owned(), reason: reason(&error) };
-            let page = page.map_err(failed)?;
-            // A page has at most 1,000 keys, which is also the maximum of a DeleteObjects request.
-            let keys: Vec<String> =
-                page.contents().iter().filter_map(|object| object.key()).map(str::to_owned).collect();
-            if !keys.is_empty() {
-                deleted += keys.len();
-                self.delete(keys).await?;
-            }
-        }
-        Ok(deleted)
     }
 
     /// Deletes objects.

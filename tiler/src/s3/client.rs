@@ -40,7 +40,7 @@ const BYTES_PER_SECOND: u64 = 128 << 10;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time-out of one request. A tile has about 50 KB, so a longer request hangs.
+/// Time-out of one request. A small object takes far less.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Time-out of an operation with its retries. Deleting from a store that is down delays the job by at most this time.
@@ -126,14 +126,6 @@ pub enum StoreError {
     Put {
         /// Key of the object.
         key: String,
-        /// Response of the store, or network error.
-        reason: String,
-    },
-    /// The objects of an attempt could not be listed.
-    #[error("cannot list `{prefix}`: {reason}")]
-    List {
-        /// Prefix of the keys.
-        prefix: String,
         /// Response of the store, or network error.
         reason: String,
     },

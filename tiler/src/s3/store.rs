@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, SeekFrom};
-use std::num::NonZeroUsize;
 use std::path::Path;
 
 use bytes::Bytes;
@@ -12,7 +11,7 @@ use tokio::time::timeout;
 
 use super::bucket::Bucket;
 use super::client::{S3Settings, StoreError, reason, status};
-use super::upload::{Layout, Upload};
+use super::upload::Upload;
 use crate::limits::Limits;
 
 /// A store of pyramids. Clones share their connections.
@@ -45,11 +44,10 @@ impl S3Store {
         Self { bucket: Bucket::new(settings) }
     }
 
-    /// Starts the upload of an attempt's pyramid. The layout of single tiles sends at most `at_once` concurrent requests, and
-    /// fewer while the store responds slowly.
+    /// Starts the upload of an attempt's pyramid.
     #[must_use]
-    pub fn upload(&self, id: ContentId, attempt: Attempt, layout: Layout, at_once: NonZeroUsize) -> Upload {
-        Upload::new(self.bucket.clone(), id, attempt, layout, at_once)
+    pub fn upload(&self, id: ContentId, attempt: Attempt) -> Upload {
+        Upload::new(self.bucket.clone(), id, attempt)
     }
 
     /// Stores a coarse picture.
@@ -75,18 +73,15 @@ impl S3Store {
         self.bucket.delete(CoarseNumber::all().map(|number| attempt.coarse_key(id, number)).collect()).await
     }
 
-    /// Deletes all objects of an attempt in either layout, beginning with those that make the pyramid visible, and aborts an
-    /// unfinished upload of an archive. Returns the number of single tiles.
+    /// Deletes the archive and the coarse pictures of an attempt, and aborts an unfinished upload.
     ///
     /// # Errors
-    /// The store did not list or delete. The pyramid may remain in part, but never the descriptor alone.
-    pub async fn delete_attempt(&self, id: ContentId, attempt: Attempt) -> Result<usize, StoreError> {
+    /// The store did not delete them.
+    pub async fn delete_attempt(&self, id: ContentId, attempt: Attempt) -> Result<(), StoreError> {
         let archive = attempt.archive_key(id);
         let coarse = CoarseNumber::all().map(|number| attempt.coarse_key(id, number));
-        let keys = [attempt.descriptor_key(id), archive.clone()].into_iter().chain(coarse);
-        self.bucket.delete(keys.collect()).await?;
-        self.bucket.abort_multiparts(&archive).await?;
-        self.bucket.delete_prefix(&attempt.tiles_prefix(id)).await
+        self.bucket.delete([archive.clone()].into_iter().chain(coarse).collect()).await?;
+        self.bucket.abort_multiparts(&archive).await
     }
 
     /// Fetches an uploaded file into an unlinked file in `folder`, positioned at its start. Calls `on_bytes` with the number of

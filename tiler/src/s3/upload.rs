@@ -1,79 +1,136 @@
-//! The upload of one attempt's pyramid in the layout that the operator has chosen.
+//! The upload of one attempt's pyramid as one object, an SZI archive. A small archive takes one PutObject. A large one is a multipart
+//! upload: parts are sent while tiles are still being rendered, and the object exists once the upload is completed.
+//!
+//! R2 requires all parts but the last to have the same size, at least 5 MiB:
+//! <https://developers.cloudflare.com/r2/objects/multipart-objects/>.
 
-use std::num::NonZeroUsize;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use edgezoom_content::{Archive, Attempt, ContentId, Dzi, PreviewKind, Previews};
+use edgezoom_content::{Archive, Attempt, ContentId, Dzi, PreviewKind, Previews, TileRange};
 use edgezoom_pyramid::Tile;
+use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveStream};
+use tokio::sync::OnceCell;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 
-use super::archive_upload::ArchiveUpload;
-use super::bucket::{Bucket, Stored};
+use super::bucket::{Bucket, Part, Stored};
 use super::client::StoreError;
-use super::tiles_upload::TilesUpload;
 
-/// Layout of stored pyramids.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Layout {
-    /// One object, an SZI archive: few requests, and the pyramid appears and disappears as a whole. The Worker serves tiles
-    /// by reading ranges.
-    #[default]
-    Archive,
-    /// One object per tile and one for the descriptor: a content delivery network can serve the bucket without a Worker.
-    Tiles,
-}
+/// Media type of an archive: that of ZIP, because SZI has none of its own.
+const MEDIA_TYPE: &str = "application/zip";
+/// Size of parts for a picture of up to [`PIXELS_OF_SMALL_PARTS`], in bytes.
+const SMALL_PART: usize = 8 << 20;
+/// Size of parts for a larger picture, in bytes. Halves the number of requests.
+const LARGE_PART: usize = 16 << 20;
+/// Pixels of about 40 MB of tiles.
+const PIXELS_OF_SMALL_PARTS: u64 = 100_000_000;
+/// Maximum number of parts being sent. With the part being filled, this bounds the memory of an upload: 64 MiB.
+const PARTS_IN_FLIGHT: usize = 3;
 
 /// The upload of one attempt's pyramid. Dropping it cancels the running requests.
-pub enum Upload {
-    /// Upload of one object.
-    Archive(Box<ArchiveUpload>),
-    /// Upload of one object per tile.
-    Tiles(TilesUpload),
-}
-
-/// Evaluates an expression for the upload of either layout.
-macro_rules! either {
-    ($upload:expr, $each:ident => $value:expr) => {
-        match $upload {
-            Upload::Archive($each) => $value,
-            Upload::Tiles($each) => $value,
-        }
-    };
+pub struct Upload {
+    bucket: Bucket,
+    key: String,
+    id: ContentId,
+    /// The archive with the bytes that are not sent yet. `None` before the first tile and after the last one.
+    stream: Option<ArchiveStream<Vec<u8>>>,
+    part_bytes: usize,
+    /// Id of the multipart upload. The task that sends the first part starts it, so that rendering does not wait.
+    upload_id: Arc<OnceCell<String>>,
+    in_flight: JoinSet<Result<Part, StoreError>>,
+    parts: Vec<Part>,
+    /// Number of parts sent.
+    sent: i32,
+    is_complete: bool,
+    stored: Stored,
+    /// Places of the previews in the archive.
+    large: Option<TileRange>,
+    thumbnail: Option<TileRange>,
 }
 
 impl Upload {
-    pub(super) fn new(
-        bucket: Bucket,
-        id: ContentId,
-        attempt: Attempt,
-        layout: Layout,
-        at_once: NonZeroUsize,
-    ) -> Self {
-        match layout {
-            Layout::Archive => Self::Archive(Box::new(ArchiveUpload::new(bucket, id, attempt))),
-            Layout::Tiles => Self::Tiles(TilesUpload::new(bucket, id, attempt, at_once)),
+    pub(super) fn new(bucket: Bucket, id: ContentId, attempt: Attempt) -> Self {
+        Self {
+            bucket,
+            key: attempt.archive_key(id),
+            id,
+            stream: None,
+            part_bytes: SMALL_PART,
+            upload_id: Arc::default(),
+            in_flight: JoinSet::new(),
+            parts: Vec::new(),
+            sent: 0,
+            is_complete: false,
+            stored: Stored::default(),
+            large: None,
+            thumbnail: None,
         }
     }
 
-    /// Stores a tile. Waits while too many requests are running.
+    /// Adds a tile. Waits while too many requests are running.
     ///
     /// # Errors
-    /// A request for this or an earlier tile failed, and with it the upload.
+    /// A request failed, and with it the upload.
     pub async fn put_tile(&mut self, dzi: &Dzi, tile: Tile) -> Result<(), StoreError> {
-        either!(self, upload => upload.put_tile(dzi, tile).await)
+        let added = self.stream(dzi).add_tile(&tile);
+        added.map_err(|error| self.failed(error))?;
+        self.stored.tiles += 1;
+        self.send_full_parts(dzi).await
     }
 
-    /// Stores a preview.
+    /// Adds a preview. Waits while too many requests are running.
     ///
     /// # Errors
-    /// A request for this or an earlier object failed, and with it the upload.
+    /// A request failed, and with it the upload.
     pub async fn put_preview(
         &mut self,
         dzi: &Dzi,
         kind: PreviewKind,
         bytes: Bytes,
     ) -> Result<(), StoreError> {
-        either!(self, upload => upload.put_preview(dzi, kind, bytes).await)
+        let added = self.stream(dzi).add_preview(kind, &bytes);
+        let place = Some(added.map_err(|error| self.failed(error))?);
+        match kind {
+            PreviewKind::Large => self.large = place,
+            PreviewKind::Thumbnail => self.thumbnail = place,
+        }
+        self.send_full_parts(dzi).await
+    }
+
+    /// Completes the archive, which does not exist before, and returns the places of its index and its previews. Calls
+    /// `on_stored` with the number of running requests and their number at the start.
+    ///
+    /// # Errors
+    /// A request failed. The archive does not exist then, unless only the response to the last request was lost. Or the
+    /// pyramid has no tiles or previews.
+    pub async fn finish(
+        &mut self,
+        mut on_stored: impl FnMut(usize, usize),
+    ) -> Result<(Archive, Previews), StoreError> {
+        let stream = self.stream.take().ok_or_else(|| self.failed("there are no tiles"))?;
+        let (mut rest, archive) = stream.finish().map_err(|error| self.failed(error))?;
+        let previews = self.large.zip(self.thumbnail).map(|(large, thumbnail)| Previews { large, thumbnail });
+        let places = archive.zip(previews).ok_or_else(|| self.failed("there are no previews"))?;
+        if self.sent == 0 && rest.len() <= self.part_bytes {
+            self.stored.bytes += self.bucket.put(self.key.clone(), rest.into(), MEDIA_TYPE).await?;
+            return Ok(places);
+        }
+        while rest.len() > self.part_bytes {
+            let after = rest.split_off(self.part_bytes);
+            self.send(std::mem::replace(&mut rest, after).into()).await?;
+        }
+        self.send(rest.into()).await?;
+        let total = self.in_flight.len();
+        while self.complete_one().await? {
+            on_stored(self.in_flight.len(), total);
+        }
+        self.parts.sort_by_key(|part| part.number);
+        let upload_id = self.begun().await?;
+        self.bucket.complete_multipart(&self.key, upload_id, &self.parts).await?;
+        self.is_complete = true;
+        Ok(places)
     }
 
     /// Deletes everything stored so far, so that another pyramid can be uploaded instead.
@@ -81,42 +138,106 @@ impl Upload {
     /// # Errors
     /// The store did not delete it.
     pub async fn start_again(&mut self) -> Result<(), StoreError> {
-        either!(self, upload => upload.start_again().await)
+        self.abort().await?;
+        self.stream = None;
+        self.parts.clear();
+        self.sent = 0;
+        self.is_complete = false;
+        self.stored = Stored::default();
+        self.large = None;
+        self.thumbnail = None;
+        Ok(())
     }
 
-    /// Completes the pyramid, which is not visible before. Calls `on_stored` with the number of running requests and their
-    /// number at the start.
-    ///
-    /// # Errors
-    /// A request failed. The pyramid does not exist then, unless only the response to the last request was lost.
-    pub async fn finish(&mut self, dzi: &Dzi, on_stored: impl FnMut(usize, usize)) -> Result<(), StoreError> {
-        either!(self, upload => upload.finish(dzi, on_stored).await)
-    }
-
-    /// Abandons the upload. Waits at most `patience` for running requests, because the store may still carry out a cancelled
-    /// one after the attempt's objects were deleted.
+    /// Abandons the upload. Waits at most `patience` for the store to delete its parts.
     pub async fn abandon(&mut self, patience: Duration) {
-        either!(self, upload => upload.abandon(patience).await)
+        // If this fails, the next attempt or the bucket's lifecycle rule aborts it.
+        let _ = timeout(patience, self.abort()).await;
+        self.in_flight.shutdown().await;
     }
 
     /// Returns the counts of what is stored so far.
     #[must_use]
     pub fn stored(&self) -> Stored {
-        either!(self, upload => upload.stored())
+        self.stored
     }
 
-    /// Returns the location of the index in a finished archive.
-    #[must_use]
-    pub fn archive(&self) -> Option<Archive> {
-        match self {
-            Self::Archive(upload) => upload.archive(),
-            Self::Tiles(_) => None,
+    fn stream(&mut self, dzi: &Dzi) -> &mut ArchiveStream<Vec<u8>> {
+        self.part_bytes = if dzi.size.pixels() > PIXELS_OF_SMALL_PARTS { LARGE_PART } else { SMALL_PART };
+        let (name, date) = (self.id.to_string(), SystemTime::now());
+        self.stream.get_or_insert_with(|| ArchiveStream::new(Vec::new(), name, dzi, ArchiveFormat::Szi, date))
+    }
+
+    async fn send_full_parts(&mut self, dzi: &Dzi) -> Result<(), StoreError> {
+        loop {
+            let part_bytes = self.part_bytes;
+            let waiting = self.stream(dzi).get_mut();
+            // One byte more, so that a last part always remains.
+            if waiting.len() <= part_bytes {
+                return Ok(());
+            }
+            let after = waiting.split_off(part_bytes);
+            let part = std::mem::replace(waiting, after);
+            self.send(part.into()).await?;
         }
     }
 
-    /// Returns the location of the previews, once all are stored.
-    #[must_use]
-    pub fn previews(&self) -> Option<Previews> {
-        either!(self, upload => upload.previews())
+    /// Starts to send a part, as soon as fewer than [`PARTS_IN_FLIGHT`] are being sent.
+    async fn send(&mut self, bytes: Bytes) -> Result<(), StoreError> {
+        while self.in_flight.len() >= PARTS_IN_FLIGHT {
+            self.complete_one().await?;
+        }
+        self.sent += 1;
+        let (bucket, key, number) = (self.bucket.clone(), self.key.clone(), self.sent);
+        let upload_id = Arc::clone(&self.upload_id);
+        self.in_flight.spawn(async move {
+            let upload_id = begin(&upload_id, &bucket, &key).await?;
+            bucket.put_part(key.clone(), upload_id, number, bytes).await
+        });
+        Ok(())
     }
+
+    /// Returns the id of the multipart upload. Waits for the request that starts it.
+    async fn begun(&self) -> Result<&str, StoreError> {
+        begin(&self.upload_id, &self.bucket, &self.key).await
+    }
+
+    /// Cancels running requests and deletes the stored parts.
+    async fn abort(&mut self) -> Result<(), StoreError> {
+        if self.sent > 0 && !self.is_complete {
+            // The id first: without it, the upload could not be aborted.
+            let upload_id = self.begun().await?.to_owned();
+            self.in_flight.shutdown().await;
+            self.bucket.abort_multipart(&self.key, &upload_id).await?;
+        }
+        self.upload_id = Arc::default();
+        Ok(())
+    }
+
+    /// Waits until one more part is stored. Returns false if no request is running.
+    async fn complete_one(&mut self) -> Result<bool, StoreError> {
+        match self.in_flight.join_next().await {
+            None => Ok(false),
+            Some(Ok(part)) => {
+                let part = part?;
+                self.stored.bytes += part.bytes;
+                self.parts.push(part);
+                Ok(true)
+            }
+            Some(Err(panic)) => Err(self.failed(panic)),
+        }
+    }
+
+    fn failed(&self, reason: impl ToString) -> StoreError {
+        StoreError::Put { key: self.key.clone(), reason: reason.to_string() }
+    }
+}
+
+/// Returns the id of the multipart upload. The first call starts it.
+async fn begin<'a>(
+    upload_id: &'a OnceCell<String>,
+    bucket: &Bucket,
+    key: &str,
+) -> Result<&'a str, StoreError> {
+    upload_id.get_or_try_init(|| bucket.create_multipart(key, MEDIA_TYPE)).await.map(String::as_str)
 }

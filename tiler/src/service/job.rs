@@ -27,7 +27,7 @@ use super::phase_times::PhaseTimes;
 use super::reporter::Reporter;
 use crate::failure;
 use crate::fetch::Received;
-use crate::pipeline::{Origin, PipelineError, PipelineSettings, Progress};
+use crate::pipeline::{Converted, Origin, PipelineError, PipelineSettings, Progress};
 use crate::renderer::RenderError;
 use crate::s3::{Stored, Upload, UploadedFileError};
 
@@ -70,13 +70,12 @@ async fn run_in_span(context: Arc<ServiceContext>, claim: Claim, claimed: Instan
     info!(url = %claim.url, "job claimed");
     let reporter = Reporter::start(context.edge.clone(), claim.clone(), claimed);
     let on_stored = reporter.coarse_notes();
-    let (layout, uploads) = (context.settings.layout, context.settings.uploads);
     let mut job = Job {
         context: &context,
         claim: &claim,
         coarse: CoarseUpload::start(context.store.clone(), claim.clone(), claimed, on_stored),
         reporter,
-        upload: context.store.upload(claim.id, claim.attempt, layout, uploads),
+        upload: context.store.upload(claim.id, claim.attempt),
         times: PhaseTimes::new(Instant::now()),
     };
     let converted = job.convert().await;
@@ -104,7 +103,10 @@ impl Job<'_> {
                 Some(key) => Origin::Upload(fetch_upload(context, key, &mut on_progress).await?),
                 None => Origin::Url(claim.url.clone()),
             };
-            context.pipeline.convert(origin, &context.settings.render, upload, on_progress).await
+            let render = &context.settings.render;
+            let converted = context.pipeline.convert(origin, render, upload, on_progress).await?;
+            let Converted { dzi, title, warning, scale, published: (archive, previews) } = converted;
+            Ok(Finished { dzi, title, warning, scale, archive, previews })
         };
         tokio::select! {
             biased;
@@ -112,7 +114,7 @@ impl Job<'_> {
             () = context.shutdown.cancelled() => Err(Stopped::ShuttingDown),
             // A panic ends this job and not the others.
             converted = AssertUnwindSafe(converted).catch_unwind() => match converted {
-                Ok(Ok(converted)) => Ok(converted),
+                Ok(Ok(finished)) => Ok(finished),
                 Ok(Err(error)) => {
                     log(&error);
                     if let PipelineError::Render(error) = &error
@@ -138,8 +140,6 @@ impl Job<'_> {
         self.coarse.ended(COARSE_TIME).await;
         match converted {
             Ok(finished) => {
-                let (archive, previews) = (self.upload.archive(), self.upload.previews());
-                let finished = Finished { archive, previews, ..finished };
                 match self.reporter.conclude(Outcome::Finished(finished), lease).await {
                     ReportResult::Accepted => {
                         self.times.reported(Instant::now());
@@ -231,7 +231,7 @@ async fn delete_own(context: &ServiceContext, claim: &Claim, upload: &mut Upload
 /// Deletes an attempt's objects. If that fails, they stay until a later attempt finishes; no URL leads to them.
 async fn delete_attempt(context: &ServiceContext, claim: &Claim, attempt: Attempt) {
     match timeout(DELETE_TIME, context.store.delete_attempt(claim.id, attempt)).await {
-        Ok(Ok(_)) => {}
+        Ok(Ok(())) => {}
         Ok(Err(error)) => warn!(of = %attempt, %error, "an attempt's objects remain in the store"),
         Err(_) => {
             warn!(of = %attempt, "an attempt's objects remain in the store: deleting them took too long")

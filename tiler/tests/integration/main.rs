@@ -2,7 +2,6 @@
 //! confine their own process have binaries of their own; tests that need a browser are in `sources`.
 
 mod admin;
-mod archive_upload;
 mod arriving;
 mod convert;
 mod doctor;

@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem::take;
-use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use axum::Router;
@@ -12,8 +11,7 @@ use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use edgezoom_content::{Attempt, ContentId};
-use edgezoom_tiler::s3::{Layout, S3Settings, S3Store, Upload};
+use edgezoom_tiler::s3::{S3Settings, S3Store};
 use tokio::net::TcpListener;
 
 /// R2's minimum size of a part, except for the last one.
@@ -30,6 +28,12 @@ pub struct Objects {
     pub writes: usize,
     /// Number of a part that is always refused.
     pub refuses_part: Option<u32>,
+    /// Statuses of the first PutObject requests. Later ones succeed.
+    pub failures: Vec<StatusCode>,
+    /// True if UploadPart requests get no response.
+    pub holds_parts: bool,
+    /// Number of UploadPart requests that got no response.
+    pub held: usize,
     /// True if the response to the next CompleteMultipartUpload is lost.
     pub loses_completion: bool,
     created: usize,
@@ -60,11 +64,12 @@ impl Endpoint {
     pub fn objects(&self) -> MutexGuard<'_, Objects> {
         self.0.lock().unwrap()
     }
-}
 
-/// Starts the upload of an archive.
-pub fn archive(store: &S3Store, id: ContentId, attempt: Attempt) -> Upload {
-    store.upload(id, attempt, Layout::Archive, NonZeroUsize::MIN)
+    fn holds_part(&self) -> bool {
+        let mut objects = self.objects();
+        objects.held += usize::from(objects.holds_parts);
+        objects.holds_parts
+    }
 }
 
 async fn answer(
@@ -78,11 +83,17 @@ async fn answer(
     let media_type = headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
     let query = url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
     let query: HashMap<String, String> = query.into_owned().collect();
+    if query.contains_key("partNumber") && endpoint.holds_part() {
+        return std::future::pending().await;
+    }
     let mut objects = endpoint.objects();
     let upload = query.get("uploadId").cloned();
     match (method, upload) {
         (Method::PUT, None) => {
             objects.writes += 1;
+            if !objects.failures.is_empty() {
+                return objects.failures.remove(0).into_response();
+            }
             objects.media_types.insert(key.clone(), media_type.to_owned());
             objects.objects.insert(key, body);
             StatusCode::OK.into_response()
@@ -145,9 +156,6 @@ async fn answer(
                 .map(|(id, (key, _))| format!("<Upload><Key>{key}</Key><UploadId>{id}</UploadId></Upload>"))
                 .collect();
             format!("<ListMultipartUploadsResult>{uploads}</ListMultipartUploadsResult>").into_response()
-        }
-        (Method::GET, _) => {
-            "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>".into_response()
         }
         (Method::POST, None) => {
             let text = String::from_utf8_lossy(&body).into_owned();

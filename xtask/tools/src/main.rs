@@ -1,12 +1,10 @@
 //! The parts of `cargo xtask` with many dependencies, in a separate program. `xtask` compiles it when a task first needs it, with
 //! the features and profile of the rest of the workspace.
 
-mod dependencies;
 mod dev;
 mod simulate;
 mod worker;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -26,11 +24,6 @@ enum Part {
     Dev(xtask::dev::Options),
     /// Turn the Worker's WebAssembly into edge/build
     BuildEdge,
-    /// Check the licences of all dependencies, and advisories about them
-    Dependencies {
-        /// Copy of RustSec's database [default: check only licences]
-        advisories: Option<PathBuf>,
-    },
     /// Simulate large loads: time to ready, number of tilers, cost
     Simulate(simulate::Options),
     /// End the process groups named on standard input once it closes
@@ -51,7 +44,6 @@ fn run(part: Part) -> Result<()> {
     match part {
         Part::Dev(options) => dev::run(&Project::locate()?, &options),
         Part::BuildEdge => worker::build(&Project::locate()?),
-        Part::Dependencies { advisories } => dependencies::check(&Project::locate()?, advisories.as_deref()),
         Part::Simulate(options) => simulate::run(&options),
         Part::Watchdog => dev::watchdog::run(),
     }

@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use super::*;
 use crate::protocol::{ClaimRequest, Outcome, Report, Retry};
-use crate::{DeletionKey, Dzi, FailureCode, Size, TileFormat};
+use crate::{Archive, DeletionKey, Dzi, FailureCode, Previews, Size, TileFormat};
 
 const RULES: Rules = Rules::DEFAULT;
 const MINUTE: u64 = 60_000;
 const HOUR: u64 = 60 * MINUTE;
 
 /// The claim of a tiler that has other jobs.
-const CLAIM: ClaimRequest = ClaimRequest { tiler: Some(TilerId(7)), alone: false };
+const CLAIM: ClaimRequest = ClaimRequest { tiler: TilerId(7), alone: false };
 /// The claim of a tiler that has none.
 const CLAIM_ALONE: ClaimRequest = ClaimRequest { alone: true, ..CLAIM };
 
@@ -32,12 +32,8 @@ fn id() -> ContentId {
 
 fn finished() -> Outcome {
     let size = Size { width: 800, height: 600 };
-    Outcome::Finished(Finished::new(Dzi {
-        size,
-        tile_size: 510,
-        tile_overlap: 1,
-        tile_format: TileFormat::Jpg,
-    }))
+    let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
+    Outcome::Finished(Finished::new(dzi, Archive::default(), Previews::default()))
 }
 
 fn failure(code: FailureCode) -> Failure {

@@ -1,7 +1,7 @@
 //! `/oembed`: the HTML that embeds a share link (oEmbed 1.0, <https://oembed.com>), a frame with the picture's aspect
 //! ratio and the largest size that the site allows.
 
-use edgezoom_content::{Content, ContentId, Finished, PreviewKind, Size, Status};
+use edgezoom_content::{Content, ContentId, PreviewKind, Size, Status};
 use http::StatusCode;
 
 use super::picture::name;
@@ -85,7 +85,7 @@ impl OembedRequest {
     /// of the pyramid.
     fn thumbnail(&self, content: &Content, renders: bool, addresses: &Addresses) -> Option<(String, Size)> {
         let Status::Ready { attempt, finished } = &content.status else { return None };
-        let Finished { dzi, archive, previews, .. } = finished;
+        let dzi = &finished.dzi;
         let most = self.most(Size { width: u32::MAX, height: u32::MAX });
         let fits = |size: Size| size.width <= most.width && size.height <= most.height;
         let place = self.place().filter(|place| renders && !place.is_opening());
@@ -93,12 +93,12 @@ impl OembedRequest {
             return Some((addresses.card(content.id, place, dzi.size), Card::SIZE));
         }
         let made = PreviewKind::ALL.map(|kind| (addresses.preview(content.id, kind), kind.size(dzi.size)));
-        if let Some(made) = made.into_iter().find(|(_, size)| previews.is_some() && fits(*size)) {
+        if let Some(made) = made.into_iter().find(|(_, size)| fits(*size)) {
             return Some(made);
         }
         let level = dzi.preview_level(most);
-        let key = format!("{}{}", attempt.tiles_prefix(content.id), dzi.tile_path(level, 0, 0));
-        Some((format!("{}/{key}", addresses.pyramids(*archive)), dzi.level_size(level)))
+        let tile = format!("{}{}", addresses.tiles(content.id, *attempt), dzi.tile_path(level, 0, 0));
+        Some((tile, dzi.level_size(level)))
     }
 
     /// Returns the place in the link.

@@ -1,4 +1,4 @@
-//! The table of formats in `docs/limits.md` agrees with the formats' own descriptions.
+//! What the documentation says of formats agrees with the list of formats.
 
 use std::fs;
 use std::path::Path;
@@ -11,10 +11,22 @@ fn find(name: &str) -> Option<&'static Format> {
     Format::all().find(|format| format.name == name).or_else(|| Format::all().find(has_ending))
 }
 
+/// Reads a file of the repository.
+fn read(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)).unwrap()
+}
+
+#[test]
+fn the_number_of_formats_is_right() {
+    let number = format!("{} formats", Format::all().count());
+    for path in ["README.md", "engine/codecs/README.md", "engine/codecs/Cargo.toml"] {
+        assert!(read(path).contains(&number), "{path} should say {number}");
+    }
+}
+
 #[test]
 fn documented_formats_are_read_as_documented() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/limits.md");
-    let text = fs::read_to_string(path).unwrap();
+    let text = read("docs/limits.md");
     let (_, table) = text.split_once("|---|---|---|\n").unwrap();
     let mut documented = 0;
     for row in table.lines().take_while(|line| line.starts_with('|')) {

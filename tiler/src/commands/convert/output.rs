@@ -69,6 +69,8 @@ impl FileSink {
 }
 
 impl TileSink for FileSink {
+    type Published = ();
+
     async fn begin(&mut self, dzi: &Dzi) -> Result<(), SinkError> {
         self.writer = Some(self.sink.begin(dzi)?);
         Ok(())

@@ -1,6 +1,5 @@
 //! Tests jobs that succeed, and sources that cannot be converted.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -9,10 +8,10 @@ use edgezoom_content::{Attempt, ContentId, FailureCode, Progress};
 
 use super::tiler::Tiler;
 use super::world::{Call, Object, Source, WorldState};
-use super::{ID, OTHER, failure, finished, keys, world};
+use super::{ID, OTHER, failure, finished, stored, world};
 
 #[tokio::test]
-async fn a_picture_becomes_a_pyramid_whose_descriptor_is_stored_last() {
+async fn a_picture_becomes_a_pyramid_that_is_stored_before_it_is_reported() {
     let world = world().await;
     world.state().put_time = Duration::from_millis(30);
     let id = world.enqueue(ID, 1, "picture");
@@ -23,27 +22,16 @@ async fn a_picture_becomes_a_pyramid_whose_descriptor_is_stored_last() {
     let state = world.state();
     let dzi = finished(&state).unwrap();
     assert_eq!((dzi.size.width, dzi.size.height, dzi.tile_size), (1600, 1100, 512));
-    let expected = keys(id, Attempt::FIRST, &dzi);
-    assert_eq!(state.objects.keys().cloned().collect::<BTreeSet<_>>(), expected);
-    assert_eq!(state.puts, expected.len(), "each object is stored once");
-    for (key, object) in &state.objects {
-        assert_eq!(object.cache_control, "public, max-age=31536000, immutable", "{key}");
-        let media_type = if key.ends_with(".dzi") {
-            "application/xml; charset=utf-8"
-        } else {
-            dzi.tile_format.media_type()
-        };
-        assert_eq!(object.media_type, media_type, "{key}");
-    }
-    let descriptor = Attempt::FIRST.descriptor_key(id);
-    assert_eq!(state.objects[&descriptor].bytes, dzi.descriptor());
+    let archive = Attempt::FIRST.archive_key(id);
+    assert_eq!((stored(&state), state.puts), (vec![archive.as_str()], 1));
+    let object = &state.objects[&archive];
+    assert_eq!(object.cache_control, "public, max-age=31536000, immutable");
+    assert_eq!(object.media_type, "application/zip");
 
     let order = [
         state.position(|call| matches!(call, Call::Claim(_))),
         state.position(|call| matches!(call, Call::Ack(_))),
-        state.position(|call| matches!(call, Call::Put(_))),
-        state.log.iter().rposition(|call| matches!(call, Call::Put(key) if *key != descriptor)),
-        state.position(|call| *call == Call::Put(descriptor.clone())),
+        state.position(|call| *call == Call::Put(archive.clone())),
         state.position(
             |call| matches!(call, Call::Report(report) if matches!(report.outcome, Outcome::Finished { .. })),
         ),
@@ -53,7 +41,7 @@ async fn a_picture_becomes_a_pyramid_whose_descriptor_is_stored_last() {
     assert_eq!(ended["id"], ID);
     assert_eq!(ended["attempt"], "1");
     assert_eq!(ended["outcome"], "Finished");
-    assert_eq!(ended["tiles"], expected.len() - 3, "without the descriptor and the two previews");
+    assert_eq!(ended["tiles"], dzi.tile_count());
     for phase in ["fetch_ms", "render_ms", "upload_ms", "report_ms"] {
         assert!(ended[phase].is_u64(), "{phase}: {ended}");
     }
@@ -66,10 +54,10 @@ async fn a_picture_becomes_a_pyramid_whose_descriptor_is_stored_last() {
 #[tokio::test]
 async fn progress_is_reported_at_regular_intervals_and_never_falls() {
     let world = world().await;
-    world.state().put_time = Duration::from_millis(60);
+    world.state().put_time = Duration::from_millis(1800);
     world.state().lease = Duration::from_secs(2); // a report at least every half second
     world.enqueue(ID, 1, "picture");
-    let _tiler = Tiler::start(&world, &[("EDGEZOOM_UPLOADS", "1")]);
+    let _tiler = Tiler::start(&world, &[]);
     world.until("the end", WorldState::ended).await;
 
     let state = world.state();
@@ -121,13 +109,8 @@ async fn a_missing_source_is_reported_and_leaves_nothing() {
 async fn only_the_objects_of_earlier_attempts_are_deleted() {
     let world = world().await;
     let id: ContentId = ID.parse().unwrap();
-    let stay = [
-        Attempt::FIRST.descriptor_key(OTHER.parse().unwrap()),
-        format!("{id}/4.dzi"),
-        format!("{id}/4_files/0/0_0.jpg"),
-        format!("{id}/33_files/0/0_0.jpg"),
-    ];
-    let go = [format!("{id}/1.dzi"), format!("{id}/1_files/9/1_1.jpg"), format!("{id}/2_files/0/0_0.jpg")];
+    let stay = [format!("{OTHER}/1.szi"), format!("{id}/4.szi"), format!("{id}/33_coarse/1.jpg")];
+    let go = [format!("{id}/1.szi"), format!("{id}/1_coarse/5.jpg"), format!("{id}/2.szi")];
     let object = Object { bytes: "old".into(), media_type: String::new(), cache_control: String::new() };
     for key in stay.iter().chain(&go) {
         world.state().objects.insert(key.clone(), object.clone());

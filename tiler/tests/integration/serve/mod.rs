@@ -17,11 +17,9 @@ mod turn;
 mod uploads;
 mod world;
 
-use std::collections::BTreeSet;
-
 use edgezoom_codecs::Layout;
 use edgezoom_content::protocol::Outcome;
-use edgezoom_content::{Attempt, ContentId, Dzi, FailureCode, PreviewKind};
+use edgezoom_content::{Dzi, FailureCode};
 use edgezoom_test_support::Picture;
 use world::{Source, World, WorldState};
 
@@ -66,15 +64,7 @@ fn failure(state: &WorldState) -> Option<(FailureCode, String)> {
     })
 }
 
-/// Returns all keys of a complete pyramid.
-fn keys(id: ContentId, attempt: Attempt, dzi: &Dzi) -> BTreeSet<String> {
-    let mut keys = BTreeSet::from([attempt.descriptor_key(id)]);
-    for level in 0..=dzi.max_level() {
-        let (columns, rows) = dzi.grid(level);
-        for (column, row) in (0..columns).flat_map(|column| (0..rows).map(move |row| (column, row))) {
-            keys.insert(attempt.tiles_prefix(id) + &dzi.tile_path(level, column, row));
-        }
-    }
-    keys.extend(PreviewKind::ALL.map(|kind| attempt.preview_key(id, kind)));
-    keys
+/// Returns the keys of all stored objects.
+fn stored(state: &WorldState) -> Vec<&str> {
+    state.objects.keys().map(String::as_str).collect()
 }

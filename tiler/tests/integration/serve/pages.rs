@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use edgezoom_content::protocol::Outcome;
-use edgezoom_content::{FailureCode, Finished};
+use edgezoom_content::{Attempt, FailureCode, Finished};
 use edgezoom_test_support::pdf::Pdf;
 
 use super::tiler::Tiler;
 use super::world::{Call, Source, WorldState};
-use super::{ID, failure, finished, keys, picture, world};
+use super::{ID, failure, finished, picture, stored, world};
 
 #[tokio::test]
 #[ignore = "needs Chromium: cargo xtask test"]
@@ -25,8 +25,7 @@ async fn a_page_becomes_a_pyramid() {
     assert_eq!((dzi.size.width, dzi.size.height), (2560, 6000));
     let titled = |outcome: &Outcome| matches!(outcome, Outcome::Finished(Finished { title: Some(title), .. }) if title.as_str() == "T");
     assert!(state.reports().into_iter().any(titled), "its title is reported");
-    let stored: std::collections::BTreeSet<_> = state.objects.keys().cloned().collect();
-    assert_eq!(stored, keys(id, edgezoom_content::Attempt::FIRST, &dzi));
+    assert_eq!(stored(&state), [Attempt::FIRST.archive_key(id)]);
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use axum::body::Bytes;
 use axum::http::StatusCode;
 use edgezoom_content::ContentId;
 use edgezoom_content::protocol::{Outcome, Retry};
@@ -9,8 +10,9 @@ use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
 use super::tiler::Tiler;
+use super::turn::{Gate, Turn};
 use super::world::{Call, ClaimAnswer, Source, World, WorldState};
-use super::{ID, OTHER, finished, picture_of, world};
+use super::{ID, OTHER, finished, picture, world};
 
 fn retry(state: &WorldState) -> Option<Retry> {
     state.reports().into_iter().find_map(|outcome| match outcome {
@@ -50,15 +52,16 @@ async fn reports_say_whether_a_failure_may_pass() {
 #[tokio::test]
 async fn a_renderer_killed_from_outside_is_reported_at_once_and_retried_elsewhere() {
     let world = world().await;
-    // Its tiles exceed the pipe, so the renderer waits for the store.
-    world.state().sources.insert("large".into(), picture_of(5000, 3000));
-    world.state().put_time = Duration::from_millis(300);
-    world.enqueue(ID, 1, "large");
-    let tiler = Tiler::start(&world, &[("EDGEZOOM_UPLOADS", "1")]);
-    world.until("a tile", |state| state.has_put(1)).await;
-    let renderers = tiler.renderers();
-    assert_eq!(renderers.len(), 1);
-    kill_process(renderers[0], Signal::KILL).unwrap();
+    // The renderer waits for the rest of the source.
+    let Source::Bytes(file) = picture() else { panic!("it is a file") };
+    let first = file.slice(..file.len() / 2);
+    let turn =
+        Turn { length: file.len(), tag: None, from: None, first, rest: Bytes::new(), gate: Gate::closed() };
+    world.state().sources.insert("slow".into(), Source::Turns(vec![turn]));
+    world.enqueue(ID, 1, "slow");
+    let tiler = Tiler::start(&world, &[]);
+    world.until("a renderer", |_| tiler.renderers().len() == 1).await;
+    kill_process(tiler.renderers()[0], Signal::KILL).unwrap();
     world.until("the end", WorldState::ended).await;
     assert_eq!(retry(&world.state()), Some(Retry::Elsewhere), "{}", tiler.log());
     tiler.logged("job ended").await;
@@ -68,10 +71,10 @@ async fn a_renderer_killed_from_outside_is_reported_at_once_and_retried_elsewher
 #[tokio::test]
 async fn a_job_that_must_run_alone_waits_for_the_others_and_delays_the_next() {
     let world = world().await;
-    world.state().put_time = Duration::from_millis(30);
+    world.state().put_time = Duration::from_millis(500);
     world.enqueue(ID, 1, "picture");
     let tiler = Tiler::start(&world, &[("EDGEZOOM_JOBS", "3")]);
-    world.until("a tile", |state| state.has_put(1)).await;
+    world.until("an upload", |state| state.puts > 0).await;
     enqueue(&world, OTHER, json!({ "id": OTHER, "alone": true }));
     world.until("its acknowledgement", |state| state.acks() == 2).await;
     let third = "00000000001";
@@ -116,7 +119,7 @@ async fn a_job_is_left_to_another_tiler_once() {
     world.enqueue(ID, 1, "picture");
     let _tiler = Tiler::start(&world, &[]);
     world.until("the end", WorldState::ended).await;
-    let me = world.state().claimants[0].tiler.unwrap();
+    let me = world.state().claimants[0].tiler;
     world.state().log.clear();
     let message = json!({ "id": OTHER, "avoid": me });
     enqueue(&world, OTHER, message.clone());

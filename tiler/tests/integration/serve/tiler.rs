@@ -34,7 +34,6 @@ impl Tiler {
             .env("EDGEZOOM_POLL_MS", "20")
             .env("EDGEZOOM_API_CALLS", "0")
             .env("EDGEZOOM_DRAIN_SECONDS", "0")
-            .env("EDGEZOOM_LAYOUT", "tiles") // so that tests see single tiles
             .env("EDGEZOOM_LOG", "json")
             .envs(more.iter().copied())
             .stderr(Stdio::piped())

@@ -43,7 +43,7 @@ pub struct WorldState {
     pub on_report: fn(&WorldState, &Report) -> StatusCode,
     /// Status for a `PUT`, by the number of earlier ones.
     pub on_put: fn(usize) -> StatusCode,
-    /// Delay of a tile's `PUT`. A descriptor has none.
+    /// Delay of a `PUT`.
     pub put_time: Duration,
     pub objects: BTreeMap<String, Object>,
     pub sources: HashMap<String, Source>,
@@ -51,7 +51,7 @@ pub struct WorldState {
     /// Queue length returned with each pull.
     pub backlog: u64,
     /// Number of tilers that the edge counts.
-    pub tilers: Option<u32>,
+    pub tilers: u32,
     /// Number of pulls.
     pub pulls: usize,
     /// The robots.txt of the server of sources.
@@ -153,7 +153,7 @@ impl WorldState {
             sources: HashMap::new(),
             lease: Duration::from_secs(60),
             backlog: 0,
-            tilers: None,
+            tilers: 1,
             pulls: 0,
             robots: None,
             puts: 0,
@@ -174,10 +174,6 @@ impl WorldState {
 
     pub fn position(&self, is_it: impl Fn(&Call) -> bool) -> Option<usize> {
         self.log.iter().position(is_it)
-    }
-
-    pub fn has_put(&self, tiles: usize) -> bool {
-        self.log.iter().filter(|call| matches!(call, Call::Put(_))).count() >= tiles
     }
 
     pub fn acks(&self) -> usize {
@@ -245,14 +241,6 @@ impl WorldState {
         }
         "<DeleteResult></DeleteResult>".into_response()
     }
-
-    fn list(&self, prefix: &str) -> Response {
-        let keys = self.objects.keys().filter(|key| key.starts_with(prefix));
-        let contents: String =
-            keys.map(|key| format!("<Contents><Key>{key}</Key><Size>1</Size></Contents>")).collect();
-        format!("<ListBucketResult><IsTruncated>false</IsTruncated>{contents}</ListBucketResult>")
-            .into_response()
-    }
 }
 
 async fn answer(State(world): State<World>, request: Request) -> Response {
@@ -291,9 +279,7 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
         let mut state = world.state();
         state.log.push(Call::Backlog(serde_json::from_slice(&body).unwrap()));
         let mut response = StatusCode::NO_CONTENT.into_response();
-        if let Some(tilers) = state.tilers {
-            response.headers_mut().insert(HeaderName::try_from(TILERS_HEADER).unwrap(), tilers.into());
-        }
+        response.headers_mut().insert(HeaderName::try_from(TILERS_HEADER).unwrap(), state.tilers.into());
         return response;
     }
     if path == "queue/messages/pull" {
@@ -349,8 +335,7 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
         let (status, time) = {
             let mut state = world.state();
             state.puts += 1;
-            let time = if key.ends_with(".dzi") { Duration::ZERO } else { state.put_time };
-            ((state.on_put)(state.puts - 1), time)
+            ((state.on_put)(state.puts - 1), state.put_time)
         };
         tokio::time::sleep(time).await;
         if status == StatusCode::OK {
@@ -366,7 +351,7 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
             _ if query.contains_key("uploads") => {
                 "<ListMultipartUploadsResult></ListMultipartUploadsResult>".into_response()
             }
-            _ => world.state().list(&query["prefix"]),
+            _ => StatusCode::NOT_FOUND.into_response(),
         };
     }
     StatusCode::NOT_FOUND.into_response()

@@ -5,23 +5,19 @@
 //! | module | models |
 //! |---|---|
 //! | [`parameters`] | the numbers |
-//! | [`world`] | the clock, clients, Durable Objects, KV, the queue and rate limits |
-//! | [`tilers`] | pulls, downloads, cores, uploads, deaths |
 //! | [`cost`] | usage and prices |
-//! | [`local`] | this machine, compared with a measurement |
+//! | [`world`] | the clock, clients, Durable Objects, KV, the queue and rate limits |
+//! | [`tilers`] | pulls, downloads, cores, uploads |
 
 mod cost;
-mod local;
 mod parameters;
 mod tilers;
 mod world;
 
-use std::path::PathBuf;
-
 use anyhow::{Result, ensure};
 
 use cost::Cost;
-use parameters::Parameters;
+use parameters::{CORES, SOURCES};
 use world::World;
 
 /// The options of `cargo xtask simulate`.
@@ -33,24 +29,12 @@ pub struct Options {
     /// Number of tilers [default: as few as suffice]
     #[arg(long)]
     tilers: Option<usize>,
-    /// Cores of a tiler
-    #[arg(long, default_value_t = 8.0)]
-    cores: f64,
     /// Concurrent conversions of a tiler
     #[arg(long, default_value_t = 32)]
     jobs: usize,
-    /// Tilers suffice if 95 of 100 contents wait at most this many seconds for one
-    #[arg(long, default_value_t = 5.0)]
-    wait: f64,
     /// Count pulls as API calls, of which an account has 1,200 in five minutes
     #[arg(long)]
     api_limit: bool,
-    /// Measure conversions on this machine and compare the model with them
-    #[arg(long)]
-    against_local: bool,
-    /// Compare the model with an earlier measurement
-    #[arg(long)]
-    measured: Option<PathBuf>,
     /// Seed of the random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -66,9 +50,7 @@ struct Outcome {
     wait: Percentiles,
     ready: Percentiles,
     longest_queue: usize,
-    /// Requests that got 503.
-    rejected: usize,
-    /// Calls over the rate limits of queue and API, for a conversion.
+    /// API calls over the rate limit, for a conversion.
     calls_refused: f64,
     api_calls_per_second: f64,
     cost: Cost,
@@ -78,26 +60,21 @@ struct Outcome {
 
 /// Minimum and maximum number of requests, otherwise those of ten minutes: enough for percentiles, few enough to wait for.
 const REQUESTS: (f64, f64) = (2_000.0, 120_000.0);
+/// Tilers suffice if 95 of 100 contents wait at most this many seconds for one.
+const WAIT: f64 = 5.0;
 
 /// Simulates the loads and prints their results.
 pub fn run(options: &Options) -> Result<()> {
     ensure!(options.loads.iter().all(|load| *load > 0.0), "--loads must be positive");
-    if let Some(file) = &options.measured {
-        return local::compare(file);
-    }
-    ensure!(!options.against_local, "run `cargo xtask simulate --against-local`, which measures first");
-    let mut parameters = Parameters::deployed();
-    (parameters.tiler.cores, parameters.tiler.jobs) = (options.cores, options.jobs);
-    parameters.platform.api_calls = options.api_limit.then_some(1_200.0);
     println!(
-        "| a minute | tilers | cores busy | claimed after s (p50, p95, p99) | ready after s (p50, p95, p99) | queue | 503 | refused calls | API calls/s | calls $ a month | tilers $ | storing $ |"
+        "| a minute | tilers | cores busy | claimed after s (p50, p95, p99) | ready after s (p50, p95, p99) | queue | refused calls | API calls/s | calls $ a month | tilers $ | storing $ |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|");
     let mut parts = vec![];
     for load in &options.loads {
         let outcome = match options.tilers {
-            Some(tilers) => simulate(&parameters, tilers, *load, options.seed)?,
-            None => sufficient(&parameters, *load, options.wait, options.seed)?,
+            Some(tilers) => simulate(options, tilers, *load)?,
+            None => sufficient(options, *load)?,
         };
         println!("{}", outcome.row(*load));
         parts = outcome.million;
@@ -110,21 +87,21 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// Returns the outcome with the fewest tilers that suffice, to a twentieth, found by bisection.
-fn sufficient(parameters: &Parameters, load: f64, wait: f64, seed: u64) -> Result<Outcome> {
-    let work: f64 = parameters.sources.iter().map(|source| source.share * source.mean_cpu()).sum();
-    let least = (load / 60_000.0 * work / parameters.tiler.cores).ceil().max(1.0) as usize;
-    let suffices = |outcome: &Outcome| outcome.wait.p95 <= wait && outcome.rejected == 0;
+fn sufficient(options: &Options, load: f64) -> Result<Outcome> {
+    let work: f64 = SOURCES.iter().map(|source| source.share * source.mean_cpu()).sum();
+    let least = (load / 60_000.0 * work / CORES).ceil().max(1.0) as usize;
+    let suffices = |outcome: &Outcome| outcome.wait.p95 <= WAIT;
     let (mut low, mut high) = (least.saturating_sub(1), least);
-    let mut found = simulate(parameters, high, load, seed)?;
+    let mut found = simulate(options, high, load)?;
     while !suffices(&found) {
         ensure!(high < least * 64, "no number of tilers suffices for {load} conversions a minute");
         low = high;
         high = (high * 3).div_ceil(2).max(high + 1);
-        found = simulate(parameters, high, load, seed)?;
+        found = simulate(options, high, load)?;
     }
     while high - low > 1 + low / 20 {
         let middle = low.midpoint(high);
-        let tried = simulate(parameters, middle, load, seed)?;
+        let tried = simulate(options, middle, load)?;
         if suffices(&tried) {
             (high, found) = (middle, tried);
         } else {
@@ -134,26 +111,25 @@ fn sufficient(parameters: &Parameters, load: f64, wait: f64, seed: u64) -> Resul
     Ok(found)
 }
 
-fn simulate(parameters: &Parameters, tilers: usize, load: f64, seed: u64) -> Result<Outcome> {
+fn simulate(options: &Options, tilers: usize, load: f64) -> Result<Outcome> {
     let requests = (load * 10.0).clamp(REQUESTS.0, REQUESTS.1);
-    let world = World::run(parameters, tilers, load, requests as usize, seed)?;
+    let mut world = World::new(load, requests as usize, options.api_limit, options.seed);
+    let busy = tilers::run(&mut world, tilers, options.jobs)?;
     // The first half starts with idle tilers; the second is typical of a lasting load.
     let lasting = &world.contents[world.contents.len() / 2..];
     let seconds = |from: u64, to: u64| (to - from) as f64 / 1000.0;
     let wait = lasting.iter().filter_map(|content| Some(seconds(content.requested, content.claimed?)));
     let ready = lasting.iter().filter(|content| content.ready);
     let ready = ready.filter_map(|content| Some(seconds(content.requested, content.ended?)));
-    let conversions = (world.contents.len() - world.rejected).max(1) as f64;
+    let conversions = world.contents.len().max(1) as f64;
     let duration_ms = requests / load * 60_000.0;
-    let cores = tilers as f64 * parameters.tiler.cores;
-    let busy: f64 = world.tilers.iter().map(|tiler| tiler.busy).sum();
+    let cores = tilers as f64 * CORES;
     Ok(Outcome {
         tilers,
         busy: busy / duration_ms / cores,
         wait: Percentiles::of(wait),
         ready: Percentiles::of(ready),
         longest_queue: world.longest_queue,
-        rejected: world.rejected,
         calls_refused: world.calls_refused as f64 / conversions,
         api_calls_per_second: world.used.api_calls / world.now as f64 * 1000.0,
         cost: world.used.cost(conversions, load, cores),
@@ -165,13 +141,12 @@ impl Outcome {
     fn row(&self, load: f64) -> String {
         let Cost { platform, tilers, storing } = self.cost;
         format!(
-            "| {load} | {} | {:.0} % | {} | {} | {} | {} | {:.2} | {:.1} | {platform:.0} | {tilers:.0} | {storing:.0} |",
+            "| {load} | {} | {:.0} % | {} | {} | {} | {:.2} | {:.1} | {platform:.0} | {tilers:.0} | {storing:.0} |",
             self.tilers,
             self.busy * 100.0,
             self.wait.text(),
             self.ready.text(),
             self.longest_queue,
-            self.rejected,
             self.calls_refused,
             self.api_calls_per_second,
         )
@@ -203,4 +178,32 @@ impl Percentiles {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    fn options(seed: u64) -> Options {
+        Options { loads: vec![], tilers: None, jobs: 32, api_limit: false, seed }
+    }
+
+    #[test]
+    fn a_seed_determines_the_outcome() {
+        let course = |seed| format!("{:?}", simulate(&options(seed), 2, 60.0).unwrap());
+        assert_eq!(course(7), course(7));
+        assert_ne!(course(7), course(8));
+    }
+
+    #[test]
+    fn half_of_a_sufficient_number_of_tilers_is_insufficient() {
+        let found = sufficient(&options(1), 2_000.0).unwrap();
+        assert!(found.wait.p95 <= WAIT && found.busy < 1.0, "{found:?}");
+        let half = simulate(&options(1), found.tilers / 2, 2_000.0).unwrap();
+        assert!(half.wait.p95 > 30.0, "{half:?}");
+    }
+
+    #[test]
+    fn refused_api_calls_are_counted() {
+        let options = Options { jobs: 2, api_limit: true, ..options(1) };
+        let outcome = simulate(&options, 40, 600.0).unwrap();
+        assert!(outcome.calls_refused > 0.1, "{outcome:?}");
+    }
+}

@@ -1,38 +1,53 @@
-//! Clients, contents and their Durable Objects, KV, and the queue, in simulated time. The real state machine, `content::conversion::decide`,
-//! decides what happens to a content; this carries out its effects, as the Durable Object does.
+//! Clients, contents and their Durable Objects, KV, and the queue, in simulated time. The real state machine,
+//! `content::conversion::decide`, decides what happens to a content; this carries out its effects, as the Durable Object does. It hands
+//! the events of tilers to its caller, and knows nothing else of them.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 
 use anyhow::{Context, Result, ensure};
-use edgezoom_content::conversion::{self, Conversion, Decision, Effect, Reply, decide};
+use edgezoom_content::conversion::{self, Conversion, Decision, Effect, Reply, Rules, decide};
 use edgezoom_content::{ContentId, SourceUrl, Timestamp};
 
 use super::cost::Use;
-use super::parameters::Parameters;
-use super::tilers::{Tiler, TilerEvent};
+use super::parameters::{API_CALLS, KV_WRITE, SEND, SOURCES};
 
 /// Something that happens at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Event {
+enum Event {
     /// The next client makes a request.
     Request,
-    /// The tilers report the length of the queue.
-    Backlog,
     /// A content's message can be pulled.
-    Sent { content: usize },
+    Sent(usize),
     /// The alarm of a content's object, unless it was changed meanwhile.
-    Alarm { content: usize },
+    Alarm(usize),
     /// KV has stored a content.
-    Recorded { content: usize },
-    /// Something happens to a tiler. `life` counts its restarts.
-    Tiler { tiler: usize, life: u32, event: TilerEvent },
+    Recorded(usize),
+    Tiler(usize, TilerEvent),
 }
 
+/// Something that happens to a tiler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TilerEvent {
+    /// A pull is answered.
+    Pulled,
+    /// A claim reaches the content's object.
+    Claim { content: usize },
+    /// A job's source has arrived.
+    Fetched { job: u64 },
+    /// The next rendering ends, unless one was added or ended since this change.
+    Rendered { change: u64 },
+    /// A job's last report reaches the content's object.
+    Ended { job: u64 },
+    /// A job reports progress.
+    Progress { job: u64 },
+}
+
+/// A content that was requested.
 #[derive(Debug, Default)]
-pub(super) struct Content {
-    /// `None` once the content has ended, or if it was rejected.
-    pub conversion: Option<Conversion>,
+pub struct Content {
+    /// `None` once the content has ended.
+    conversion: Option<Conversion>,
     alarm: Option<Timestamp>,
     pub requested: u64,
     /// Time of the first claim.
@@ -47,147 +62,133 @@ pub(super) struct Content {
     pub bad: bool,
 }
 
-pub(super) struct World<'a> {
-    pub parameters: &'a Parameters,
+/// Everything but the tilers.
+pub struct World {
     pub random: fastrand::Rng,
     /// Milliseconds since the start.
     pub now: u64,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     scheduled: u64,
     pub contents: Vec<Content>,
-    pub queue: Queue,
-    pub tilers: Vec<Tiler>,
-    pub used: Use,
-    pub api: Option<Allowance>,
-    sends: Allowance,
-    /// Length of the queue as the edge knows it.
-    backlog: usize,
+    /// Messages, each the number of its content.
+    pub queue: VecDeque<usize>,
     pub longest_queue: usize,
-    /// Requests that got 503.
-    pub rejected: usize,
-    /// Calls over the rate limits of queue and API.
+    pub used: Use,
+    /// The API's rate limit, if it counts pulls.
+    api: Option<Allowance>,
+    /// API calls over the rate limit.
     pub calls_refused: usize,
     /// Contents that have not ended.
     open: usize,
-    pub requests_left: usize,
+    requests_left: usize,
+    /// Time of the last request so far.
+    last_request: u64,
     /// Mean time between two requests in milliseconds.
     pause: f64,
+    rules: Rules,
 }
 
-/// Interval between the tilers' reports of the queue's length.
-const BACKLOG_MS: u64 = 10_000;
 /// Maximum time after the last request: longer than all retries.
 const LONGEST_MS: u64 = 4 * 60 * 60 * 1000;
-/// Period of the API's rate limit.
-const API_WINDOW_MS: f64 = 300_000.0;
+/// Time after which a message reappears that was not acknowledged.
+const VISIBILITY_MS: u64 = 60_000;
 /// Interval between a client's polls.
 const CLIENT_POLL_MS: f64 = 2_000.0;
 
-impl<'a> World<'a> {
-    /// Runs `requests` requests for new contents, `rate` a minute, until all contents have ended.
-    pub fn run(
-        parameters: &'a Parameters,
-        tilers: usize,
-        rate: f64,
-        requests: usize,
-        seed: u64,
-    ) -> Result<Self> {
+impl World {
+    /// Returns a world in which clients make `requests` requests for new contents, `rate` a minute. With `api_limit`, pulls count as API
+    /// calls.
+    pub fn new(rate: f64, requests: usize, api_limit: bool, seed: u64) -> Self {
         let mut world = Self {
-            parameters,
             random: fastrand::Rng::with_seed(seed),
             now: 0,
             events: BinaryHeap::new(),
             scheduled: 0,
             contents: Vec::with_capacity(requests),
-            queue: Queue::default(),
-            tilers: vec![],
-            used: Use::default(),
-            api: parameters.platform.api_calls.map(|most| Allowance::new(most, API_WINDOW_MS)),
-            sends: Allowance::new(parameters.platform.sends_per_second, 1000.0),
-            backlog: 0,
+            queue: VecDeque::new(),
             longest_queue: 0,
-            rejected: 0,
+            used: Use::default(),
+            api: api_limit.then_some(Allowance { left: API_CALLS, at: 0 }),
             calls_refused: 0,
             open: 0,
             requests_left: requests,
+            last_request: 0,
             pause: 60_000.0 / rate,
+            rules: Rules::default(),
         };
-        for tiler in 0..tilers {
-            world.tilers.push(Tiler::default());
-            world.start_tiler(tiler);
-        }
-        world.after(BACKLOG_MS, Event::Backlog);
         world.after(0, Event::Request);
-        let mut end = u64::MAX;
-        while world.requests_left > 0 || world.open > 0 {
-            if world.requests_left == 0 && end == u64::MAX {
-                end = world.now + LONGEST_MS;
-            }
-            let Reverse((at, _, event)) = world.events.pop().context("no event is left")?;
-            ensure!(at <= end, "{} contents never end", world.open);
-            world.now = at;
-            world.handle(event)?;
-        }
-        Ok(world)
+        world
     }
 
-    /// Schedules an event.
-    pub(super) fn after(&mut self, ms: u64, event: Event) {
+    /// Lets time pass until something happens to a tiler, and returns that; `None` once all contents have ended.
+    pub fn next(&mut self) -> Result<Option<(usize, TilerEvent)>> {
+        while self.requests_left > 0 || self.open > 0 {
+            let Reverse((at, _, event)) = self.events.pop().context("no event is left")?;
+            let is_late = self.requests_left == 0 && at > self.last_request + LONGEST_MS;
+            ensure!(!is_late, "{} contents never end", self.open);
+            self.now = at;
+            match event {
+                Event::Request => self.request()?,
+                Event::Sent(content) => {
+                    self.queue.push_back(content);
+                    self.longest_queue = self.longest_queue.max(self.queue.len());
+                }
+                Event::Alarm(content) if self.contents[content].alarm == Some(Timestamp(self.now)) => {
+                    self.used.object_requests += 1.0;
+                    self.tell(content, conversion::Event::AlarmFired);
+                }
+                Event::Alarm(_) => {}
+                Event::Recorded(content) => drop(self.tell(content, conversion::Event::CacheWritten)),
+                Event::Tiler(tiler, event) => return Ok(Some((tiler, event))),
+            }
+        }
+        Ok(None)
+    }
+
+    fn after(&mut self, ms: u64, event: Event) {
         self.scheduled += 1;
         self.events.push(Reverse((self.now + ms, self.scheduled, event)));
     }
 
-    fn handle(&mut self, event: Event) -> Result<()> {
-        match event {
-            Event::Request => return self.request(),
-            Event::Backlog => {
-                self.backlog = self.queue.len();
-                self.after(BACKLOG_MS, Event::Backlog);
-            }
-            Event::Sent { content } => {
-                self.queue.add(content);
-                self.longest_queue = self.longest_queue.max(self.queue.len());
-            }
-            Event::Alarm { content } => {
-                if self.contents[content].alarm == Some(Timestamp(self.now)) {
-                    self.used.object_requests += 1.0;
-                    self.tell(content, conversion::Event::AlarmFired);
-                }
-            }
-            Event::Recorded { content } => drop(self.tell(content, conversion::Event::CacheWritten)),
-            Event::Tiler { tiler, life, event } => self.handle_tiler(tiler, life, event),
-        }
-        Ok(())
+    /// Makes a message reappear, because it was not acknowledged.
+    pub fn send_again(&mut self, content: usize) {
+        self.after(VISIBILITY_MS, Event::Sent(content));
+    }
+
+    /// Schedules an event of a tiler.
+    pub fn after_in(&mut self, tiler: usize, ms: u64, event: TilerEvent) {
+        self.after(ms, Event::Tiler(tiler, event));
+    }
+
+    /// Counts a call of the API. Returns false if it is over the rate limit.
+    pub fn call_api(&mut self) -> bool {
+        self.used.api_calls += 1.0;
+        let is_allowed = self.api.as_mut().is_none_or(|allowance| allowance.take(self.now));
+        self.calls_refused += usize::from(!is_allowed);
+        is_allowed
     }
 
     /// A client requests a new content.
     fn request(&mut self) -> Result<()> {
-        if self.requests_left == 1 {
-            self.requests_end();
-        }
+        self.last_request = self.now;
         self.requests_left -= 1;
         if self.requests_left > 0 {
             let pause = -self.pause * (1.0 - self.random.f64()).ln(); // a Poisson process
-            self.after(pause.max(self.parameters.platform.request).round() as u64, Event::Request);
+            self.after(pause.round() as u64, Event::Request);
         }
         let number = self.contents.len();
-        let (source, mut left) = (&self.parameters.sources, self.random.f64());
-        let source = source.iter().position(|kind| {
+        let mut left = self.random.f64();
+        let source = SOURCES.iter().position(|kind| {
             left -= kind.share;
             left < 0.0
         });
         let source = source.unwrap_or(0);
-        let kind = &self.parameters.sources[source];
-        let bad = self.random.f64() < kind.bad;
-        let megapixels = kind.size.sample(&mut self.random);
+        let bad = self.random.f64() < SOURCES[source].bad;
+        let megapixels = SOURCES[source].size.sample(&mut self.random);
         self.contents.push(Content { requested: self.now, source, megapixels, bad, ..Content::default() });
         self.used.worker_requests += 1.0;
         self.used.kv_reads += 1.0;
         self.used.object_requests += 1.0;
-        if self.backlog > self.parameters.platform.backlog_limit {
-            self.rejected += 1;
-            return Ok(());
-        }
         self.open += 1;
         let url = SourceUrl::parse(&format!("https://example.com/{number}"))?;
         let id = ContentId::candidates(&url).next().context("a URL without an id")?;
@@ -196,13 +197,13 @@ impl<'a> World<'a> {
     }
 
     /// Sends an event to a content's object and carries out the effects.
-    pub(super) fn tell(&mut self, content: usize, event: conversion::Event) -> Reply {
+    pub fn tell(&mut self, content: usize, event: conversion::Event) -> Reply {
         let known = &mut self.contents[content];
         if known.ended.is_some() && known.conversion.is_none() {
             return Reply::Conflict; // its state was dropped here; the real object would also refuse
         }
         let Decision { after, effects, reply } =
-            decide(known.conversion.take(), event, Timestamp(self.now), &self.parameters.rules);
+            decide(known.conversion.take(), event, Timestamp(self.now), &self.rules);
         self.used.rows_written += 2.0; // state and alarm
         let alarm = after.as_ref().and_then(Conversion::alarm);
         let finished =
@@ -220,7 +221,7 @@ impl<'a> World<'a> {
         if known.alarm != alarm {
             known.alarm = alarm;
             if let Some(Timestamp(at)) = alarm {
-                self.after(at.saturating_sub(self.now), Event::Alarm { content });
+                self.after(at.saturating_sub(self.now), Event::Alarm(content));
             }
         }
         for effect in effects {
@@ -230,31 +231,20 @@ impl<'a> World<'a> {
     }
 
     fn perform(&mut self, content: usize, effect: &Effect) {
-        let platform = &self.parameters.platform;
-        let chance = self.random.f64() * 1e6;
         match effect {
             Effect::Enqueue => {
-                if !self.sends.take(self.now) {
-                    self.calls_refused += 1;
-                    self.tell(content, conversion::Event::EnqueueFailed);
-                    return;
-                }
-                let ms = platform.send.millis(&mut self.random);
+                let ms = SEND.millis(&mut self.random);
                 self.used.queue_operations += 1.0;
                 self.used.object_ms += ms as f64;
-                if chance >= platform.lost_per_million {
-                    self.after(ms, Event::Sent { content });
-                }
+                self.after(ms, Event::Sent(content));
             }
             Effect::WriteCache { .. } => {
-                let ms = platform.kv_write.millis(&mut self.random);
+                let ms = KV_WRITE.millis(&mut self.random);
                 self.used.kv_writes += 1.0;
                 self.used.object_requests += 1.0; // the index of all contents: a row and its index entry
                 self.used.rows_written += 2.0;
                 self.used.object_ms += ms as f64;
-                if chance >= platform.kv_failures_per_million {
-                    self.after(ms, Event::Recorded { content });
-                }
+                self.after(ms, Event::Recorded(content));
             }
             Effect::DeleteFromCache => self.used.kv_writes += 1.0,
             Effect::RecordRemoval(_) => {} // no operator removes anything here
@@ -266,62 +256,24 @@ impl<'a> World<'a> {
     }
 }
 
-/// A rate limit: a number of calls at once, refilled continuously.
+/// The API's rate limit: a number of calls at once, refilled continuously.
 #[derive(Clone, Debug)]
-pub(super) struct Allowance {
-    most: f64,
-    per_ms: f64,
+struct Allowance {
     left: f64,
+    /// Time at which these were left.
     at: u64,
 }
 
 impl Allowance {
-    /// Allows `most` calls in `ms` milliseconds.
-    fn new(most: f64, ms: f64) -> Self {
-        Self { most, per_ms: most / ms, left: most, at: 0 }
-    }
-
     /// Takes a call. Returns false if none is left.
-    pub fn take(&mut self, now: u64) -> bool {
-        self.left = (self.left + (now - self.at) as f64 * self.per_ms).min(self.most);
+    fn take(&mut self, now: u64) -> bool {
+        let refilled = (now - self.at) as f64 * API_CALLS / 300_000.0;
+        self.left = (self.left + refilled).min(API_CALLS);
         self.at = now;
-        let granted = self.left >= 1.0;
-        if granted {
+        let is_granted = self.left >= 1.0;
+        if is_granted {
             self.left -= 1.0;
         }
-        granted
-    }
-}
-
-/// The queue: messages in order, each the number of its content.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Queue {
-    ready: VecDeque<usize>,
-    /// Invisible messages, by the time at which they reappear.
-    later: BTreeMap<(u64, u64), usize>,
-    count: u64,
-}
-
-impl Queue {
-    fn add(&mut self, content: usize) {
-        self.ready.push_back(content);
-    }
-
-    /// Adds a message that is invisible until `at`.
-    pub fn add_later(&mut self, content: usize, at: u64) {
-        self.count += 1;
-        self.later.insert((at, self.count), content);
-    }
-
-    /// Takes at most `most` messages.
-    pub fn pull(&mut self, most: usize, now: u64) -> Vec<usize> {
-        while let Some(entry) = self.later.first_entry().filter(|entry| entry.key().0 <= now) {
-            self.ready.push_back(entry.remove());
-        }
-        self.ready.drain(..most.min(self.ready.len())).collect()
-    }
-
-    fn len(&self) -> usize {
-        self.ready.len() + self.later.len()
+        is_granted
     }
 }
