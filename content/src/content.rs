@@ -52,7 +52,6 @@ pub enum Status {
         /// Reason.
         failure: Failure,
         /// Time from which a request starts the conversion again.
-        #[serde(default)]
         retry_at: Timestamp,
     },
 }
@@ -60,8 +59,7 @@ pub enum Status {
 /// The result of a finished conversion: the tiler reports it, the Durable Object and KV store it, and the content
 /// object shows it.
 ///
-/// A new member is optional, with `#[serde(default, skip_serializing_if = …)]`: records and tilers of earlier versions
-/// do not have it.
+/// A new member is optional, with `#[serde(default, skip_serializing_if = …)]`: stored records do not have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finished {
     /// Description of the picture.
@@ -86,12 +84,10 @@ pub struct Finished {
 pub struct NextTry {
     /// Time at which its job is queued.
     pub until: Timestamp,
-    /// Number of attempts left, this one included. Zero in records of earlier versions.
-    #[serde(default)]
+    /// Number of attempts left, this one included.
     pub left: u32,
-    /// Why the last attempt failed. Records of earlier versions do not have it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<Failure>,
+    /// Why the last attempt failed.
+    pub reason: Failure,
 }
 
 /// A coarse picture.

@@ -29,7 +29,7 @@ pub enum FailureCode {
     SourceUnreachable,
     /// The source needs a login (401, 403), or the address policy refuses it.
     SourceForbidden,
-    /// The source's publisher excludes this service, by robots.txt or by an opt-out that the operator honours.
+    /// The source's publisher excludes this service by robots.txt.
     SourceExcluded,
     /// The source has more bytes than the limit.
     SourceTooLarge,

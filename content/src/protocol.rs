@@ -38,15 +38,9 @@ pub struct TilerId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimRequest {
     /// The tiler.
-    pub tiler: Option<TilerId>,
+    pub tiler: TilerId,
     /// True if the tiler has no other job and takes none until this one has ended.
     pub alone: bool,
-}
-
-impl ClaimRequest {
-    /// Meaning of an empty body, sent by older tilers that do not know [`Job::alone`]. It gets any claim, because there
-    /// may be no newer tiler.
-    pub const OF_OLDER_TILER: Self = Self { tiler: None, alone: true };
 }
 
 /// The right to convert a content until the lease ends.
@@ -136,9 +130,8 @@ pub enum Retry {
 pub struct Backlog {
     /// Number of messages in the queue, including those that tilers have pulled.
     pub messages: u64,
-    /// Capacity of the tiler. Older tilers do not send it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub capacity: Option<Capacity>,
+    /// Capacity of the tiler.
+    pub capacity: Capacity,
 }
 
 /// The capacity of a tiler. The edge sends the queue no more jobs than all tilers can begin.
@@ -148,14 +141,6 @@ pub struct Capacity {
     pub tiler: TilerId,
     /// Maximum number of concurrent conversions.
     pub slots: u32,
-}
-
-impl Backlog {
-    /// Returns the backlog of a tiler that does not send its capacity.
-    #[must_use]
-    pub fn of(messages: u64) -> Self {
-        Self { messages, capacity: None }
-    }
 }
 
 /// Path to `POST` the [`Backlog`] to, about every ten seconds. A report is valid for two minutes.

@@ -44,7 +44,6 @@ pub async fn handle(
 /// The body is malformed. The text is for the tiler.
 pub fn event(call: TilerCall, body: &str) -> Result<Event, String> {
     match call {
-        TilerCall::Claim if body.is_empty() => Ok(Event::Claimed(ClaimRequest::OF_OLDER_TILER)),
         TilerCall::Claim => {
             serde_json::from_str(body).map(Event::Claimed).map_err(|error| format!("Not a claim: {error}"))
         }

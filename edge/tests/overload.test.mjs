@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { PICTURE, byUrl, eventually, start } from "./system.mjs";
 
+const CAPACITY = { tiler: 7, slots: 16 };
 let system;
 before(async () => (system = await start({ BACKLOG_LIMIT: "1000" })));
 after(() => system.close());
@@ -21,7 +22,7 @@ async function refused(target, init) {
 test("over the backlog's limit new contents are refused, and existing ones are served", async () => {
   const known = await system.content("http://example.com/known.jpg", "queued");
   const ready = await system.content("http://example.com/ready.jpg", "ready");
-  assert.equal((await system.reportBacklog({ messages: 1001 })).status, 204);
+  assert.equal((await system.reportBacklog({ messages: 1001, capacity: CAPACITY })).status, 204);
   assert.match((await refused(byUrl("http://example.com/new.jpg"))).body, /overloaded/);
   assert.equal((await system.send(byUrl("http://example.com/known.jpg"))).status, 301);
   assert.equal((await system.send(byUrl("http://example.com/ready.jpg"))).status, 301);
@@ -30,16 +31,16 @@ test("over the backlog's limit new contents are refused, and existing ones are s
   const home = await system.send("/?url=http%3A%2F%2Fexample.com%2Fnew.jpg");
   assert.deepEqual([home.status, home.headers.get("retry-after")], [503, "60"]);
 
-  assert.equal((await system.reportBacklog({ messages: 1000 })).status, 204);
+  assert.equal((await system.reportBacklog({ messages: 1000, capacity: CAPACITY })).status, 204);
   assert.equal((await system.send(byUrl("http://example.com/new.jpg"))).status, 301);
-  assert.equal((await system.reportBacklog({ messages: 0 })).status, 204);
+  assert.equal((await system.reportBacklog({ messages: 0, capacity: CAPACITY })).status, 204);
 });
 
 test("only tilers report the backlog", async () => {
-  const body = JSON.stringify({ messages: 1000 });
+  const body = JSON.stringify({ messages: 1000, capacity: CAPACITY });
   assert.equal((await system.send("/internal/backlog", { method: "POST", body })).status, 401);
   assert.equal((await system.send("/internal/backlog")).status, 405);
-  for (const wrong of [{}, { messages: -1 }, { messages: "many" }, []]) {
+  for (const wrong of [{}, { messages: 1 }, { messages: -1, capacity: CAPACITY }, { messages: "many", capacity: CAPACITY }, []]) {
     assert.equal((await system.reportBacklog(wrong)).status, 400);
   }
 });

@@ -91,6 +91,9 @@ const COMMON = {
 /** Places in an archive, for contents whose archive no test reads. */
 const PLACES = { archive: { indexOffset: 90, indexLength: 9 }, previews: { large: { offset: 60, length: 9 }, thumbnail: { offset: 70, length: 9 } } };
 
+/** The claim of a tiler without other jobs. */
+export const ALONE = { tiler: 7, alone: true };
+
 /** Description of a picture, as a tiler reports it. */
 export const PICTURE = { width: 8000, height: 6000, tileSize: 512, tileOverlap: 0, tileFormat: "jpg" };
 
@@ -157,7 +160,7 @@ export async function start(bindings = {}, entry = COUNTING, ...others) {
   async function content(url, state) {
     const { id } = await ask(url);
     if (state === "queued") return id;
-    await tell(id, "claim");
+    await tell(id, "claim", ALONE);
     await report(id, 1, { progress: { stage: "rendering", progress: 0.25 } });
     if (state === "ready") await report(id, 1, { finished: { dzi: PICTURE } });
     const failure = { code: "source-not-found", message: "There is nothing at the URL (404)." };
@@ -189,8 +192,8 @@ export async function start(bindings = {}, entry = COUNTING, ...others) {
     ask,
     /** Requests a content by its id. */
     find: async (id) => (await fetch(`/v1/content/${id}`)).json(),
-    /** Sends a tiler's claim; without a body, that of an older tiler. */
-    claim: (id, body) => tell(id, "claim", body),
+    /** Sends a tiler's claim; without a body, that of a tiler without other jobs. */
+    claim: (id, body = ALONE) => tell(id, "claim", body),
     /** Sends a tiler's report. A finished one has made-up places, unless it names its own. */
     report,
     reset: (id) => tell(id, "reset"),

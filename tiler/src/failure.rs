@@ -119,7 +119,7 @@ pub fn of_download(error: &FetchError) -> (Class, TryAgain) {
         FetchError::Refused(_) | FetchError::RedirectRefused(_) => {
             (Class::never(SourceForbidden), TryAgain::No)
         }
-        FetchError::Disallowed | FetchError::Reserved(_) => (Class::never(SourceExcluded), TryAgain::No),
+        FetchError::Disallowed => (Class::never(SourceExcluded), TryAgain::No),
         FetchError::TooManyRedirects(_)
         | FetchError::RedirectsNowhere
         | FetchError::Unresolved
@@ -148,7 +148,6 @@ pub fn of_page(error: &PageError) -> Class {
         PageError::Crashed => Class::never(CorruptSource),
         PageError::TooMuchMemory(_) | PageError::TooMuchTraffic(_) => Class::never(SourceTooLarge),
         PageError::Refused => Class::never(SourceForbidden),
-        PageError::Reserved(_) => Class::never(SourceExcluded),
     }
 }
 

@@ -3,7 +3,7 @@
 //! | module | purpose |
 //! |---|---|
 //! | [`pipeline`] | converts one source into a pyramid in a sink, for the service and the command line alike |
-//! | [`bot`] | the tiler's `User-Agent`, and the opt-outs of publishers |
+//! | [`bot`] | the tiler's `User-Agent` |
 //! | [`fetch`] | downloads the source under the address policy |
 //! | [`browser`] | opens a web page in Chromium and streams its screenshots |
 //! | [`renderer`], [`sandbox`] | decode the source and cut its tiles in a separate process |

@@ -20,12 +20,18 @@ pub struct Step {
     pub code: Option<FailureCode>,
 }
 
-/// The times at which a conversion was asked for and entered its present state. Records of older versions do not have
-/// them.
+/// The times at which a conversion was asked for and entered its present state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Times {
     asked: Timestamp,
     since: Timestamp,
+}
+
+impl Times {
+    /// Returns the times of a conversion that begins.
+    pub(super) fn beginning(now: Timestamp) -> Self {
+        Self { asked: now, since: now }
+    }
 }
 
 /// A change of a conversion's state.
@@ -51,13 +57,13 @@ impl Change {
         if before.is_some_and(|before| before.step() == to) {
             return None;
         }
-        let seconds = |since: Option<Timestamp>| since.map_or(0.0, |since| (now - since).as_secs_f64());
+        let seconds = |since: Timestamp| (now - since).as_secs_f64();
         Some(Self {
             id: after.id,
             from: before.map_or("none", |before| before.step().name),
             to,
-            seconds: seconds(before.and_then(|before| before.times).map(|times| times.since)),
-            since_asked: seconds(after.times.map(|times| times.asked)),
+            seconds: before.map_or(0.0, |before| seconds(before.times.since)),
+            since_asked: seconds(after.times.asked),
         })
     }
 }
@@ -86,13 +92,13 @@ impl Conversion {
     }
 
     /// Notes the present state if it is new. `before` is the state before the event, with its times.
-    pub(super) fn note(&mut self, before: Option<(Step, Option<Times>)>, now: Timestamp) {
+    pub(super) fn note(&mut self, before: Option<(Step, Times)>, now: Timestamp) {
         if before.is_none_or(|(step, _)| step != self.step()) {
             let asked = match before {
-                Some((Step { name: "claimed" | "waiting" | "queued", .. }, Some(times))) => times.asked,
+                Some((Step { name: "claimed" | "waiting" | "queued", .. }, times)) => times.asked,
                 _ => now,
             };
-            self.times = Some(Times { asked, since: now });
+            self.times = Times { asked, since: now };
         }
         let state = self.state.in_words();
         let last = self.history.lines().next_back().and_then(|line| line.split_once(' '));

@@ -53,16 +53,13 @@ pub struct Conversion {
     /// Number of expired leases since the conversion was created or started over.
     expired_leases: u32,
     /// Number of pauses of [`Rules::retries`] used since then.
-    #[serde(default)]
     retries: u32,
     /// Number of renderers killed from outside since then.
-    #[serde(default)]
     kills: u32,
     /// Tiler of the last killed renderer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     avoid: Option<TilerId>,
     /// True if the next attempt has to be alone on its tiler.
-    #[serde(default)]
     alone: bool,
     /// Hash of the key of the client that uploaded the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,9 +73,7 @@ pub struct Conversion {
     /// Time to delete the objects of earlier attempts, once the conversion has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sweep_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    times: Option<history::Times>,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    times: history::Times,
     history: String,
     state: State,
 }
@@ -95,8 +90,7 @@ enum State {
         stage: Stage,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         coarse: Option<CoarseNumber>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        tiler: Option<TilerId>,
+        tiler: TilerId,
     },
     /// The attempt `by` failed for a passing reason. The job is queued again at `next.until`.
     Waiting {
@@ -184,7 +178,7 @@ impl Conversion {
             upload: file.map(|(upload, _)| upload),
             started_early_at: None,
             sweep_at: None,
-            times: None,
+            times: history::Times::beginning(context.now),
             history: String::new(),
             state: State::Queued { sends: 1, resend_at: context.now + context.rules.resend },
         };

@@ -111,12 +111,12 @@ impl Conversion {
             State::Claimed { attempt, tiler, .. } if attempt == by => {
                 if retry == Retry::Elsewhere && self.kills < context.rules.kills {
                     self.kills += 1;
-                    self.avoid = tiler;
+                    self.avoid = Some(tiler);
                     self.enqueue(context);
                 } else if let Some(pause) = context.rules.pause(retry, self.retries) {
                     let left = context.rules.retries.len() as u32 - self.retries;
                     self.retries += 1;
-                    let next = NextTry { until: context.now + pause, left, reason: Some(failure) };
+                    let next = NextTry { until: context.now + pause, left, reason: failure };
                     self.state = State::Waiting { by, next };
                 } else {
                     self.fail(Some(by), failure, context);

@@ -112,11 +112,16 @@ impl Allowance {
 
 #[cfg(test)]
 mod tests {
+    use edgezoom_content::protocol::{Capacity, TilerId};
+
     use super::*;
 
     #[test]
     fn a_long_queue_exceeds_the_limit_while_its_report_counts() {
-        let report = BacklogReport { backlog: Backlog::of(11), at: Timestamp(1_000_000) };
+        let report = BacklogReport {
+            backlog: Backlog { messages: 11, capacity: Capacity { tiler: TilerId(1), slots: 2 } },
+            at: Timestamp(1_000_000),
+        };
         assert!(report.exceeds(10, Timestamp(1_000_000)));
         assert!(report.exceeds(10, Timestamp(1_119_999)));
         assert!(!report.exceeds(10, Timestamp(1_120_000)));

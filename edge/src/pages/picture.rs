@@ -72,7 +72,7 @@ pub(super) fn without_script(content: &Content, addresses: &Addresses) -> String
     let failure = match &content.status {
         Status::Ready { .. } => return preview(content, addresses),
         Status::Failed { failure, .. }
-        | Status::Processing { next: Some(NextTry { reason: Some(failure), .. }), .. } => Some(failure),
+        | Status::Processing { next: Some(NextTry { reason: failure, .. }), .. } => Some(failure),
         Status::Processing { .. } => None,
     };
     let text = failure.map_or_else(|| "The picture is not ready yet.".to_owned(), Failure::line);

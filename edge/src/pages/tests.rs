@@ -170,7 +170,7 @@ fn without_javascript_the_share_page_says_why_there_is_no_picture() {
     let failed = Status::Failed { failure: failure.clone(), retry_at: NOW };
     insta::assert_snapshot!(shown("https://a.example/b?c&d", failed.clone()), @r#"<p>It is &lt;down&gt;.</p><p><a href="https://zoom.example/6qy4OXfXSid">Reload</a> <a href="https://zoom.example/?url=http%3A%2F%2Fa.example%2Fb%3Fc%26d">Try http://</a> <a href="https://zoom.example/">Another picture</a></p>"#);
     assert!(!shown("http://a.example/", failed).contains("Try http"));
-    let next = Some(NextTry { until: NOW, left: 1, reason: Some(failure) });
+    let next = Some(NextTry { until: NOW, left: 1, reason: failure });
     let waiting = Status::Processing { stage: Stage::Waiting, coarse: None, next };
     assert!(shown("https://a.example/", waiting).starts_with("<p>It is &lt;down&gt;.</p>"));
     let queued = shown("https://a.example/", Status::processing(Stage::Queued));

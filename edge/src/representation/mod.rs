@@ -46,7 +46,7 @@ fn members(
         Status::Failed { failure, retry_at } => ("failure", failure_object(failure, seconds(*retry_at))),
     });
     if let Status::Processing { next: Some(next), .. } = &content.status {
-        fields.extend(retry_object(next, seconds(next.until)));
+        fields.push(retry_object(next, seconds(next.until)));
     }
     fields
 }
@@ -118,15 +118,15 @@ fn scale_object(scale: Scale) -> Element {
 }
 
 /// Returns the member `retry`: the reason of the pause, and the next attempt.
-fn retry_object(next: &NextTry, retry_after: Element) -> Option<(&'static str, Element)> {
-    let Failure { code, message } = next.reason.as_ref()?;
+fn retry_object(next: &NextTry, retry_after: Element) -> (&'static str, Element) {
+    let Failure { code, message } = &next.reason;
     let fields = vec![
         ("code", Text(code.name().to_owned())),
         ("message", Text(message.clone())),
         ("retryAfter", retry_after),
         ("attemptsLeft", Count(next.left.into())),
     ];
-    Some(("retry", Object(fields)))
+    ("retry", Object(fields))
 }
 
 fn failure_object(failure: &Failure, retry_after: Element) -> Element {

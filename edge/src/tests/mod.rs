@@ -59,7 +59,7 @@ fn content(there: There) -> Content {
             (0.0625, Status::Failed { failure, retry_at: RETRY_AT })
         }
         Waiting => {
-            let reason = Some(Failure::new(FailureCode::SourceUnreachable, "It is down."));
+            let reason = Failure::new(FailureCode::SourceUnreachable, "It is down.");
             let next = Some(NextTry { until: RETRY_AT, left: 2, reason });
             (0.125, Status::Processing { stage: Stage::Waiting, coarse: None, next })
         }

@@ -3,16 +3,13 @@
 //! are late, as they are for clients.
 //!
 //! `--soak 30m` keeps one rate and samples every process's memory each minute, with a Workers runtime that collects its garbage, so that
-//! growth means a leak. `--burst FILE` measures what `cargo xtask simulate --against-local` compares with its model.
+//! growth means a leak.
 //!
 //! The generator runs on the same machine, as the first line of output says.
 
-mod burst;
 mod memory;
-mod processor;
 mod requests;
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -36,9 +33,6 @@ const MINUTE: Duration = Duration::from_secs(60);
 #[tokio::main]
 async fn main() -> Result<()> {
     let options = Options::parse(std::env::args().skip(1))?;
-    if let Some(file) = &options.burst {
-        return burst::measure(file, options.release).await;
-    }
     let system = System::start(SystemOptions {
         release: options.release,
         backlog_limit: BACKLOG_LIMIT,
@@ -144,14 +138,11 @@ struct Options {
     /// Requests a second of the soak.
     rate: f64,
     tilers: usize,
-    /// Result file of the burst measurement.
-    burst: Option<PathBuf>,
     /// True to run tilers in release profile.
     release: bool,
 }
 
-const HELP: &str =
-    "--rates 25,50,100  --seconds 20  --tilers 1  |  --soak 30m  --rate 20  |  --burst FILE  |  --dev";
+const HELP: &str = "--rates 25,50,100  --seconds 20  --tilers 1  |  --soak 30m  --rate 20  |  --dev";
 
 impl Options {
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Self> {
@@ -161,7 +152,6 @@ impl Options {
             soak: None,
             rate: 20.0,
             tilers: 1,
-            burst: None,
             release: true,
         };
         while let Some(word) = words.next() {
@@ -179,7 +169,6 @@ impl Options {
                 }
                 "--rate" => options.rate = value()?.parse()?,
                 "--tilers" => options.tilers = value()?.parse()?,
-                "--burst" => options.burst = Some(value()?.into()),
                 _ => bail!("unknown option {word}\n{HELP}"),
             }
         }

@@ -8,7 +8,6 @@ use edgezoom_content::SourceUrl;
 
 use super::process::supervisor::ExitReason;
 use super::proxy::connector::ConnectError;
-use crate::bot::Reservation;
 
 /// The reason why a page could not be captured.
 #[derive(Debug, thiserror::Error)]
@@ -43,9 +42,6 @@ pub enum PageError {
     /// [`connector`](super::proxy::connector).
     #[error("The page, or a redirect from it, is on a host or port that this service does not connect to.")]
     Refused,
-    /// A tag of the page reserves it, and the operator honours that. Decided in [`page_loader`](super::page_loader).
-    #[error("The page's publisher has reserved it ({0}).")]
-    Reserved(Reservation),
     /// The page's host name has no address, according to the proxy's [`connector`](super::proxy::connector).
     #[error("The page's host name could not be resolved.")]
     Unresolved,

@@ -16,7 +16,6 @@ use super::html::{Html, charset};
 use super::page_state::PageState;
 use super::proxy::local_files::LocalFiles;
 use super::proxy::target;
-use crate::bot::OptOuts;
 
 const PASSWORD: &str = "the proxy's";
 
@@ -33,9 +32,6 @@ pub fn html(bytes: &[u8]) {
     let Ok(mut file) = memfd_create("page", MemfdFlags::CLOEXEC).map(File::from) else { return };
     if file.write_all(page).is_ok() {
         let _ = Html::recognise(&mut file, Some(&content_type));
-    }
-    if let Ok(all) = "noai,noimageai,tdm".parse::<OptOuts>() {
-        let _ = all.in_tag(&content_type, &String::from_utf8_lossy(page));
     }
 }
 

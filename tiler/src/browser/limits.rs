@@ -1,79 +1,87 @@
-//! The limits for a web page: one struct, with the reason for each default.
+//! The limits for a web page, flags and constants, with the reason for each default.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use clap::{Args, value_parser};
 use tokio::time::{Instant, timeout_at};
 
 use super::error::PageError;
+use crate::limits::{defaults, mebibytes};
 
 /// Limits for one page, and the size and scale of its window.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+#[command(next_help_heading = "Web pages")]
 pub struct PageLimits {
-    /// Window width in CSS pixels. Most sites are designed for the default.
+    /// Width of a web page, in CSS pixels
+    ///
+    /// Most sites are designed for the default.
+    #[arg(long = "web-width", value_name = "PIXELS", env = "EDGEZOOM_WEB_WIDTH", default_value = "1280", value_parser = value_parser!(u32).range(100..=8_000))]
     pub width: u32,
     /// Window height in CSS pixels: the value of `100vh`, and where a fixed footer is placed.
+    #[arg(skip = 800_u32)]
     pub window: u32,
-    /// Device pixels per CSS pixel. At 2, text stays sharp when zoomed to twice its size.
+    /// Device pixels per CSS pixel
+    ///
+    /// At 2, text stays sharp when zoomed to twice its size.
+    #[arg(long = "web-scale", value_name = "PIXELS", env = "EDGEZOOM_WEB_SCALE", default_value = "2", value_parser = value_parser!(u32).range(1..=8))]
     pub scale: u32,
-    /// Maximum height of the screenshot in CSS pixels. Infinite scrolling ends here.
+    /// Maximum height of a web page, in CSS pixels; the rest is cut off
+    ///
+    /// Infinite scrolling ends here.
+    #[arg(long = "max-web-height", value_name = "PIXELS", env = "EDGEZOOM_MAX_WEB_HEIGHT", default_value = "30000", value_parser = value_parser!(u32).range(1..=100_000))]
     pub height: u32,
     /// Maximum number of device pixels in a strip. Measured: with 21 million (2,560 × 8,192) a page takes two thirds of
     /// the time that it takes with half as many. A strip is held in memory several times.
+    #[arg(skip = 2560_u32 * 8192)]
     pub strip_pixels: u32,
     /// Time for loading, from the first request. Subresources that arrive later are left out; a page whose HTML is still
     /// incomplete fails.
+    #[arg(skip = Duration::from_secs(30))]
     pub settle: Duration,
     /// Time without a pending request after which the network counts as idle.
+    #[arg(skip = Duration::from_millis(500))]
     pub quiet: Duration,
     /// Age after which a pending request is ignored: long polls never end.
+    #[arg(skip = Duration::from_secs(8))]
     pub request: Duration,
     /// Time for scrolling through the page.
+    #[arg(skip = Duration::from_secs(8))]
     pub scroll: Duration,
     /// Total time for a page, from starting the browser to the last strip.
+    #[arg(skip = Duration::from_secs(3 * 60))]
     pub page: Duration,
     /// Time for the browser to start, and to respond to one DevTools command.
+    #[arg(skip = Duration::from_secs(20))]
     pub command: Duration,
     /// Time for connecting to a host, name resolution included.
+    #[arg(skip = Duration::from_secs(10))]
     pub connect: Duration,
     /// Bytes that a page may transfer, in both directions together. Heavy pages need a tenth of the default.
+    #[arg(skip = 256_u64 << 20)]
     pub traffic: u64,
     /// Concurrent connections of a page. Chromium opens at most 32 through a proxy, and more only for WebSockets.
+    #[arg(skip = 128_usize)]
     pub connections: usize,
     /// Concurrent connections of all pages to one host; further ones wait. The default is what Chromium opens for two
     /// pages: six each.
+    #[arg(skip = const { NonZeroUsize::new(12).unwrap() })]
     pub connections_per_host: NonZeroUsize,
-    /// Memory for all processes of a browser together, in bytes.
+    /// Maximum memory of a web page's browser, all its processes together, in MiB
+    #[arg(long = "web-memory-mib", value_name = "MIB", env = "EDGEZOOM_WEB_MEMORY_MIB", default_value = "2048", value_parser = mebibytes)]
     pub memory: u64,
-    /// True to open pages even as root without namespaces. Chromium has no sandbox then: a page that takes over Chromium
-    /// has all of root's rights.
+    /// Open web pages even as root without namespaces, in a Chromium without its sandbox: a page that escapes the browser
+    /// controls the whole machine
+    #[arg(long = "web-pages-without-sandbox", env = "EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX")]
     pub without_sandbox: bool,
     /// Maximum number of open pages. Each takes about one core and 300 MiB.
+    #[arg(skip = NonZeroUsize::MIN.saturating_add(1))]
     pub at_once: NonZeroUsize,
 }
 
 impl Default for PageLimits {
     fn default() -> Self {
-        Self {
-            width: 1280,
-            window: 800,
-            scale: 2,
-            height: 30_000,
-            strip_pixels: 2560 * 8192,
-            settle: Duration::from_secs(30),
-            quiet: Duration::from_millis(500),
-            request: Duration::from_secs(8),
-            scroll: Duration::from_secs(8),
-            page: Duration::from_secs(3 * 60),
-            command: Duration::from_secs(20),
-            connect: Duration::from_secs(10),
-            traffic: 256 << 20,
-            connections: 128,
-            connections_per_host: const { NonZeroUsize::new(12).unwrap() },
-            memory: 2 << 30,
-            without_sandbox: false,
-            at_once: NonZeroUsize::MIN.saturating_add(1),
-        }
+        defaults()
     }
 }
 

@@ -12,15 +12,12 @@ use super::html::Html;
 use super::limits::PageLimits;
 use super::proxy::Proxy;
 use super::tab::Tab;
-use crate::bot::{OptOuts, Reservation};
 
 /// Loads a page in a tab.
 pub(super) struct PageLoader<'a> {
     pub tab: &'a mut Tab,
     pub proxy: &'a Proxy,
     pub limits: &'a PageLimits,
-    /// Opt-outs to honour.
-    pub opt_outs: OptOuts,
 }
 
 /// A loaded page that no longer changes: it loads nothing, its scripts are disabled, and its animations are paused.
@@ -52,9 +49,6 @@ impl PageLoader<'_> {
             let document = self.tab.state.document_count;
             match self.load_document(start, deadline).await {
                 Ok(location) if self.tab.state.document_count == document => {
-                    if let Some(reservation) = self.reservation(&location) {
-                        return Err(PageError::Reserved(reservation));
-                    }
                     return self.freeze(&location, document).await;
                 }
                 Ok(_) => {}
@@ -134,14 +128,6 @@ impl PageLoader<'_> {
         } else {
             PageError::NeverLoaded(self.limits.settle)
         }
-    }
-
-    /// Returns the honoured reservation in the page's tags, if there is one.
-    fn reservation(&self, location: &Value) -> Option<Reservation> {
-        location["tags"].as_array()?.iter().find_map(|tag| {
-            let text = |part: usize| tag[part].as_str().unwrap_or_default();
-            self.opt_outs.in_tag(text(0), text(1))
-        })
     }
 
     fn check_document(&self) -> Result<(), PageError> {

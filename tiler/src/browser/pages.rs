@@ -38,7 +38,7 @@ pub struct PageSettings {
     pub resolver: Arc<dyn Resolver>,
     /// Directory for browser profiles.
     pub folder: PathBuf,
-    /// User agent, and the opt-outs to honour.
+    /// User agent.
     pub bot: BotSettings,
     /// Limits for one page.
     pub limits: PageLimits,
@@ -146,8 +146,9 @@ impl Pages {
 
         let mut ready = self.start(launch, files, deadline).await?;
         let load = async {
-            let (tab, proxy, opt_outs) = (&mut ready.tab, &ready.proxy, self.bot.opt_outs);
-            PageLoader { tab, proxy, limits: &self.limits, opt_outs }.load(url, html).await
+            PageLoader { tab: &mut ready.tab, proxy: &ready.proxy, limits: &self.limits }
+                .load(url, html)
+                .await
         };
         match self.limits.before(deadline, load).await {
             Ok(page) => {

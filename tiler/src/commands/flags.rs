@@ -1,23 +1,19 @@
-//! Flags and environment variables that `tiler convert` and `tiler serve` share: the settings of a conversion. [`Limits`] and
-//! [`PageLimits`] give the reasons for the defaults.
+//! Flags and environment variables that `tiler convert` and `tiler serve` share: the settings of a conversion.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::Context;
-use clap::{ValueEnum, value_parser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::value_parser;
 use edgezoom_codecs::DrawingOptions;
 use edgezoom_content::AddressPolicy;
-use edgezoom_tiler::bot::{BadContact, BotSettings, Contact, OptOuts, UserAgent};
+use edgezoom_tiler::bot::{BadContact, BotSettings, Contact, UserAgent};
 use edgezoom_tiler::browser::PageLimits;
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::local_networks;
 use edgezoom_tiler::pipeline::PipelineSettings;
 use url::Url;
-
-const MIB: u64 = 1 << 20;
-const MEGAPIXEL: u64 = 1_000_000;
 
 /// Connections of web pages to one host, per permitted download from it.
 const CONNECTIONS_PER_DOWNLOAD: NonZeroUsize = const { NonZeroUsize::new(3).unwrap() };
@@ -32,22 +28,25 @@ pub struct ConversionArgs {
     #[command(flatten)]
     drawing: DrawingArgs,
     #[command(flatten)]
-    pages: PageArgs,
+    pages: PageLimits,
+    /// Path of Chromium, for web pages [default: the first common one that is installed]
+    #[arg(long, env = "EDGEZOOM_CHROMIUM", help_heading = "Web pages")]
+    chromium: Option<PathBuf>,
     #[command(flatten)]
-    limits: LimitArgs,
+    limits: Limits,
 }
 
 impl ConversionArgs {
     /// Returns the settings for a tiler that works for the service at `edge`, or for its user. `temporary` is the directory
     /// for temporary files.
     pub fn settings(&self, edge: Option<&Url>, temporary: PathBuf) -> anyhow::Result<PipelineSettings> {
-        let limits = Limits { renderer_folder: temporary.clone(), ..Limits::from(&self.limits) };
+        let per_host = self.limits.downloads_per_host.saturating_mul(CONNECTIONS_PER_DOWNLOAD);
         Ok(PipelineSettings {
             policy: self.policy.policy()?,
-            browser: self.pages.chromium.clone(),
-            page_limits: self.pages.limits(&limits),
+            browser: self.chromium.clone(),
+            page_limits: PageLimits { connections_per_host: per_host, ..self.pages.clone() },
+            limits: Limits { renderer_folder: temporary.clone(), ..self.limits.clone() },
             temporary,
-            limits,
             bot: self.bot.settings(edge),
         })
     }
@@ -102,19 +101,22 @@ struct BotArgs {
     #[arg(long, env = "EDGEZOOM_CONTACT", default_value = "", hide_default_value = true, value_parser = contact)]
     contact: MaybeContact,
     /// Handling of robots.txt for web pages
-    #[arg(long, env = "EDGEZOOM_ROBOTS", default_value = "respect")]
-    robots: Robots,
-    /// Publishers' reservations to honour: noai, noimageai and tdm, separated by commas
-    #[arg(long, env = "EDGEZOOM_OPT_OUT", default_value = "", hide_default_value = true)]
-    opt_out: OptOuts,
+    #[arg(long, env = "EDGEZOOM_ROBOTS", default_value = "respect", value_parser = one_of([
+        (PossibleValue::new("respect").help("Open only web pages that it allows"), true),
+        (PossibleValue::new("ignore").help("Open all web pages"), false),
+    ]))]
+    robots: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Robots {
-    /// Open only web pages that it allows
-    Respect,
-    /// Open all web pages
-    Ignore,
+/// Returns a parser of one of these names.
+pub(super) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
+    values: [(PossibleValue, T); N],
+) -> impl TypedValueParser<Value = T> {
+    let names = PossibleValuesParser::new(values.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>());
+    names.try_map(move |chosen| {
+        let known = values.iter().find(|(name, _)| name.matches(&chosen, false));
+        known.map(|(_, value)| *value).ok_or("there is no such value")
+    })
 }
 
 #[derive(Clone)]
@@ -134,8 +136,7 @@ impl BotArgs {
         let contact = self.contact.0.as_ref();
         BotSettings {
             user_agent: edge.map_or_else(UserAgent::default, |edge| UserAgent::of_service(edge, contact)),
-            respects_robots: self.robots == Robots::Respect,
-            opt_outs: self.opt_out,
+            respects_robots: self.robots,
         }
     }
 }
@@ -153,157 +154,4 @@ struct DrawingArgs {
     /// Minimum length of an SVG's longer side, in pixels
     #[arg(long, env = "EDGEZOOM_SVG_SIDE", default_value_t = DrawingOptions::default().svg_side)]
     svg_side: u32,
-}
-
-#[derive(clap::Args)]
-#[command(next_help_heading = "Web pages")]
-struct PageArgs {
-    /// Path of Chromium, for web pages [default: the first common one that is installed]
-    #[arg(long, env = "EDGEZOOM_CHROMIUM")]
-    chromium: Option<PathBuf>,
-    /// Width of a web page, in CSS pixels
-    #[arg(long, env = "EDGEZOOM_WEB_WIDTH", default_value_t = PageLimits::default().width, value_parser = value_parser!(u32).range(100..=8_000))]
-    web_width: u32,
-    /// Device pixels per CSS pixel
-    #[arg(long, env = "EDGEZOOM_WEB_SCALE", default_value_t = PageLimits::default().scale, value_parser = value_parser!(u32).range(1..=8))]
-    web_scale: u32,
-    /// Maximum height of a web page, in CSS pixels; the rest is cut off
-    #[arg(long, env = "EDGEZOOM_MAX_WEB_HEIGHT", default_value_t = PageLimits::default().height, value_parser = value_parser!(u32).range(1..=100_000))]
-    max_web_height: u32,
-    /// Maximum time until a web page has loaded and stopped changing, in seconds
-    #[arg(long, env = "EDGEZOOM_WEB_SETTLE_SECONDS", default_value_t = PageLimits::default().settle.as_secs(), value_parser = value_parser!(u64).range(1..))]
-    web_settle_seconds: u64,
-    /// Maximum time for capturing a web page, in seconds
-    #[arg(long, env = "EDGEZOOM_WEB_SECONDS", default_value_t = PageLimits::default().page.as_secs(), value_parser = value_parser!(u64).range(1..))]
-    web_seconds: u64,
-    /// Maximum network traffic of a web page, in MiB
-    #[arg(long, env = "EDGEZOOM_MAX_WEB_MIB", default_value_t = PageLimits::default().traffic / MIB)]
-    max_web_mib: u64,
-    /// Maximum memory of a web page's browser, in MiB
-    #[arg(long, env = "EDGEZOOM_WEB_MEMORY_MIB", default_value_t = PageLimits::default().memory / MIB)]
-    web_memory_mib: u64,
-    /// Open web pages even as root without namespaces, in a Chromium without its sandbox: a page that escapes the browser
-    /// controls the whole machine
-    #[arg(long, env = "EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX")]
-    web_pages_without_sandbox: bool,
-}
-
-impl PageArgs {
-    /// Returns the limits of web pages. The connections to one host follow from the limit of downloads.
-    fn limits(&self, limits: &Limits) -> PageLimits {
-        PageLimits {
-            width: self.web_width,
-            scale: self.web_scale,
-            height: self.max_web_height,
-            settle: Duration::from_secs(self.web_settle_seconds),
-            page: Duration::from_secs(self.web_seconds),
-            traffic: self.max_web_mib.saturating_mul(MIB),
-            connections_per_host: limits.downloads_per_host.saturating_mul(CONNECTIONS_PER_DOWNLOAD),
-            memory: self.web_memory_mib.saturating_mul(MIB),
-            without_sandbox: self.web_pages_without_sandbox,
-            ..PageLimits::default()
-        }
-    }
-}
-
-/// A flag for each field of [`Limits`], in everyday units.
-#[derive(clap::Args)]
-#[command(next_help_heading = "Limits")]
-struct LimitArgs {
-    /// Maximum size of a source, in MiB
-    #[arg(long, env = "EDGEZOOM_MAX_SOURCE_MIB", default_value_t = Limits::default().source_bytes / MIB)]
-    max_source_mib: u64,
-    /// Maximum size of a picture, in millions of pixels
-    #[arg(long, env = "EDGEZOOM_MAX_MEGAPIXELS", default_value_t = Limits::default().pixels / MEGAPIXEL)]
-    max_megapixels: u64,
-    /// Pixels that a picture may have regardless of its file's size, in millions
-    #[arg(long, env = "EDGEZOOM_FREE_MEGAPIXELS", default_value_t = Limits::default().pixels_free / MEGAPIXEL)]
-    free_megapixels: u64,
-    /// Additional pixels that a picture may have per byte of its file
-    #[arg(long, env = "EDGEZOOM_PIXELS_PER_BYTE", default_value_t = Limits::default().pixels_per_byte)]
-    pixels_per_byte: u64,
-    /// Maximum size of a drawn document, in millions of pixels; a larger one is drawn smaller
-    #[arg(long, env = "EDGEZOOM_MAX_DRAWN_MEGAPIXELS", default_value_t = Limits::default().drawn_pixels / MEGAPIXEL)]
-    max_drawn_megapixels: u64,
-    /// Maximum size of a drawn page of a document, in millions of pixels
-    #[arg(long, env = "EDGEZOOM_MAX_PAGE_MEGAPIXELS", default_value_t = Limits::default().page_pixels / MEGAPIXEL)]
-    max_page_megapixels: u64,
-    /// Maximum width and height of a picture, in pixels
-    #[arg(long, env = "EDGEZOOM_MAX_SIDE", default_value_t = Limits::default().side)]
-    max_side: u32,
-    /// Maximum number of PDF pages to draw; the others are left out
-    #[arg(long, env = "EDGEZOOM_MAX_PDF_PAGES", default_value_t = Limits::default().pdf_pages)]
-    max_pdf_pages: NonZeroUsize,
-    /// Maximum size of an uncompressed SVG, in MiB
-    #[arg(long, env = "EDGEZOOM_MAX_SVG_MIB", default_value_t = Limits::default().svg_bytes / MIB)]
-    max_svg_mib: u64,
-    /// Maximum number of redirects
-    #[arg(long, env = "EDGEZOOM_MAX_REDIRECTS", default_value_t = Limits::default().redirects)]
-    max_redirects: u32,
-    /// Maximum number of concurrent downloads from one host; web pages may open three times as many connections
-    #[arg(long, env = "EDGEZOOM_DOWNLOADS_PER_HOST", default_value_t = Limits::default().downloads_per_host)]
-    downloads_per_host: NonZeroUsize,
-    /// Minimum time between the starts of two downloads from one host, in milliseconds
-    #[arg(long, env = "EDGEZOOM_HOST_INTERVAL_MS", default_value_t = Limits::default().host_interval.as_millis() as u64)]
-    host_interval_ms: u64,
-    /// Maximum time to connect to a source's server, in seconds
-    #[arg(long, env = "EDGEZOOM_CONNECT_SECONDS", default_value_t = Limits::default().connect.as_secs())]
-    connect_seconds: u64,
-    /// Maximum time without data during a download, in seconds
-    #[arg(long, env = "EDGEZOOM_STALL_SECONDS", default_value_t = Limits::default().stall.as_secs())]
-    stall_seconds: u64,
-    /// Maximum time of a download, in seconds
-    #[arg(long, env = "EDGEZOOM_DOWNLOAD_SECONDS", default_value_t = Limits::default().download.as_secs())]
-    download_seconds: u64,
-    /// Maximum memory of a renderer process, in MiB
-    #[arg(long, env = "EDGEZOOM_MEMORY_MIB", default_value_t = Limits::default().renderer_memory / MIB, value_parser = value_parser!(u64).range(64..=1 << 20))]
-    memory: u64,
-    /// Maximum size of a renderer process's temporary file, in MiB
-    #[arg(long, env = "EDGEZOOM_RENDERER_FILE_MIB", default_value_t = Limits::default().renderer_file / MIB)]
-    renderer_file_mib: u64,
-    /// Maximum time of a rendering, in seconds
-    #[arg(long, env = "EDGEZOOM_RENDER_SECONDS", default_value_t = Limits::default().renderer_time.as_secs())]
-    render_seconds: u64,
-    /// Processor time of a rendering, in seconds; grows with the source's bytes and pixels
-    #[arg(long, env = "EDGEZOOM_CPU_SECONDS", default_value_t = Limits::default().renderer_cpu.as_secs())]
-    cpu_seconds: u64,
-    /// Additional processor time per MiB of the source, in milliseconds
-    #[arg(long, env = "EDGEZOOM_CPU_MS_PER_MIB", default_value_t = Limits::default().renderer_cpu_per_mib.as_millis() as u64)]
-    cpu_ms_per_mib: u64,
-    /// Additional processor time per million pixels read, in milliseconds
-    #[arg(long, env = "EDGEZOOM_CPU_MS_PER_MEGAPIXEL", default_value_t = Limits::default().renderer_cpu_per_megapixel.as_millis() as u64)]
-    cpu_ms_per_megapixel: u64,
-    /// Maximum time of a rendering without progress, in seconds
-    #[arg(long, env = "EDGEZOOM_IDLE_SECONDS", default_value_t = Limits::default().renderer_idle.as_secs())]
-    idle_seconds: u64,
-}
-
-impl From<&LimitArgs> for Limits {
-    fn from(args: &LimitArgs) -> Self {
-        Self {
-            source_bytes: args.max_source_mib.saturating_mul(MIB),
-            pixels: args.max_megapixels.saturating_mul(MEGAPIXEL),
-            pixels_free: args.free_megapixels.saturating_mul(MEGAPIXEL),
-            pixels_per_byte: args.pixels_per_byte,
-            drawn_pixels: args.max_drawn_megapixels.saturating_mul(MEGAPIXEL),
-            page_pixels: args.max_page_megapixels.saturating_mul(MEGAPIXEL),
-            side: args.max_side,
-            pdf_pages: args.max_pdf_pages,
-            svg_bytes: args.max_svg_mib.saturating_mul(MIB),
-            redirects: args.max_redirects,
-            downloads_per_host: args.downloads_per_host,
-            host_interval: Duration::from_millis(args.host_interval_ms),
-            connect: Duration::from_secs(args.connect_seconds),
-            stall: Duration::from_secs(args.stall_seconds),
-            download: Duration::from_secs(args.download_seconds),
-            renderer_memory: args.memory.saturating_mul(MIB),
-            renderer_file: args.renderer_file_mib.saturating_mul(MIB),
-            renderer_time: Duration::from_secs(args.render_seconds),
-            renderer_cpu: Duration::from_secs(args.cpu_seconds),
-            renderer_cpu_per_mib: Duration::from_millis(args.cpu_ms_per_mib),
-            renderer_cpu_per_megapixel: Duration::from_millis(args.cpu_ms_per_megapixel),
-            renderer_idle: Duration::from_secs(args.idle_seconds),
-            ..Self::default()
-        }
-    }
 }

@@ -10,7 +10,6 @@ use edgezoom_content::source_url::SourceUrlError;
 use reqwest::StatusCode;
 
 use super::resolver::NameServersDown;
-use crate::bot::Reservation;
 
 /// The reason why a source could not be downloaded.
 #[derive(Debug, thiserror::Error)]
@@ -59,9 +58,6 @@ pub enum FetchError {
     /// The robots.txt of the page's server could not be read. Contains the wait that the server asks for.
     #[error("The site's robots.txt could not be read, so the page was not opened.")]
     RobotsUnreadable(Option<Duration>),
-    /// The publisher has reserved the source, and the operator honours that.
-    #[error("The source's publisher has reserved it ({0}).")]
-    Reserved(Reservation),
     /// The connection was closed before the end of the body.
     #[error("The source's server closed the connection during the download.")]
     BrokenOff,

@@ -154,9 +154,6 @@ impl Fetcher {
         if !response.status().is_success() || response.status() == StatusCode::PARTIAL_CONTENT {
             return Err(answered(&response));
         }
-        if let Some(reservation) = self.bot.opt_outs.in_headers(response.headers()) {
-            return Err(FetchError::Reserved(reservation));
-        }
         download.take_whole(response, url, redirects, &self.limits, on_arrival).await
     }
 

@@ -11,7 +11,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
 use super::redirect;
 use super::resumption::{Continuation, Validator};
 use super::robots::Rules;
-use crate::bot::{OptOuts, PRODUCT};
+use crate::bot::PRODUCT;
 use crate::http_client;
 
 /// Parses a path in the first line and a robots.txt after it.
@@ -54,9 +54,6 @@ pub fn response_headers(bytes: &[u8]) {
     }
     let wait = http_client::retry_after(&headers, SystemTime::now());
     assert!(wait.is_none_or(|wait| Instant::now().checked_add(wait).is_some()), "{wait:?}");
-    let Ok(all) = "noai,noimageai,tdm".parse::<OptOuts>() else { unreachable!() };
-    let _ = all.in_headers(&headers);
-    assert_eq!(OptOuts::default().in_headers(&headers), None);
 }
 
 /// Splits off the first line.
@@ -110,8 +107,6 @@ mod tests {
                     b"200\nLast-Modified: Sun, 06 Nov 1994 08:49:37 GMT\nDate: Sunday, 06-Nov-94 08:50:37 \
                         GMT\nAccept-Ranges: none",
                     b"429\nRetry-After: Sun, 06 Nov 2044 08:49:37 GMT\nRetry-After: 18446744073709551615",
-                    b"200\nX-Robots-Tag: otherbot: noai, edgezoom: noai, unavailable_after: 25 Jun 2030\nT\
-                        DM-Reservation: 1",
                 ],
             },
         ]);

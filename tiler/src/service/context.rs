@@ -115,7 +115,7 @@ pub(super) struct LatestBacklog(watch::Sender<Backlog>);
 impl LatestBacklog {
     pub(super) fn new(tiler: TilerId, jobs: NonZeroUsize) -> Self {
         let capacity = Capacity { tiler, slots: jobs.get().try_into().unwrap_or(u32::MAX) };
-        Self(watch::Sender::new(Backlog { messages: 0, capacity: Some(capacity) }))
+        Self(watch::Sender::new(Backlog { messages: 0, capacity }))
     }
 
     /// Sets the length of the queue.
@@ -129,33 +129,27 @@ impl LatestBacklog {
     }
 }
 
-/// The edge's last response to a report.
+/// The edge's last response to a report: the number of tilers that share the queue, and the time.
 #[derive(Default)]
-pub(super) struct Fleet(Mutex<Answer>);
-
-#[derive(Clone, Copy, Default)]
-struct Answer {
-    tilers: Option<u32>,
-    at: Option<Instant>,
-}
+pub(super) struct Fleet(Mutex<Option<(u32, Instant)>>);
 
 impl Fleet {
-    /// Records a response. An older edge does not include the number of tilers.
-    pub(super) fn answered(&self, tilers: Option<u32>, now: Instant) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Answer { tilers, at: Some(now) };
+    /// Records a response.
+    pub(super) fn answered(&self, tilers: u32, now: Instant) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((tilers, now));
     }
 
     /// Returns the number of tilers that share the queue; at least 1.
     pub(super) fn tilers(&self) -> u32 {
-        self.get().tilers.unwrap_or(1).max(1)
+        self.get().map_or(1, |(tilers, _)| tilers.max(1))
     }
 
     /// Returns the time of the last response.
     pub(super) fn answered_at(&self) -> Option<Instant> {
-        self.get().at
+        self.get().map(|(_, at)| at)
     }
 
-    fn get(&self) -> Answer {
+    fn get(&self) -> Option<(u32, Instant)> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

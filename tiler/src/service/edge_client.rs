@@ -48,14 +48,15 @@ impl EdgeClient {
         }
     }
 
-    /// Reports the length of the queue. Returns the number of tilers, if the edge includes it.
-    pub(super) async fn report_backlog(&self, backlog: &Backlog) -> Result<Option<u32>, CallError> {
+    /// Reports the length of the queue. Returns the number of tilers.
+    pub(super) async fn report_backlog(&self, backlog: &Backlog) -> Result<u32, CallError> {
         let response = self.0.post(BACKLOG_PATH, backlog).await?;
         if !response.status().is_success() {
             return Err(CallError::from_response(response).await);
         }
-        let tilers = response.headers().get(TILERS_HEADER).and_then(|value| value.to_str().ok());
-        Ok(tilers.and_then(|tilers| tilers.parse().ok()))
+        let tilers =
+            response.headers().get(TILERS_HEADER).and_then(|value| value.to_str().ok()?.parse().ok());
+        tilers.ok_or_else(|| CallError::Malformed(format!("there is no {TILERS_HEADER}")))
     }
 
     /// Reports on an attempt. Returns [`ReportResult::Accepted`] or [`ReportResult::Refused`].

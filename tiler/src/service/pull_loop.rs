@@ -246,7 +246,7 @@ async fn take_in(context: &ServiceContext, message: &Message) -> ClaimResult {
 }
 
 async fn claim(context: &ServiceContext, id: ContentId, alone: bool) -> ClaimResult {
-    let request = ClaimRequest { tiler: Some(context.tiler), alone };
+    let request = ClaimRequest { tiler: context.tiler, alone };
     let requested = Instant::now();
     match unless_late(&context.stopping, context.edge.claim(id, &request)).await {
         Some(Ok(Some(claim))) => ClaimResult::Granted(claim, requested),

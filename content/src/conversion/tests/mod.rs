@@ -18,7 +18,7 @@ const MINUTE: u64 = 60_000;
 const HOUR: u64 = 60 * MINUTE;
 
 /// The claim of a tiler that has other jobs.
-const CLAIM: ClaimRequest = ClaimRequest { tiler: Some(TilerId(7)), alone: false };
+const CLAIM: ClaimRequest = ClaimRequest { tiler: TilerId(7), alone: false };
 /// The claim of a tiler that has none.
 const CLAIM_ALONE: ClaimRequest = ClaimRequest { alone: true, ..CLAIM };
 

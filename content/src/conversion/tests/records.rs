@@ -1,4 +1,4 @@
-//! Stored records and messages of earlier versions, as literal JSON: they are read, and written back byte for byte.
+//! Stored records and messages, as literal JSON: they are read, and written back byte for byte.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -30,26 +30,6 @@ fn a_finished_conversion_has_the_same_members_in_each_record() {
             ));
         }
     }
-}
-
-#[test]
-fn the_record_of_an_earlier_version_is_read() {
-    let stored = r#"{"id":"6qy4OXfXSid","url":"http://example.com/a.jpg","shown":0.5,"next_attempt":2,"expired_leases":1,"state":{"claimed":{"attempt":1,"lease_until":60000,"stage":"rendering"}}}"#;
-    let conversion: Conversion = serde_json::from_str(stored).unwrap();
-    assert_eq!(conversion.job(), Job { id: id(), alone: false, avoid: None });
-    assert_eq!(conversion.content().unwrap().status, Status::processing(Stage::Rendering));
-}
-
-#[test]
-fn a_waiting_record_of_an_earlier_version_keeps_its_time() {
-    let stored = r#"{"id":"6qy4OXfXSid","url":"http://example.com/a.jpg","shown":0.5,"next_attempt":2,"expired_leases":0,"retries":1,"state":{"waiting":{"by":1,"until":60000}}}"#;
-    let conversion: Conversion = serde_json::from_str(stored).unwrap();
-    assert_eq!(conversion.alarm(), Some(Timestamp(60_000)));
-    let next = Some(NextTry { until: Timestamp(60_000), left: 0, reason: None });
-    let status = Status::Processing { stage: Stage::Waiting, coarse: None, next };
-    assert_eq!(conversion.content().unwrap().status, status);
-    let content = r#"{"id":"6qy4OXfXSid","url":"http://example.com/a.jpg","progress":0.5,"status":{"processing":{"stage":"waiting"}}}"#;
-    assert_round_trip::<Content>(content);
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn a_passing_failure_is_retried_after_10_seconds_and_1_5_and_30_minutes() {
         assert_eq!(story.content().progress, 0.4.into());
         assert_eq!(story.until_alarm(), Duration::from_secs(seconds));
         let until = story.now + Duration::from_secs(seconds);
-        let reason = Some(failure(FailureCode::SourceUnreachable));
+        let reason = failure(FailureCode::SourceUnreachable);
         assert_eq!(story.next(), Some(NextTry { until, left, reason }));
         assert_eq!(story.tell(report), Reply::Accepted, "reported twice");
         assert_eq!(
@@ -131,7 +131,7 @@ fn a_killed_renderer_is_followed_by_two_attempts_elsewhere() {
     let mut story = Story::new();
     assert_eq!(story.known.as_ref().unwrap().job(), Job { id: id(), alone: false, avoid: None });
     for tiler in [7, 8] {
-        let attempt = story.claim_as(ClaimRequest { tiler: Some(TilerId(tiler)), alone: false });
+        let attempt = story.claim_as(ClaimRequest { tiler: TilerId(tiler), alone: false });
         story.tell(gave_up(attempt, FailureCode::Internal, Retry::Elsewhere));
         assert_eq!(
             (story.stage(), story.effects.as_slice()),
@@ -209,16 +209,6 @@ fn after_three_lost_leases_the_job_is_tried_once_more_alone() {
         matches!(story.content().status, Status::Failed { failure, .. } if failure.code == FailureCode::Internal)
     );
     assert!(matches!(story.effects[..], [Effect::WriteCache { expires_in: Some(_), .. }]));
-}
-
-#[test]
-fn a_claim_without_a_body_gets_a_job_that_has_to_be_alone() {
-    let mut story = Story::new();
-    for _ in 0..3 {
-        story.claim_as(ClaimRequest::OF_OLDER_TILER);
-        story.lose_lease();
-    }
-    story.claim_as(ClaimRequest::OF_OLDER_TILER);
 }
 
 #[test]

@@ -36,8 +36,8 @@ use rows::{Changes, Entry, Row};
 pub struct Scheduler {
     jobs: HashMap<ContentId, Entry>,
     lines: Lines,
-    /// Last report of each tiler. Tilers of older versions have no number.
-    tilers: HashMap<Option<TilerId>, BacklogReport>,
+    /// Last report of each tiler.
+    tilers: HashMap<TilerId, BacklogReport>,
     /// Day (UTC) of `tiles`, counted from the Unix epoch.
     day: u64,
     /// Number of tiles made for each client that day.
@@ -204,7 +204,7 @@ impl Scheduler {
 
     /// Notes a tiler's report.
     pub fn report(&mut self, report: BacklogReport) {
-        let tiler = report.backlog.capacity.map(|capacity| capacity.tiler);
+        let tiler = report.backlog.capacity.tiler;
         self.tilers.insert(tiler, report);
         self.changes.store_report(tiler, &report);
     }
@@ -261,8 +261,7 @@ impl Scheduler {
 
     fn slots(&self, now: Timestamp) -> u64 {
         let fresh = self.tilers.values().filter(|report| report.is_valid(now));
-        let slots: u64 =
-            fresh.filter_map(|report| report.backlog.capacity).map(|tiler| u64::from(tiler.slots)).sum();
+        let slots: u64 = fresh.map(|report| u64::from(report.backlog.capacity.slots)).sum();
         if slots == 0 { ASSUMED_SLOTS } else { slots }
     }
 

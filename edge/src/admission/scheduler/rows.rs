@@ -80,11 +80,11 @@ impl Changes {
         self.0.insert(job_key(id), None);
     }
 
-    pub(super) fn store_report(&mut self, tiler: Option<TilerId>, report: &BacklogReport) {
+    pub(super) fn store_report(&mut self, tiler: TilerId, report: &BacklogReport) {
         self.0.insert(tiler_key(tiler), serde_json::to_string(report).ok());
     }
 
-    pub(super) fn delete_report(&mut self, tiler: Option<TilerId>) {
+    pub(super) fn delete_report(&mut self, tiler: TilerId) {
         self.0.insert(tiler_key(tiler), None);
     }
 
@@ -101,11 +101,8 @@ fn job_key(id: ContentId) -> String {
     format!("{JOB}{id}")
 }
 
-fn tiler_key(tiler: Option<TilerId>) -> String {
-    match tiler {
-        Some(TilerId(number)) => format!("{TILER}{number}"),
-        None => TILER.to_owned(),
-    }
+fn tiler_key(TilerId(number): TilerId) -> String {
+    format!("{TILER}{number}")
 }
 
 fn tiles_key(day: u64, party: &str) -> String {

@@ -32,7 +32,7 @@ fn asked_at(party: &str, name: &str, host: &str) -> Asked {
 fn tilers(slots: &[u32]) -> Scheduler {
     let mut scheduler = Scheduler::default();
     for (number, slots) in (0..).zip(slots) {
-        let capacity = Some(Capacity { tiler: TilerId(number), slots: *slots });
+        let capacity = Capacity { tiler: TilerId(number), slots: *slots };
         scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity }, at: START });
     }
     scheduler
@@ -75,7 +75,7 @@ fn ids(jobs: &[Job]) -> Vec<ContentId> {
 fn tilers_count_for_two_minutes_after_their_reports() {
     let mut scheduler = tilers(&[2, 2, 4]);
     assert_eq!(scheduler.tilers(after(119)), 3);
-    let capacity = Some(Capacity { tiler: TilerId(1), slots: 2 });
+    let capacity = Capacity { tiler: TilerId(1), slots: 2 };
     scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity }, at: after(60) });
     assert_eq!((scheduler.tilers(after(119)), scheduler.tilers(after(120))), (3, 1));
 }
@@ -152,7 +152,10 @@ fn one_client_gets_half_of_the_queue() {
 #[test]
 fn nothing_is_admitted_beyond_the_maximum() {
     let mut scheduler = tilers(&[2]);
-    scheduler.report(BacklogReport { backlog: Backlog::of(101), at: START });
+    scheduler.report(BacklogReport {
+        backlog: Backlog { messages: 101, capacity: Capacity { tiler: TilerId(0), slots: 2 } },
+        at: START,
+    });
     assert_eq!(admit(&mut scheduler, asked("a", "a"), &MANY), Err(AdmissionError::Overloaded));
     let shares = Shares { backlog: 101, ..MANY };
     assert_eq!(admit(&mut scheduler, asked("a", "a"), &shares), Ok(Turn::Now));
@@ -233,7 +236,7 @@ fn a_job_without_a_message_about_its_end_counts_for_two_hours() {
     let mut scheduler = tilers(&[2]);
     flood(&mut scheduler, "a", 2, &MANY);
     for seconds in [7_000, 7_300] {
-        let capacity = Some(Capacity { tiler: TilerId(0), slots: 2 });
+        let capacity = Capacity { tiler: TilerId(0), slots: 2 };
         scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity }, at: after(seconds) });
     }
     assert_eq!(scheduler.due(after(7_000), &MANY), []);
@@ -246,7 +249,7 @@ fn a_silent_tiler_has_no_slots() {
     flood(&mut scheduler, "a", 80, &MANY);
     let sent = of(&scheduler, "a").1;
     assert_eq!(sent, 39);
-    let capacity = Some(Capacity { tiler: TilerId(0), slots: 2 });
+    let capacity = Capacity { tiler: TilerId(0), slots: 2 };
     scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity }, at: after(100) });
     scheduler.end(id("a-0"), End::Made(0), after(150));
     assert_eq!(scheduler.due(after(150), &MANY), [], "the other jobs have not ended");
@@ -412,7 +415,7 @@ fn attack_by_two(slots: usize, later: u64) {
     let (mut asked_at, mut longest, mut pictures, mut sent) = (HashMap::new(), 0, 0, 0);
     for second in 0..3600_u64 {
         let now = after(second);
-        let capacity = Some(Capacity { tiler: TilerId(0), slots: slots as u32 });
+        let capacity = Capacity { tiler: TilerId(0), slots: slots as u32 };
         let messages = queue.len() as u64;
         scheduler.report(BacklogReport { backlog: Backlog { messages, capacity }, at: now });
         let mut due = scheduler.due(now, &shares);

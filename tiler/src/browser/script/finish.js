@@ -21,7 +21,5 @@ async ({ patience }) => {
       try { element.style.setProperty(name, value, 'important'); } catch { /* a form field named "style" replaces the property */ }
     }
   }
-  const tags = [...document.querySelectorAll('meta[name][content]')].slice(0, 200)
-    .map((tag) => ['name', 'content'].map((name) => (tag.getAttribute(name) ?? '').slice(0, 200)));
-  return { title: document.title, url: location.href, tags };
+  return { title: document.title, url: location.href };
 }

@@ -1,19 +1,27 @@
 //! The options that `tiler convert` has in common with libvips' `dzsave`, by the same names and with the same meaning.
 
-use clap::{ValueEnum, value_parser};
+use clap::builder::PossibleValue;
+use clap::value_parser;
 use edgezoom_content::TileFormat;
 use edgezoom_pyramid::sinks::Tree;
 use edgezoom_pyramid::{Angle, Depth, TileLayout};
 use edgezoom_tiler::renderer::RenderOptions;
 
 use super::suffix::Suffix;
+use crate::commands::flags::one_of;
 
 #[derive(clap::Args)]
 #[command(next_help_heading = "Tiles")]
 pub(super) struct TileArgs {
     /// Layout of the files
-    #[arg(long, default_value = "dz")]
-    layout: LayoutName,
+    #[arg(long, default_value = "dz", value_parser = one_of([
+        (PossibleValue::new("dz").help("<OUTPUT>.dzi and <OUTPUT>_files/"), TileLayout::Dz),
+        (PossibleValue::new("zoomify").help("<OUTPUT>/ImageProperties.xml and TileGroup0/"), TileLayout::Zoomify),
+        (PossibleValue::new("google").help("<OUTPUT>/<zoom>/<row>/<column>.jpg"), TileLayout::Google),
+        (PossibleValue::new("iiif").help("<OUTPUT>/info.json for version 2"), TileLayout::Iiif),
+        (PossibleValue::new("iiif3").help("<OUTPUT>/info.json for version 3"), TileLayout::Iiif3),
+    ]))]
+    layout: TileLayout,
     /// Width and height of a tile without overlap, in pixels [default: 512; 256 in zoomify and google]
     #[arg(long, value_parser = value_parser!(u32).range(1..=4096))]
     tile_size: Option<u32>,
@@ -21,20 +29,32 @@ pub(super) struct TileArgs {
     #[arg(long, default_value_t = RenderOptions::default().overlap)]
     overlap: u32,
     /// Smallest level [default: onepixel in dz, otherwise onetile]
-    #[arg(long)]
-    depth: Option<DepthName>,
+    #[arg(long, value_parser = one_of([
+        (PossibleValue::new("onepixel"), Depth::OnePixel),
+        (PossibleValue::new("onetile"), Depth::OneTile),
+        (PossibleValue::new("one"), Depth::One),
+    ]))]
+    depth: Option<Depth>,
     /// Quality of JPEG tiles, 1 to 100
     #[arg(long, default_value_t = RenderOptions::default().quality, value_parser = value_parser!(u8).range(1..=100))]
     quality: u8,
     /// Format of the tiles [default: PNG if the picture has transparency, otherwise JPEG]
-    #[arg(long)]
-    format: Option<FormatName>,
+    #[arg(long, value_parser = one_of([
+        (PossibleValue::new("jpg"), TileFormat::Jpg),
+        (PossibleValue::new("png"), TileFormat::Png),
+    ]))]
+    format: Option<TileFormat>,
     /// Format and quality in libvips' words, such as .png or .jpg[Q=85]
     #[arg(long, conflicts_with_all = ["format", "quality"])]
     suffix: Option<Suffix>,
     /// Rotation in degrees, clockwise
-    #[arg(long, default_value = "0")]
-    angle: AngleName,
+    #[arg(long, default_value = "0", value_parser = one_of([
+        (PossibleValue::new("0").alias("d0"), Angle::D0),
+        (PossibleValue::new("90").alias("d90"), Angle::D90),
+        (PossibleValue::new("180").alias("d180"), Angle::D180),
+        (PossibleValue::new("270").alias("d270"), Angle::D270),
+    ]))]
+    angle: Angle,
     /// Colour behind transparent pixels and past the picture's edge: one value, or red, green and blue, such as "255 128 0"
     #[arg(long, default_value = "255", value_parser = colour)]
     background: [u8; 3],
@@ -49,77 +69,19 @@ pub(super) struct TileArgs {
     properties: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum FormatName {
-    Jpg,
-    Png,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum LayoutName {
-    /// <OUTPUT>.dzi and <OUTPUT>_files/
-    Dz,
-    /// <OUTPUT>/ImageProperties.xml and TileGroup0/
-    Zoomify,
-    /// <OUTPUT>/<zoom>/<row>/<column>.jpg
-    Google,
-    /// <OUTPUT>/info.json for version 2
-    Iiif,
-    /// <OUTPUT>/info.json for version 3
-    Iiif3,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum DepthName {
-    Onepixel,
-    Onetile,
-    One,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum AngleName {
-    #[value(name = "0", alias = "d0")]
-    D0,
-    #[value(name = "90", alias = "d90")]
-    D90,
-    #[value(name = "180", alias = "d180")]
-    D180,
-    #[value(name = "270", alias = "d270")]
-    D270,
-}
-
 impl TileArgs {
     /// Returns the options of a rendering. Those of other kinds have their defaults.
     pub(super) fn options(&self) -> RenderOptions {
-        let defaults = RenderOptions::of_layout(match self.layout {
-            LayoutName::Dz => TileLayout::Dz,
-            LayoutName::Zoomify => TileLayout::Zoomify,
-            LayoutName::Google => TileLayout::Google,
-            LayoutName::Iiif => TileLayout::Iiif,
-            LayoutName::Iiif3 => TileLayout::Iiif3,
-        });
-        let format = self.format.map(|format| match format {
-            FormatName::Jpg => TileFormat::Jpg,
-            FormatName::Png => TileFormat::Png,
-        });
+        let defaults = RenderOptions::of_layout(self.layout);
         RenderOptions {
             tile_size: self.tile_size.unwrap_or(defaults.tile_size),
             overlap: self.overlap,
             quality: self.suffix.and_then(|suffix| suffix.quality).unwrap_or(self.quality),
-            format: self.suffix.map(|suffix| suffix.format).or(format),
-            depth: self.depth.map_or(defaults.depth, |depth| match depth {
-                DepthName::Onepixel => Depth::OnePixel,
-                DepthName::Onetile => Depth::OneTile,
-                DepthName::One => Depth::One,
-            }),
+            format: self.suffix.map(|suffix| suffix.format).or(self.format),
+            depth: self.depth.unwrap_or(defaults.depth),
             skip_blanks: self.skip_blanks.map_or(defaults.skip_blanks, |within| u16::try_from(within).ok()),
             background: self.background,
-            angle: match self.angle {
-                AngleName::D0 => Angle::D0,
-                AngleName::D90 => Angle::D90,
-                AngleName::D180 => Angle::D180,
-                AngleName::D270 => Angle::D270,
-            },
+            angle: self.angle,
             ..defaults
         }
     }

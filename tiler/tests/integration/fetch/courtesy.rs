@@ -110,18 +110,6 @@ async fn a_host_that_responds_429_is_paused_for_its_retry_after() {
 }
 
 #[tokio::test]
-async fn a_reservation_is_honoured_if_the_operator_chooses_so() {
-    let reserved = ok("X-Robots-Tag: noindex, noimageai\r\nContent-Length: 100\r\n", "");
-    let server = Server::new(&[("/a.jpg", Behaviour::SendAndStall(reserved))]).await;
-    let honouring = bot(BotSettings { opt_outs: "noimageai".parse().unwrap(), ..BotSettings::default() });
-    let refused = honouring.fetch(&server.url("/a.jpg"), |_| ()).await;
-    assert!(matches!(refused, Err(FetchError::Reserved(_))), "before its body: {refused:?}");
-    let others = bot(BotSettings { opt_outs: "noai,tdm".parse().unwrap(), ..BotSettings::default() });
-    let stalled = others.fetch(&server.url("/a.jpg"), |_| ()).await;
-    assert!(matches!(stalled, Err(FetchError::Stalled(_))), "{stalled:?}");
-}
-
-#[tokio::test]
 async fn the_user_agent_names_the_service_and_its_operator() {
     let server = Server::new(&[("/", Behaviour::Send(ok("", "")))]).await;
     let contact = "zoom@example.com".parse().unwrap();

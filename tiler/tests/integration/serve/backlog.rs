@@ -10,7 +10,7 @@ use super::{ID, world};
 
 fn reported(state: &WorldState) -> Vec<u64> {
     let backlogs = state.log.iter().filter_map(|call| match call {
-        Call::Backlog(Backlog { messages, capacity: Some(Capacity { slots: 1, .. }) }) => Some(*messages),
+        Call::Backlog(Backlog { messages, capacity: Capacity { slots: 1, .. } }) => Some(*messages),
         _ => None,
     });
     backlogs.collect()
@@ -38,7 +38,7 @@ async fn the_length_is_reported_again_while_nothing_can_be_pulled() {
 #[tokio::test]
 async fn tilers_that_share_the_queue_share_the_api_calls() {
     let world = world().await;
-    world.state().tilers = Some(60);
+    world.state().tilers = 60;
     let limit = [("EDGEZOOM_API_CALLS", "12000")];
     let tiler = Tiler::start(&world, &limit);
     let deadline = Instant::now() + Duration::from_secs(20);

@@ -119,7 +119,7 @@ async fn a_job_is_left_to_another_tiler_once() {
     world.enqueue(ID, 1, "picture");
     let _tiler = Tiler::start(&world, &[]);
     world.until("the end", WorldState::ended).await;
-    let me = world.state().claimants[0].tiler.unwrap();
+    let me = world.state().claimants[0].tiler;
     world.state().log.clear();
     let message = json!({ "id": OTHER, "avoid": me });
     enqueue(&world, OTHER, message.clone());

@@ -51,7 +51,7 @@ pub struct WorldState {
     /// Queue length returned with each pull.
     pub backlog: u64,
     /// Number of tilers that the edge counts.
-    pub tilers: Option<u32>,
+    pub tilers: u32,
     /// Number of pulls.
     pub pulls: usize,
     /// The robots.txt of the server of sources.
@@ -153,7 +153,7 @@ impl WorldState {
             sources: HashMap::new(),
             lease: Duration::from_secs(60),
             backlog: 0,
-            tilers: None,
+            tilers: 1,
             pulls: 0,
             robots: None,
             puts: 0,
@@ -279,9 +279,7 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
         let mut state = world.state();
         state.log.push(Call::Backlog(serde_json::from_slice(&body).unwrap()));
         let mut response = StatusCode::NO_CONTENT.into_response();
-        if let Some(tilers) = state.tilers {
-            response.headers_mut().insert(HeaderName::try_from(TILERS_HEADER).unwrap(), tilers.into());
-        }
+        response.headers_mut().insert(HeaderName::try_from(TILERS_HEADER).unwrap(), state.tilers.into());
         return response;
     }
     if path == "queue/messages/pull" {

@@ -1,4 +1,4 @@
-//! Publishers' opt-outs in robots.txt and robots tags, and the user agent that identifies the service.
+//! Publishers' rules in robots.txt, and the user agent that identifies the service.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -14,11 +14,10 @@ fn convert(folder: &Path, source: &str, more: &[&str]) -> Output {
 }
 
 #[test]
-fn a_page_is_shown_where_robots_txt_and_its_tags_allow_it() {
+fn a_page_is_shown_where_robots_txt_allows_it() {
     let site = Site::serve("127.0.0.2", |path| match path {
         "/robots.txt" => Reply::of_type("text/plain", "User-agent: *\nDisallow: /private\n"),
         "/leads" => Reply::Html("<!doctype html><script>location.replace('/private')</script>".into()),
-        "/tagged" => Reply::Html("<!doctype html><meta name=robots content='index, noai'><p>text".into()),
         _ => Reply::Html("<!doctype html><p>text".into()),
     });
     let folder = tempfile::tempdir().unwrap();
@@ -27,8 +26,6 @@ fn a_page_is_shown_where_robots_txt_and_its_tags_allow_it() {
         ("/private", &[], Some("robots.txt asks this service not to open the page")),
         ("/private", &["--robots=ignore"], None),
         ("/leads", &[], Some("robots.txt")),
-        ("/tagged", &[], None),
-        ("/tagged", &["--opt-out=noai"], Some("The page's publisher has reserved it (noai).")),
     ] {
         let output = convert(folder.path(), &site.url(path), more);
         let text = String::from_utf8_lossy(&output.stderr);

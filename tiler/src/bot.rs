@@ -1,14 +1,10 @@
-//! The tiler's behaviour towards the servers of sources: the `User-Agent` that it sends, whether it obeys robots.txt, and
-//! which opt-outs of publishers it honours. The edge explains all of this to publishers at `/bot`.
-
-mod opt_outs;
+//! The tiler's behaviour towards the servers of sources: the `User-Agent` that it sends, and whether it obeys robots.txt.
+//! The edge explains both to publishers at `/bot`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use url::Url;
-
-pub use opt_outs::{OptOuts, Reservation, UnknownOptOut};
 
 /// Name of the product, and the token for it in a robots.txt (RFC 9309, 2.2.1).
 pub const PRODUCT: &str = "Edgezoom";
@@ -24,13 +20,11 @@ pub struct BotSettings {
     /// True to open a web page only if its server's robots.txt allows it (RFC 9309). This does not concern a picture or
     /// document that a client names: a robot follows links, and the tiler follows none.
     pub respects_robots: bool,
-    /// The opt-outs to honour.
-    pub opt_outs: OptOuts,
 }
 
 impl Default for BotSettings {
     fn default() -> Self {
-        Self { user_agent: UserAgent::default(), respects_robots: true, opt_outs: OptOuts::default() }
+        Self { user_agent: UserAgent::default(), respects_robots: true }
     }
 }
 

@@ -1,12 +1,10 @@
 //! OpenEXR: each block is tone-mapped into a buffered picture of 8 bits. The first layer with colours or luminance is shown,
-//! and the largest level of a pyramid. Files with subsampled channels are read by [`subsampled`]. Deep data is not supported.
+//! and the largest level of a pyramid. Not supported are deep data, and channels with fewer samples than pixels.
 //!
 //! Source: OpenEXR documentation, "OpenEXR File Layout" and "Technical Introduction" (channel names, premultiplied
 //! alpha).
 
-mod subsampled;
-
-use std::io::{BufReader, Seek};
+use std::io::BufReader;
 
 use ::exr::block::lines::LineIndex;
 use ::exr::block::reader::ChunksReader;
@@ -44,16 +42,7 @@ struct Channels {
 }
 
 fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
-    let mut again = file.get_ref().clone();
-    catch_panics(&FORMAT, || match decode(file, bounds) {
-        Err(SourceError::Unsupported { format, reason }) => {
-            again.rewind()?;
-            let picture = subsampled::decode(BufReader::new(again), bounds)?;
-            picture.ok_or(SourceError::Unsupported { format, reason })
-        }
-        result => result,
-    })
-    .map(Decoded::plain)
+    catch_panics(&FORMAT, || decode(file, bounds)).map(Decoded::plain)
 }
 
 fn decode(file: BufReader<SourceFile>, bounds: Bounds) -> Result<Buffered, SourceError> {
@@ -61,7 +50,7 @@ fn decode(file: BufReader<SourceFile>, bounds: Bounds) -> Result<Buffered, Sourc
     let layers = reader.headers();
     let found = layers.iter().enumerate().find_map(|(index, layer)| Some((index, Channels::of(layer)?)));
     let Some((layer, channels)) = found else {
-        return Err(FORMAT.unsupported("it has no colours"));
+        return Err(FORMAT.unsupported("it has no layer with a sample of each colour for each pixel"));
     };
     let header = layers[layer].clone();
     let side = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);

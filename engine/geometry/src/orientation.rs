@@ -7,13 +7,10 @@
 //!
 //! Source: CIPA DC-008 (Exif 2.3), 4.6.4, tag 274; TIFF 6.0, section 8.
 
-use edgezoom_geometry::Size;
-use edgezoom_jpeg::turn::Turn;
-
-use crate::formats::ifd::exif_orientation;
+use crate::Size;
 
 /// The mapping from an upright pixel (x, y) to the stored picture: swap x and y, then count from the other side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Orientation {
     /// True if a stored row is a column of the upright picture.
     pub swapped: bool,
@@ -43,18 +40,6 @@ impl Orientation {
         Self { swapped, from_right, from_bottom }
     }
 
-    /// Returns the same for the blocks of a JPEG.
-    #[must_use]
-    pub fn of_blocks(self) -> Turn {
-        let Self { swapped, from_right, from_bottom } = self;
-        Turn { swapped, from_right, from_bottom }
-    }
-
-    /// Returns the orientation in a block of EXIF. Broken EXIF counts as upright: the pixels may be good.
-    pub(crate) fn of_exif(block: &[u8]) -> Self {
-        exif_orientation(block).map_or(Self::UPRIGHT, Self::from_exif)
-    }
-
     /// Returns the orientation of the stored picture if its upright picture has the orientation `next` in turn.
     #[must_use]
     pub fn then(self, next: Self) -> Self {
@@ -78,9 +63,29 @@ impl Orientation {
 
     /// Returns true if turning keeps together the 2×2 pixels that share a sample of chroma. It does not if they are counted
     /// from the end of an odd side.
-    pub(crate) fn keeps_chroma(self, stored: Size) -> bool {
+    #[must_use]
+    pub fn keeps_chroma(self, stored: Size) -> bool {
         let is_odd = |is_from_end: bool, side: u32| is_from_end && !side.is_multiple_of(2);
         !is_odd(self.from_right, stored.width) && !is_odd(self.from_bottom, stored.height)
+    }
+
+    /// Returns the stored row and column of each cell of an upright grid, row by row. The stored grid has this number of rows and
+    /// columns.
+    pub fn cells(self, (rows, columns): (usize, usize)) -> impl Iterator<Item = (usize, usize)> {
+        let (down, across) = self.exchange((rows, columns));
+        (0..down).flat_map(move |row| (0..across).map(move |column| (row, column))).map(move |cell| {
+            let (row, column) = self.exchange(cell);
+            (
+                if self.from_bottom { rows - 1 - row } else { row },
+                if self.from_right { columns - 1 - column } else { column },
+            )
+        })
+    }
+
+    /// Exchanges a row and a column if the picture has them swapped.
+    #[must_use]
+    pub fn exchange(self, (row, column): (usize, usize)) -> (usize, usize) {
+        if self.swapped { (column, row) } else { (row, column) }
     }
 }
 
