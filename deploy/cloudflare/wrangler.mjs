@@ -1,5 +1,6 @@
-// wrangler uploads the Worker with its modules, files, bindings, migrations, domains, rate limits and secrets as one version. This generates
-// its configuration, which is wrangler.toml with the names and addresses of each environment, and runs it.
+// wrangler uploads the Worker with its modules, files, bindings, migrations, domains, rate limits and secrets as one
+// version. This generates its configuration, which is wrangler.toml with the names and addresses of each environment,
+// and runs it.
 
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";

@@ -1,5 +1,5 @@
-//! The tilers: each pulls while it has a free slot, downloads, renders on its cores, uploads and reports. Renderings share the cores
-//! evenly, and none uses more cores than it has threads.
+//! The tilers: each pulls while it has a free slot, downloads, renders on its cores, uploads and reports. Renderings
+//! share the cores evenly, and none uses more cores than it has threads.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use edgezoom_content::{
 use super::parameters::{API_CALL, CORES, EDGE_CALL, POLL_MS, SOURCES, THREADS, UPLOAD};
 use super::world::{TilerEvent as Event, World};
 
-/// Runs a world with `count` tilers of `slots` jobs until all contents have ended. Returns the CPU time that the tilers used, in
-/// milliseconds.
+/// Runs a world with `count` tilers of `slots` jobs until all contents have ended. Returns the CPU time that the tilers
+/// used, in milliseconds.
 pub fn run(world: &mut World, count: usize, slots: usize) -> Result<f64> {
     let mut tilers: Vec<Tiler> =
         (0..count).map(|number| Tiler { number, slots, ..Tiler::default() }).collect();
