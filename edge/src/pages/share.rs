@@ -15,7 +15,8 @@ use crate::response::element::Element::{self, Object, Text};
 use crate::response::escape;
 use crate::response::{CachePolicy, Response};
 
-/// Returns the share page of a content, which opens at a place if one is given. With `renders`, its card shows the place.
+/// Returns the share page of a content, which opens at a place if one is given. With `renders`, its card shows the
+/// place.
 pub fn share(
     content: &Content,
     place: Option<Place>,

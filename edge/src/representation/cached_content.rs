@@ -36,8 +36,8 @@ pub struct CachedContent {
     is_removed: bool,
 }
 
-/// Ends of line 1 if the content is taken down, or deleted by its uploader. An older Worker cannot parse them and asks the
-/// content's object.
+/// Ends of line 1 if the content is taken down, or deleted by its uploader. An older Worker cannot parse them and asks
+/// the content's object.
 const TAKEN_DOWN: &str = " taken-down";
 const DELETED: &str = " deleted";
 
@@ -131,7 +131,7 @@ impl CachedContent {
         serde_json::from_str(self.line(1)).map_err(|_| InvalidCachedContent(self.id))
     }
 
-    /// Returns the content object in a format; in XML, the content of the root element. Addresses need no escaping:
+    /// Returns the content object in a format; in XML, the children of the root element. Addresses need no escaping:
     /// [`Config::read`](crate::config::Config::read) refuses those that would.
     pub fn printed(&self, format: Format, addresses: &Addresses, now: Timestamp) -> String {
         let template = self.line(if format == Format::Json { 2 } else { 3 });

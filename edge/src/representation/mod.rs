@@ -51,7 +51,7 @@ fn members(
     fields
 }
 
-/// Returns the content object in a format; in XML, the content of the root element.
+/// Returns the content object in a format; in XML, the children of the root element.
 pub fn content_printed(content: &Content, format: Format, addresses: &Addresses, now: Timestamp) -> String {
     printed(Object(members(content, addresses, |end| Count(seconds_until(end, now)))), format)
 }
