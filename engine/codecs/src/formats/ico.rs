@@ -1,12 +1,12 @@
-//! Windows icons and cursors: the largest picture of several. It is a PNG file, or a bitmap without its file header and with a
-//! mask of one bit per pixel below it.
+//! Windows icons and cursors: the largest picture of several. It is a PNG file, or a bitmap without its file header and
+//! with a mask of one bit per pixel below it.
 //!
 //! ```text
-//! 0         2                      4      6      7       8        9         10      12    14    18
-//! reserved  1: icon, 2: cursor     count  width  height  colours  reserved  planes  bits  size  offset   16 bytes an entry
+//! 0         2                     4      6      7       8        9         10      12    14    18
+//! reserved  1: icon, 2: cursor    count  width  height  colours  reserved  planes  bits  size  offset   16 bytes each
 //! ```
-//! A side of 0 means 256. The sizes and lengths in entries are often wrong: the sizes only choose a picture, and the lengths
-//! are ignored.
+//! A side of 0 means 256. The sizes and lengths in entries are often wrong: the sizes only choose a picture, and the
+//! lengths are ignored.
 //!
 //! Source: Microsoft, "Icons" (ICONDIR, ICONDIRENTRY).
 

@@ -1,5 +1,5 @@
-//! Reads parts of a file as files of their own: a picture inside another format's file, or one of several planes that are
-//! read in turn. Sections of one file do not disturb each other.
+//! Reads parts of a file as files of their own: a picture inside another format's file, or one of several planes that
+//! are read in turn. Sections of one file do not disturb each other.
 
 use std::io::{self, BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::sync::Arc;

@@ -13,8 +13,8 @@ pub const BAND_ROWS: usize = 64;
 /// Number of rows above and below them that the interpolation of chroma uses. Even.
 const MARGIN_ROWS: usize = 2;
 
-/// Returns the layout to convert a frame to. Planes stay planes if they mean the same as in JPEG: 4:2:0 by the matrix of
-/// BT.601. Other depths and the limited range are only a matter of scale.
+/// Returns the layout to convert a frame to. Planes stay planes if they mean the same as in JPEG: 4:2:0 by the matrix
+/// of BT.601. Other depths and the limited range are only a matter of scale.
 pub fn layout(frame: &Frame, params: ColorParams, planes: bool) -> Layout {
     // 2 is "unspecified", which counts as BT.601 (ITU-T H.273, table 4).
     let is_bt601 = matches!(params.matrix, 2 | 5 | 6);
@@ -25,8 +25,8 @@ pub fn layout(frame: &Frame, params: ColorParams, planes: bool) -> Layout {
     }
 }
 
-/// Converts the first `width` columns of some rows, starting at an even row. Returns `None` if the frame lacks these rows or
-/// planes.
+/// Converts the first `width` columns of some rows, starting at an even row. Returns `None` if the frame lacks these
+/// rows or planes.
 pub fn convert(
     frame: &Frame,
     params: ColorParams,

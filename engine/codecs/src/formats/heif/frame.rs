@@ -121,8 +121,8 @@ impl Frame {
         }
     }
 
-    /// Returns rows of the frame, starting at an even one, as `heifer` needs them for the conversion to RGB. Luma is padded to
-    /// full samples of chroma.
+    /// Returns rows of the frame, starting at an even one, as `heifer` needs them for the conversion to RGB. Luma is
+    /// padded to full samples of chroma.
     pub fn window(&self, rows: Range<usize>, params: ColorParams) -> Option<recon::Frame> {
         let (width, _) = self.size();
         let (across, down) = self.subsampling().unwrap_or((1, 1));
