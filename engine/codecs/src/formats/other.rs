@@ -22,7 +22,6 @@ use crate::buffered::catch_panics;
 use crate::colour::samples::round_16;
 use crate::colour::tone_mapping;
 use crate::format::{Decoded, Input, Open};
-use crate::scratch::Scratch;
 use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
 
 /// Reads the header of a file.
@@ -84,10 +83,9 @@ struct Picture {
     layout: Layout,
     /// The form of the pixels as the crate returned them.
     stored: ColorType,
-    pixels: Scratch,
+    pixels: Vec<u8>,
     /// The offset of the next row.
-    next: u64,
-    row: Vec<u8>,
+    next: usize,
 }
 
 /// Decodes a picture.
@@ -97,7 +95,7 @@ pub(crate) fn open(format: &Format, header: Header, input: Input<'_>) -> Result<
 
 fn decode(format: &Format, header: Header, input: Input<'_>) -> Result<Picture, SourceError> {
     const REASON: &str = "decoding it as a whole";
-    let Input { file, bounds, temporary, .. } = input;
+    let Input { file, bounds, .. } = input;
     let error = |error| source_error(format, error);
     let mut decoder = header(file).map_err(|problem| match error(problem) {
         SourceError::Corrupt { reason, .. } if reason == INVALID => {
@@ -113,43 +111,29 @@ fn decode(format: &Format, header: Header, input: Input<'_>) -> Result<Picture, 
     limits.max_alloc = Some(bounds.memory);
     decoder.set_limits(limits).map_err(error)?;
     let (stored, bytes) = (decoder.color_type(), decoder.total_bytes());
-    let mut pixels = Scratch::new(bytes, REASON, bounds, temporary.as_ref())?;
-    decoder.read_image_boxed(pixels.map(bytes, 0)?.bytes()).map_err(error)?;
-    let row = vec![0; size.width as usize * usize::from(stored.bytes_per_pixel())];
-    let mut picture = Picture { size, layout: Layout::Rgb, stored, pixels, next: 0, row };
-    picture.layout = match (stored.has_color(), stored.has_alpha()) {
-        (_, true) if picture.has_opacity()? => Layout::Rgba,
+    let mut pixels = bounds.allocate(bytes, REASON)?;
+    decoder.read_image_boxed(&mut pixels).map_err(error)?;
+    let layout = match (stored.has_color(), stored.has_alpha()) {
+        (_, true) if has_opacity(stored, &pixels) => Layout::Rgba,
         (true, _) => Layout::Rgb,
         (false, _) => Layout::Grey,
     };
-    Ok(picture)
+    Ok(Picture { size, layout, stored, pixels, next: 0 })
 }
 
-impl Picture {
-    /// Returns true if some pixels are visible, and some are not opaque. Many programs leave alpha zero everywhere without
-    /// meaning transparency.
-    fn has_opacity(&mut self) -> Result<bool, SourceError> {
-        let (mut is_visible, mut is_opaque) = (false, true);
-        for _ in 0..self.size.height {
-            self.read_row()?;
-            let pixels = self.row.chunks_exact(self.stored.bytes_per_pixel().into());
-            for [.., alpha] in pixels.map(|pixel| shown(self.stored, pixel)) {
-                is_visible |= alpha != 0;
-                is_opaque &= alpha == 255;
-            }
-            if is_visible && !is_opaque {
-                break;
-            }
+/// Returns true if some pixels are visible, and some are not opaque. Many programs leave alpha zero everywhere without
+/// meaning transparency.
+fn has_opacity(stored: ColorType, pixels: &[u8]) -> bool {
+    let (mut is_visible, mut is_opaque) = (false, true);
+    for pixel in pixels.chunks_exact(stored.bytes_per_pixel().into()) {
+        let [.., alpha] = shown(stored, pixel);
+        is_visible |= alpha != 0;
+        is_opaque &= alpha == 255;
+        if is_visible && !is_opaque {
+            return true;
         }
-        self.next = 0;
-        Ok(is_visible && !is_opaque)
     }
-
-    fn read_row(&mut self) -> Result<(), SourceError> {
-        self.pixels.read_at(&mut self.row, self.next)?;
-        self.next += self.row.len() as u64;
-        Ok(())
-    }
+    false
 }
 
 impl RowReader for Picture {
@@ -162,9 +146,12 @@ impl RowReader for Picture {
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        let pixel_bytes = usize::from(self.stored.bytes_per_pixel());
+        let row_bytes = self.size.width as usize * pixel_bytes;
         for row in into.chunks_exact_mut(self.layout.row_bytes(self.size.width)) {
-            self.read_row()?;
-            let pixels = self.row.chunks_exact(self.stored.bytes_per_pixel().into());
+            let stored = self.pixels.get(self.next..self.next + row_bytes).unwrap_or_default();
+            self.next += row_bytes;
+            let pixels = stored.chunks_exact(pixel_bytes);
             for (out, pixel) in row.chunks_exact_mut(self.layout.channels()).zip(pixels) {
                 let shown = shown(self.stored, pixel);
                 out.iter_mut().zip(shown).for_each(|(out, sample)| *out = sample);

@@ -88,24 +88,26 @@ fn a_picture_that_does_not_fit_into_the_memory_is_refused() {
     let mut interlaced = Vec::new();
     files::interlaced_png(&picture, 200, 1, &mut interlaced);
     let progressive = files::jpeg(&picture, Jpeg { progressive: true, ..Jpeg::default() });
-    let refusal = |file: &[u8], file_bytes| {
-        let error = open(file, 2000, file_bytes, &DecodeOptions::default()).err().unwrap();
+    let refusal = |file: &[u8], memory, file_bytes| {
+        let error = open(file, memory, file_bytes, &DecodeOptions::default()).err().unwrap();
         assert!(matches!(error, SourceError::TooMuchMemory { .. }), "{error}");
         error.to_string()
     };
     for file_bytes in [None, Some(1000)] {
-        assert!(refusal(&interlaced, file_bytes).contains("an interlaced PNG"));
+        assert!(refusal(&interlaced, 2000, file_bytes).contains("an interlaced PNG"));
     }
     assert!(open(&progressive, 2000, None, &DecodeOptions::default()).is_ok(), "it is decoded by rows");
-    // No other format has a use for the file.
-    assert!(refusal(&without_end(progressive), Some(FILE_BYTES)).contains("a progressive JPEG"));
+    // No other format has a use for the temporary file.
     let clear = Picture::photo(300, 200, Layout::Rgba);
-    assert!(refusal(&webp(&clear, &["-q", "75"]), Some(FILE_BYTES)).contains("a WebP"));
-    let jxl = encoded(&picture, "cjxl", &["--quiet", "-e", "1", "in.png", "out.jxl"]);
-    assert!(refusal(&jxl, Some(FILE_BYTES)).contains("a JPEG XL"));
-    let avif = encoded(&picture, "avifenc", &["-s", "10", "in.png", "out.avif"]);
-    let error = open(&avif, avif.len() as u64, None, &DecodeOptions::default()).err().unwrap();
-    assert!(error.to_string().contains("a HEIF"), "{error}");
+    for (name, file) in [
+        ("a progressive JPEG", without_end(progressive)),
+        ("a WebP", webp(&clear, &["-q", "75"])),
+        ("a JPEG XL", encoded(&picture, "cjxl", &["--quiet", "-e", "1", "in.png", "out.jxl"])),
+        ("a HEIF", encoded(&picture, "avifenc", &["-s", "10", "in.png", "out.avif"])),
+    ] {
+        let message = refusal(&file, file.len() as u64, Some(FILE_BYTES));
+        assert!(message.contains(name), "{message}");
+    }
 }
 
 /// Encodes a picture, `in.png`, with a program. Its last argument is the output.
