@@ -145,7 +145,6 @@ impl ConversionObject {
     /// # Errors
     /// The storage fails. The runtime calls again.
     pub async fn alarm(&self) -> std::result::Result<(), JsValue> {
-        self.read().await?;
         Ok(self.handle(Event::AlarmFired, None).await.map(drop)?)
     }
 }
@@ -189,8 +188,10 @@ impl ConversionObject {
     async fn read(&self) -> Result<()> {
         if !self.is_read.get() {
             let stored: Option<String> = self.state.storage().get(STATE).await?;
-            *self.conversion.borrow_mut() = stored.map(|json| serde_json::from_str(&json)).transpose()?;
-            self.is_read.set(true);
+            let stored = stored.map(|json| serde_json::from_str(&json)).transpose()?;
+            if !self.is_read.replace(true) {
+                *self.conversion.borrow_mut() = stored;
+            }
         }
         Ok(())
     }
@@ -350,6 +351,7 @@ impl ConversionObject {
     /// ended the job, it also returns the content's status; `None` if the content was removed.
     async fn decide(&self, event: Event, config: &Config) -> Result<(Decision, Option<Option<Status>>)> {
         let storage = self.state.storage();
+        self.read().await?;
         let before = self.conversion.borrow().clone();
         let fired = event == Event::AlarmFired; // an alarm that fired is no longer set
         let alarm_before = before.as_ref().and_then(Conversion::alarm).filter(|_| !fired);
