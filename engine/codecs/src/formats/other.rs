@@ -2,8 +2,8 @@
 //! tests.
 //!
 //! The size in a file's header is compared with the bounds before its pixels are decoded. The pixels are kept as the crate
-//! returns them, in the temporary file if they are many, and each row is converted when it is read. A panic of a crate is an
-//! error, and so is a file that is cut off: nothing of it is shown.
+//! returns them, and each row is converted when it is read. A panic of a crate is an error, and so is a file that is cut off:
+//! nothing of it is shown.
 
 use std::io::{self, BufRead, BufReader, ErrorKind};
 
@@ -22,7 +22,6 @@ use crate::buffered::catch_panics;
 use crate::colour::samples::round_16;
 use crate::colour::tone_mapping;
 use crate::format::{Decoded, Input, Open};
-use crate::scratch::Scratch;
 use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
 
 /// Reads the header of a file.
@@ -84,10 +83,9 @@ struct Picture {
     layout: Layout,
     /// The form of the pixels as the crate returned them.
     stored: ColorType,
-    pixels: Scratch,
-    /// The offset of the next row.
-    next: u64,
-    row: Vec<u8>,
+    pixels: Vec<u8>,
+    /// The number of the next row.
+    next: usize,
 }
 
 /// Decodes a picture.
@@ -97,7 +95,7 @@ pub(crate) fn open(format: &Format, header: Header, input: Input<'_>) -> Result<
 
 fn decode(format: &Format, header: Header, input: Input<'_>) -> Result<Picture, SourceError> {
     const REASON: &str = "decoding it as a whole";
-    let Input { file, bounds, temporary, .. } = input;
+    let Input { file, bounds, .. } = input;
     let error = |error| source_error(format, error);
     let mut decoder = header(file).map_err(|problem| match error(problem) {
         SourceError::Corrupt { reason, .. } if reason == INVALID => {
@@ -107,18 +105,17 @@ fn decode(format: &Format, header: Header, input: Input<'_>) -> Result<Picture, 
     })?;
     let (width, height) = decoder.dimensions();
     let size = bounds.admit(width, height)?;
-    // Decoders keep up to two bytes for each pixel besides the picture, such as indices into a palette.
-    bounds.admit_memory(size.pixels() * 2, REASON)?;
     let mut limits = Limits::no_limits();
     limits.max_alloc = Some(bounds.memory);
     decoder.set_limits(limits).map_err(error)?;
     let (stored, bytes) = (decoder.color_type(), decoder.total_bytes());
-    let mut pixels = Scratch::new(bytes, REASON, bounds, temporary.as_ref())?;
-    decoder.read_image_boxed(pixels.map(bytes, 0)?.bytes()).map_err(error)?;
-    let row = vec![0; size.width as usize * usize::from(stored.bytes_per_pixel())];
-    let mut picture = Picture { size, layout: Layout::Rgb, stored, pixels, next: 0, row };
+    // Decoders keep up to two bytes for each pixel besides the picture, such as indices into a palette.
+    bounds.admit_memory(bytes.saturating_add(size.pixels() * 2), REASON)?;
+    let mut pixels = bounds.allocate(bytes, REASON)?;
+    decoder.read_image_boxed(&mut pixels).map_err(error)?;
+    let mut picture = Picture { size, layout: Layout::Rgb, stored, pixels, next: 0 };
     picture.layout = match (stored.has_color(), stored.has_alpha()) {
-        (_, true) if picture.has_opacity()? => Layout::Rgba,
+        (_, true) if picture.has_opacity() => Layout::Rgba,
         (true, _) => Layout::Rgb,
         (false, _) => Layout::Grey,
     };
@@ -128,27 +125,17 @@ fn decode(format: &Format, header: Header, input: Input<'_>) -> Result<Picture, 
 impl Picture {
     /// Returns true if some pixels are visible, and some are not opaque. Many programs leave alpha zero everywhere without
     /// meaning transparency.
-    fn has_opacity(&mut self) -> Result<bool, SourceError> {
+    fn has_opacity(&self) -> bool {
+        let pixels = self.pixels.chunks_exact(self.stored.bytes_per_pixel().into());
         let (mut is_visible, mut is_opaque) = (false, true);
-        for _ in 0..self.size.height {
-            self.read_row()?;
-            let pixels = self.row.chunks_exact(self.stored.bytes_per_pixel().into());
-            for [.., alpha] in pixels.map(|pixel| shown(self.stored, pixel)) {
-                is_visible |= alpha != 0;
-                is_opaque &= alpha == 255;
-            }
+        for [.., alpha] in pixels.map(|pixel| shown(self.stored, pixel)) {
+            is_visible |= alpha != 0;
+            is_opaque &= alpha == 255;
             if is_visible && !is_opaque {
-                break;
+                return true;
             }
         }
-        self.next = 0;
-        Ok(is_visible && !is_opaque)
-    }
-
-    fn read_row(&mut self) -> Result<(), SourceError> {
-        self.pixels.read_at(&mut self.row, self.next)?;
-        self.next += self.row.len() as u64;
-        Ok(())
+        false
     }
 }
 
@@ -162,9 +149,12 @@ impl RowReader for Picture {
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        for row in into.chunks_exact_mut(self.layout.row_bytes(self.size.width)) {
-            self.read_row()?;
-            let pixels = self.row.chunks_exact(self.stored.bytes_per_pixel().into());
+        let pixel_bytes = usize::from(self.stored.bytes_per_pixel());
+        let stored = self.pixels.chunks_exact(self.size.width as usize * pixel_bytes).skip(self.next);
+        let rows = into.chunks_exact_mut(self.layout.row_bytes(self.size.width));
+        self.next += rows.len();
+        for (row, stored) in rows.zip(stored) {
+            let pixels = stored.chunks_exact(pixel_bytes);
             for (out, pixel) in row.chunks_exact_mut(self.layout.channels()).zip(pixels) {
                 let shown = shown(self.stored, pixel);
                 out.iter_mut().zip(shown).for_each(|(out, sample)| *out = sample);
