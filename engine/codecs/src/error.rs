@@ -126,7 +126,8 @@ pub enum SourceError {
 }
 
 impl From<io::Error> for SourceError {
-    /// A thread without memory for its stack is not started. pthread_create(3) says `EAGAIN`, which a regular file never does.
+    /// A thread without memory for its stack is not started. pthread_create(3) says `EAGAIN`, which a regular file
+    /// never does.
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory => Self::OutOfMemory,
@@ -156,8 +157,8 @@ impl SourceError {
 /// Maximum number of characters of a reason.
 const REASON_CHARS: usize = 160;
 
-/// Returns a reason as part of a sentence. Drops a library's full stop, because the message adds one. A long reason quotes
-/// the file: its beginning is enough.
+/// Returns a reason as part of a sentence. Drops a library's full stop, because the message adds one. A long reason
+/// quotes the file: its beginning is enough.
 fn clause(reason: impl Display) -> String {
     let reason = reason.to_string();
     let reason = reason.trim_end_matches('.');

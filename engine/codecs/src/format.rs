@@ -1,8 +1,8 @@
 //! The description of a format, and the interface between a decoder and [`crate::open()`]. Each format's own file
 //! exports one description; code outside that file never matches on a format.
 //!
-//! The model is libvips' `VipsForeignLoadClass`, which holds a format's name, the test that recognises it and the function
-//! that loads it.
+//! The model is libvips' `VipsForeignLoadClass`, which holds a format's name, the test that recognises it and the
+//! function that loads it.
 
 use std::fmt::{self, Display};
 use std::io::BufReader;
@@ -118,8 +118,8 @@ impl Decoded {
 }
 
 impl Format {
-    /// Returns true if a damaged file is shown as far as it goes. A drawing has no part that could be missing, and where
-    /// the capture of a web page ends, its own error counts.
+    /// Returns true if a damaged file is shown as far as it goes. A drawing has no part that could be missing, and
+    /// where the capture of a web page ends, its own error counts.
     pub(crate) fn may_be_partial(&self) -> bool {
         self.reading != Reading::Regions && !self.endings.is_empty()
     }

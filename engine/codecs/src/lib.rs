@@ -24,16 +24,17 @@
 //! # }
 //! ```
 //!
-//! [`Format::reading`] tells how a format is read: row by row, strip by strip, or [buffered](Reading::Buffered) in the memory
-//! that [`Bounds`] allow. Pictures that EXIF rotates or flips are buffered, too, unless the caller
-//! [turns them](DecodeOptions::as_stored). Sizes are compared with the bounds before anything is allocated. Colour profiles
+//! [`Format::reading`] tells how a format is read: row by row, strip by strip, or [buffered](Reading::Buffered) in the
+//! memory that [`Bounds`] allow. Pictures that EXIF rotates or flips are buffered, too, unless the caller [turns
+//! them](DecodeOptions::as_stored). Sizes are compared with the bounds before anything is allocated. Colour profiles
 //! are applied: the pixels are sRGB. PDF and SVG have no pixels of their own: [`DrawingOptions`] decide their size.
 //!
-//! A process in a sandbox cannot open fonts or libraries: [`prepare`] loads them before, and [`Prepared::open`] opens the
-//! picture. The bytes may be hostile, so run all of this in a process of its own, as the tiler does.
+//! A process in a sandbox cannot open fonts or libraries: [`prepare`] loads them before, and [`Prepared::open`] opens
+//! the picture. The bytes may be hostile, so run all of this in a process of its own, as the tiler does.
 //!
 //! Formats with heavy dependencies are features, all of them on by default: `modern` (AVIF, HEIC, JPEG XL, JPEG 2000),
-//! `pdf`, `rare` (OpenEXR and the formats that crates decode as a whole), `svg`, `tiff`. The feature `serde` lets options and bounds be sent to another process.
+//! `pdf`, `rare` (OpenEXR and the formats that crates decode as a whole), `svg`, `tiff`. The feature `serde` lets
+//! options and bounds be sent to another process.
 
 // Helpers of formats that this build leaves out are not called.
 #![cfg_attr(

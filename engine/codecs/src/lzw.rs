@@ -1,27 +1,27 @@
-//! A decoder of LZW (Lempel, Ziv, Welch), with the parameters of TIFF: codes of 9 to 12 bits, packed from the highest bit,
-//! or in old files from the lowest.
+//! A decoder of LZW (Lempel, Ziv, Welch), with the parameters of TIFF: codes of 9 to 12 bits, packed from the highest
+//! bit, or in old files from the lowest.
 //!
-//! A code stands for a byte or a string. The encoder reads the longest string that is in its table, writes its code, and adds
-//! to the table that string with the byte behind it. When the table is full, it writes a code that empties it. The decoder
-//! builds the same table from the codes alone:
+//! A code stands for a byte or a string. The encoder reads the longest string that is in its table, writes its code,
+//! and adds to the table that string with the byte behind it. When the table is full, it writes a code that empties it.
+//! The decoder builds the same table from the codes alone:
 //!
 //! ```text
 //! code     256    7   258   8   8   258   6   6   257
 //! output          7   7 7   8   8   7 7   6   6            256 empties the table, 257 ends the strip
 //! adds            258: 7 7   259: 7 7 8   260: 8 8   261: 8 7   262: 7 7 6 …
 //! ```
-//! Other decoders keep each string as a link to a shorter one and its last byte, and follow links backwards. Here strings need
-//! no links, because each of them is in the output: the string that is added after a code begins where that code's output
-//! begins, and ends with the byte behind it. So the table holds nothing but places in the output, and the difference between
-//! a place and the next one tells a string's length. It takes half of a processor's first-level cache, and need not be
-//! emptied: codes beyond the last one are refused by their number.
+//! Other decoders keep each string as a link to a shorter one and its last byte, and follow links backwards. Here
+//! strings need no links, because each of them is in the output: the string that is added after a code begins where
+//! that code's output begins, and ends with the byte behind it. So the table holds nothing but places in the output,
+//! and the difference between a place and the next one tells a string's length. It takes half of a processor's
+//! first-level cache, and need not be emptied: codes beyond the last one are refused by their number.
 //!
-//! Strings are copied 16 bytes at a time, which is more than most have; the bytes behind them are overwritten later. So a
-//! short string costs no branch that a processor could mispredict. Against `weezl` 0.2.1, photographs of TIFF take 42 to 45 %
-//! less time in all.
+//! Strings are copied 16 bytes at a time, which is more than most have; the bytes behind them are overwritten later. So
+//! a short string costs no branch that a processor could mispredict. Against `weezl` 0.2.1, photographs of TIFF take 42
+//! to 45 % less time in all.
 //!
-//! Source: T. A. Welch, "A Technique for High-Performance Data Compression", Computer 17 (6), 1984; TIFF 6.0, section 13;
-//! libtiff's `LZWDecodeCompat` for the old order of bits.
+//! Source: T. A. Welch, "A Technique for High-Performance Data Compression", Computer 17 (6), 1984; TIFF 6.0, section
+//! 13; libtiff's `LZWDecodeCompat` for the old order of bits.
 
 use std::hint::select_unpredictable;
 
@@ -44,8 +44,8 @@ const MOST_BYTES: usize = 1 << 30;
 
 /// A decoder of strips, which keeps its table from one to the next.
 pub struct Lzw {
-    /// Place in the output of each code's string, which ends with the byte that the next string begins with. Single bytes all
-    /// have the same place, and so the length 1. [`CLEAR`] and [`END`] have no lengths.
+    /// Place in the output of each code's string, which ends with the byte that the next string begins with. Single
+    /// bytes all have the same place, and so the length 1. [`CLEAR`] and [`END`] have no lengths.
     places: Box<[u32; CODES + 1]>,
 }
 

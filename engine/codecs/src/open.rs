@@ -11,16 +11,16 @@ use crate::tolerant::{Strict, Tolerant};
 use crate::upright;
 use crate::{Bounds, DecodeOptions, Format, RowReader, SourceError, SourceFile, TemporaryFile, Thumbnail};
 
-/// A file's format, with the fonts or the library that its decoder needs. A process in a sandbox cannot open such files, so
-/// they are loaded before.
+/// A file's format, with the fonts or the library that its decoder needs. A process in a sandbox cannot open such
+/// files, so they are loaded before.
 pub struct Prepared {
     format: &'static Format,
     opener: Opener,
     temporary: Option<TemporaryFile>,
 }
 
-/// Finds the format of a file by its first bytes, and loads the fonts or the library that its decoder needs. `pdfium` is the
-/// path of the library for PDF.
+/// Finds the format of a file by its first bytes, and loads the fonts or the library that its decoder needs. `pdfium`
+/// is the path of the library for PDF.
 ///
 /// # Errors
 /// The file has no known format or cannot be read.
@@ -77,8 +77,8 @@ impl Prepared {
         formats::thumbnail(self.format, file, bounds)
     }
 
-    /// Opens the picture in the file, upright unless the options allow otherwise. A file may be opened several times, but
-    /// with a temporary file only one at a time.
+    /// Opens the picture in the file, upright unless the options allow otherwise. A file may be opened several times,
+    /// but with a temporary file only one at a time.
     ///
     /// # Errors
     /// The file is broken or exceeds the bounds.

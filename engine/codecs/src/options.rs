@@ -1,5 +1,5 @@
-//! Options for decoding a source. Users choose [`DrawingOptions`], which other structs embed; the program decides the rest of
-//! [`DecodeOptions`]. Limits on the cost of a source are in [`Bounds`](crate::Bounds).
+//! Options for decoding a source. Users choose [`DrawingOptions`], which other structs embed; the program decides the
+//! rest of [`DecodeOptions`]. Limits on the cost of a source are in [`Bounds`](crate::Bounds).
 
 use std::num::{NonZeroU32, NonZeroUsize};
 
@@ -7,8 +7,8 @@ use edgezoom_geometry::Size;
 
 use crate::Orientation;
 
-/// Options for drawing PDF and SVG, which have no pixels of their own. [`Bounds`](crate::Bounds) apply, too: a drawing that
-/// would have more pixels is drawn smaller.
+/// Options for drawing PDF and SVG, which have no pixels of their own. [`Bounds`](crate::Bounds) apply, too: a drawing
+/// that would have more pixels is drawn smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DrawingOptions {
@@ -17,8 +17,8 @@ pub struct DrawingOptions {
     pub page: Option<NonZeroU32>,
     /// Dots per inch of a PDF's pages, 1 to 10,000. 200 shows every detail made for print.
     pub dpi: u32,
-    /// Minimum width in pixels of the widest page of a PDF. At 200 dpi a sheet of paper has 1,700, which leaves little to zoom
-    /// into.
+    /// Minimum width in pixels of the widest page of a PDF. At 200 dpi a sheet of paper has 1,700, which leaves little
+    /// to zoom into.
     pub page_width: u32,
     /// Minimum length in pixels of the longer side of an SVG.
     pub svg_side: u32,
@@ -29,13 +29,13 @@ pub struct DrawingOptions {
 pub struct DecodeOptions {
     /// Options for drawing documents.
     pub drawing: DrawingOptions,
-    /// True to keep the transparent background of an SVG. Otherwise it is drawn on white: nearly all are made for white, most
-    /// have no background, and black lines would vanish on a viewer's dark one.
+    /// True to keep the transparent background of an SVG. Otherwise it is drawn on white: nearly all are made for
+    /// white, most have no background, and black lines would vanish on a viewer's dark one.
     pub transparent: bool,
     /// The pictures that may be returned as planes.
     pub planes: AsPlanes,
-    /// True to allow pictures as stored, with their [`Orientation`](crate::RowReader::orientation), for a caller that turns
-    /// them. Otherwise a picture that is not upright is buffered as a whole.
+    /// True to allow pictures as stored, with their [`Orientation`](crate::RowReader::orientation), for a caller that
+    /// turns them. Otherwise a picture that is not upright is buffered as a whole.
     pub as_stored: bool,
     /// True to refuse a damaged picture, rather than show it as far as it goes.
     pub strict: bool,

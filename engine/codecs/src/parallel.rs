@@ -14,8 +14,8 @@ use crate::SourceError;
 /// The first row of a band that could not be decoded, and why.
 pub type Failure = (u32, SourceError);
 
-/// Memory that threads share. Each takes what it needs for one piece of its work, so that they wait for each other instead of
-/// exceeding the memory, and a picture is decoded on any number of them.
+/// Memory that threads share. Each takes what it needs for one piece of its work, so that they wait for each other
+/// instead of exceeding the memory, and a picture is decoded on any number of them.
 pub struct Budget {
     total: u64,
     free: Mutex<u64>,
@@ -34,8 +34,8 @@ impl Budget {
         Self { total, free: Mutex::new(total), returned: Condvar::new() }
     }
 
-    /// Takes bytes, and waits until there are as many. `reason` names the use. A thread must not take more before it has
-    /// returned what it has.
+    /// Takes bytes, and waits until there are as many. `reason` names the use. A thread must not take more before it
+    /// has returned what it has.
     ///
     /// # Errors
     /// They are more than the whole budget.

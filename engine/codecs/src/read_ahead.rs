@@ -53,8 +53,8 @@ impl BandSender {
         self.pass(Message::Begin(size, layout))
     }
 
-    /// Passes on the next rows, or in [`Layout::YCbCr420`] the next pairs of rows, without gaps. Waits while enough bands
-    /// are unread. Returns a buffer for the next band.
+    /// Passes on the next rows, or in [`Layout::YCbCr420`] the next pairs of rows, without gaps. Waits while enough
+    /// bands are unread. Returns a buffer for the next band.
     ///
     /// # Errors
     /// The picture is no longer read.
@@ -74,7 +74,8 @@ fn unread() -> SourceError {
 
 impl ReadAhead {
     /// Starts a thread that decodes a picture, and waits until it knows the size. Up to three bands are in memory: one
-    /// that is being decoded, one that waits, and one that is being read. A panic of the decoder counts as a broken file.
+    /// that is being decoded, one that waits, and one that is being read. A panic of the decoder counts as a broken
+    /// file.
     ///
     /// # Errors
     /// Those of the decoder before its first band, or no thread can be started.

@@ -1,5 +1,5 @@
-//! The interface between decoders and their callers: a picture as rows of pixels. Also the readers that most formats share,
-//! so that a decoder implements only what is specific to it.
+//! The interface between decoders and their callers: a picture as rows of pixels. Also the readers that most formats
+//! share, so that a decoder implements only what is specific to it.
 
 use std::fmt::{self, Display};
 use std::mem;
@@ -65,8 +65,8 @@ pub struct Jpeg<'a> {
 pub trait BlockReader {
     /// Prepares to read blocks for tiles, before any row has been read. Returns false if the picture has none of use.
     fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool;
-    /// Returns the blocks of the next rows: 16 in [`Layout::YCbCr420`], 8 in [`Layout::Grey`], or what is left. Fills `halved` with
-    /// half as many rows of half the size. `None`: from here on the picture must be read as rows.
+    /// Returns the blocks of the next rows: 16 in [`Layout::YCbCr420`], 8 in [`Layout::Grey`], or what is left. Fills
+    /// `halved` with half as many rows of half the size. `None`: from here on the picture must be read as rows.
     ///
     /// # Errors
     /// As [`RowReader::read_rows`].
@@ -192,8 +192,8 @@ pub(crate) struct BandBuffer {
 }
 
 impl BandBuffer {
-    /// Fills `into` from this band and those that follow. `next` gets the buffer that has been read and returns the next
-    /// band.
+    /// Fills `into` from this band and those that follow. `next` gets the buffer that has been read and returns the
+    /// next band.
     pub(crate) fn read_rows(
         &mut self,
         mut into: &mut [u8],
@@ -246,8 +246,8 @@ impl Wrapper for Turned {
     }
 }
 
-/// A reader that changes the rows of another one. It overrides what it changes; everything else comes from the source, but
-/// nothing of a JPEG's own.
+/// A reader that changes the rows of another one. It overrides what it changes; everything else comes from the source,
+/// but nothing of a JPEG's own.
 pub(crate) trait Wrapper {
     fn source(&self) -> &dyn RowReader;
 

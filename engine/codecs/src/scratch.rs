@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use crate::{Bounds, SourceError};
 
-/// The share of [`Bounds::memory`] up to which memory is used although there is a file. It leaves enough of a renderer's
-/// memory for everything else, and common pictures fit into it.
+/// The share of [`Bounds::memory`] up to which memory is used although there is a file. It leaves enough of a
+/// renderer's memory for everything else, and common pictures fit into it.
 const MEMORY_SHARE: u64 = 4;
 /// Number of bytes read or written at once.
 const BLOCK_BYTES: usize = 256 << 10;

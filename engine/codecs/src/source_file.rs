@@ -1,8 +1,9 @@
-//! The file of a source, which may still be growing: a download is written to it while it is read here. A read of bytes that
-//! have not arrived waits for them, so decoders need not know. They see the end of the file only when it is complete.
+//! The file of a source, which may still be growing: a download is written to it while it is read here. A read of bytes
+//! that have not arrived waits for them, so decoders need not know. They see the end of the file only when it is
+//! complete.
 //!
-//! A channel announces the length of the file, in words of eight bytes ([`announcement`]). Waiting is a read of that channel:
-//! it takes no CPU time, and no additional system call that the sandbox would have to permit.
+//! A channel announces the length of the file, in words of eight bytes ([`announcement`]). Waiting is a read of that
+//! channel: it takes no CPU time, and no additional system call that the sandbox would have to permit.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -55,8 +56,8 @@ impl From<File> for SourceFile {
 }
 
 impl SourceFile {
-    /// Returns a growing file. `channel` announces its length, and `announced` is its final length, if known. If that is
-    /// wrong, the caller has to discard what was read.
+    /// Returns a growing file. `channel` announces its length, and `announced` is its final length, if known. If that
+    /// is wrong, the caller has to discard what was read.
     #[must_use]
     pub fn growing(file: File, announced: Option<u64>, channel: impl Read + Send + 'static) -> Self {
         let channel = Mutex::new(Channel { reader: Box::new(channel), word: Vec::new() });

@@ -1,5 +1,5 @@
-//! Shows a damaged picture as far as it goes: once a row has been decoded, an error in the file ends the picture instead
-//! of the conversion. Missing rows are neutral grey, or transparent if the picture has an alpha channel.
+//! Shows a damaged picture as far as it goes: once a row has been decoded, an error in the file ends the picture
+//! instead of the conversion. Missing rows are neutral grey, or transparent if the picture has an alpha channel.
 //!
 //! Decoders need not know: they return an error, which [`Tolerant`] converts to [`Damage`]. Those that go on behind the
 //! damage, such as libjpeg, report it by [`RowReader::damage`] themselves.
@@ -147,8 +147,8 @@ impl BlockReader for Strict {
     }
 }
 
-/// Returns the value of missing samples: transparent if possible, otherwise grey. In YCbCr, grey has all samples in the middle,
-/// too.
+/// Returns the value of missing samples: transparent if possible, otherwise grey. In YCbCr, grey has all samples in the
+/// middle, too.
 pub(crate) fn missing(layout: Layout) -> u8 {
     match layout {
         Layout::Rgba => 0,

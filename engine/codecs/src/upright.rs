@@ -1,6 +1,7 @@
-//! Makes pictures upright, unless the caller takes them [as stored](crate::DecodeOptions::as_stored), with their orientation,
-//! and turns them in parts. A picture mirrored left to right is still a stream of rows. All other orientations need the last
-//! rows first, so the picture is buffered within the memory bound (768 MiB hold 268 megapixels in RGB), and refused beyond.
+//! Makes pictures upright, unless the caller takes them [as stored](crate::DecodeOptions::as_stored), with their
+//! orientation, and turns them in parts. A picture mirrored left to right is still a stream of rows. All other
+//! orientations need the last rows first, so the picture is buffered within the memory bound (768 MiB hold 268
+//! megapixels in RGB), and refused beyond.
 
 use edgezoom_geometry::Size;
 

@@ -1,9 +1,9 @@
 //! The description of a Deep Zoom image: its levels, its descriptor, and the names of its files.
 //!
 //! Source: the Deep Zoom file format,
-//! <https://learn.microsoft.com/previous-versions/windows/silverlight/dotnet-windows-silverlight/cc645077(v=vs.95)>,
-//! as OpenSeadragon and libvips implement it: level 0 is 1×1, each level has twice the size of the previous one, and the last is
-//! the full picture. A tile has `overlap` pixels of its neighbour on each inner side.
+//! <https://learn.microsoft.com/previous-versions/windows/silverlight/dotnet-windows-silverlight/cc645077(v=vs.95)>, as
+//! OpenSeadragon and libvips implement it: level 0 is 1×1, each level has twice the size of the previous one, and the
+//! last is the full picture. A tile has `overlap` pixels of its neighbour on each inner side.
 
 use serde::{Deserialize, Serialize};
 
@@ -82,7 +82,8 @@ impl Dzi {
     /// Media type of a descriptor.
     pub const MEDIA_TYPE: &str = "application/xml; charset=utf-8";
 
-    /// Returns the number of the level with the full picture: the smallest n with 2ⁿ ≥ the longer side. Levels begin at 0.
+    /// Returns the number of the level with the full picture: the smallest n with 2ⁿ ≥ the longer side. Levels begin at
+    /// 0.
     #[must_use]
     pub fn max_level(&self) -> u32 {
         let side = self.size.width.max(self.size.height).max(1);

@@ -1,5 +1,5 @@
-//! Fuzz target for the tile index, which is read from an object store. It takes any bytes, and panics if an invariant is
-//! broken. The test below runs it briefly on mutated inputs; a program in `tests/fuzz/` runs it under libFuzzer.
+//! Fuzz target for the tile index, which is read from an object store. It takes any bytes, and panics if an invariant
+//! is broken. The test below runs it briefly on mutated inputs; a program in `tests/fuzz/` runs it under libFuzzer.
 
 use crate::{Dzi, Size, TileFormat, TileIndex, tile_number};
 

@@ -1,8 +1,8 @@
 //! Arithmetic of Deep Zoom images: levels, tile grids, descriptors, and an index of tiles in an archive.
 //!
-//! A [`Dzi`] describes a pyramid: its [`Size`], levels and tiles, and the descriptor that viewers read. A [`TileIndex`] finds a tile
-//! in a pyramid that is stored as one [`Archive`]. [`Previews`] are two small pictures of the whole. A [`Scale`] is the
-//! physical size of a pixel, an [`Orientation`] the way in which a picture is stored.
+//! A [`Dzi`] describes a pyramid: its [`Size`], levels and tiles, and the descriptor that viewers read. A [`TileIndex`]
+//! finds a tile in a pyramid that is stored as one [`Archive`]. [`Previews`] are two small pictures of the whole. A
+//! [`Scale`] is the physical size of a pixel, an [`Orientation`] the way in which a picture is stored.
 //!
 //! ```
 //! use edgezoom_geometry::{Dzi, Size, TileFormat};

@@ -61,16 +61,16 @@ impl Orientation {
         if self.swapped { Size { width: height, height: width } } else { Size { width, height } }
     }
 
-    /// Returns true if turning keeps together the 2×2 pixels that share a sample of chroma. It does not if they are counted
-    /// from the end of an odd side.
+    /// Returns true if turning keeps together the 2×2 pixels that share a sample of chroma. It does not if they are
+    /// counted from the end of an odd side.
     #[must_use]
     pub fn keeps_chroma(self, stored: Size) -> bool {
         let is_odd = |is_from_end: bool, side: u32| is_from_end && !side.is_multiple_of(2);
         !is_odd(self.from_right, stored.width) && !is_odd(self.from_bottom, stored.height)
     }
 
-    /// Returns the stored row and column of each cell of an upright grid, row by row. The stored grid has this number of rows and
-    /// columns.
+    /// Returns the stored row and column of each cell of an upright grid, row by row. The stored grid has this number
+    /// of rows and columns.
     pub fn cells(self, (rows, columns): (usize, usize)) -> impl Iterator<Item = (usize, usize)> {
         let (down, across) = self.exchange((rows, columns));
         (0..down).flat_map(move |row| (0..across).map(move |column| (row, column))).map(move |cell| {

@@ -1,5 +1,5 @@
-//! Previews: two small pictures of the whole, one for cards and pages without scripts, one for lists. They are made with the
-//! pyramid. For a pyramid without previews, use [`Dzi::preview_level`](crate::Dzi::preview_level).
+//! Previews: two small pictures of the whole, one for cards and pages without scripts, one for lists. They are made
+//! with the pyramid. For a pyramid without previews, use [`Dzi::preview_level`](crate::Dzi::preview_level).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! The physical size of a picture's pixels. Files of microscopes, scanners, telescopes and satellites state it; a printer's
-//! resolution is none.
+//! The physical size of a picture's pixels. Files of microscopes, scanners, telescopes and satellites state it; a
+//! printer's resolution is none.
 
 use std::fmt;
 
@@ -12,7 +12,8 @@ const SQUARE: f64 = 0.01;
 /// Values that a pixel may have, in metres or degrees.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e-12..=1e9;
 
-/// The side of a square pixel. The value is decimal: six digits and an exponent, so that it compares and prints exactly.
+/// The side of a square pixel. The value is decimal: six digits and an exponent, so that it compares and prints
+/// exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scale {
     significand: u32,

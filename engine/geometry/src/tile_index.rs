@@ -10,9 +10,9 @@
 //!    v    length of the tile in bytes
 //!    v    gap to the previous tile's end, as the difference to the gap before; not for the first tile of a block
 //! ```
-//! The left numbers are bytes; fixed numbers are little-endian. `v` is an unsigned LEB128 (DWARF 5, section 7.6); differences are
-//! mapped to unsigned numbers by zigzag, as in Protocol Buffers. Tiles are numbered level by level from the smallest, row by row,
-//! whatever their order in the archive. A tile takes about four bytes.
+//! The left numbers are bytes; fixed numbers are little-endian. `v` is an unsigned LEB128 (DWARF 5, section 7.6);
+//! differences are mapped to unsigned numbers by zigzag, as in Protocol Buffers. Tiles are numbered level by level from
+//! the smallest, row by row, whatever their order in the archive. A tile takes about four bytes.
 
 use serde::{Deserialize, Serialize};
 
@@ -126,7 +126,8 @@ impl TileIndex {
     }
 }
 
-/// Returns a tile's number, counted level by level from the smallest, row by row. `None` if the pyramid has no such tile.
+/// Returns a tile's number, counted level by level from the smallest, row by row. `None` if the pyramid has no such
+/// tile.
 #[must_use]
 pub fn tile_number(dzi: &Dzi, level: u32, column: u32, row: u32) -> Option<u64> {
     if level > dzi.max_level() {

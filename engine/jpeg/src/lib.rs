@@ -1,10 +1,12 @@
-//! JPEG in safe Rust: an encoder for many small baseline files at once, the tiles of a picture that arrives row by row, and
-//! a decoder of baseline and progressive files that uses all cores for one file.
+//! JPEG in safe Rust: an encoder for many small baseline files at once, the tiles of a picture that arrives row by row,
+//! and a decoder of baseline and progressive files that uses all cores for one file.
 //!
 //! - [`encoder`] encodes rows of pixels with Huffman tables for each file, and the steps of [`quantisation`].
-//! - [`decoder`] decodes regular files on several threads, sample by sample as libjpeg-turbo does, or into blocks for tiles, which it turns.
+//! - [`decoder`] decodes regular files on several threads, sample by sample as libjpeg-turbo does, or into blocks for
+//!   tiles, which it turns.
 //! - [`markers`] reads the markers of a file, of any kind.
-//! - [`ycbcr420`] is the layout of rows whose chroma is subsampled already, as JPEG decoders and video codecs give them.
+//! - [`ycbcr420`] is the layout of rows whose chroma is subsampled already, as JPEG decoders and video codecs give
+//!   them.
 //!
 //! ```
 //! use edgezoom_jpeg::encoder::{Encoder, Input};

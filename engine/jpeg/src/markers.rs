@@ -1,13 +1,16 @@
 //! The markers of a JPEG, and the segments that most of them begin.
 //!
 //! ```text
-//! marker   ff code          any number of ff may precede it; alone: SOI d8, EOI d9, RST0–7 d0–d7, TEM 01; all others begin a segment
-//! segment  length: u16      counts itself, big-endian
-//! frame    SOF0–15 c0–cf    length  precision: u8  height: u16  width: u16  components: u8  { id: u8  across: u4  down: u4  steps: u8 }
-//! scan     SOS da           length  components: u8  { id: u8  dc: u4  ac: u4 }  first: u8  last: u8  high: u4  low: u4
+//! marker   ff code        any number of ff may precede it
+//! alone    SOI d8, EOI d9, RST0–7 d0–d7, TEM 01; all others begin a segment
+//! segment  length: u16    counts itself, big-endian
+//! frame    SOF0–15 c0–cf  length  precision: u8  height: u16  width: u16  components: u8
+//!                         of each  id: u8  blocks across: u4  down: u4  quantisation table: u8
+//! scan     SOS da         length  components: u8  of each  id: u8  table of dc: u4  of ac: u4
+//!                         first coefficient: u8  last: u8  high bit: u4  low bit: u4
 //! ```
-//! The coded bytes of a scan follow its segment. In them each ff is followed by a zero or the code of a restart marker, so that the
-//! next marker can be found without decoding.
+//! The coded bytes of a scan follow its segment. In them each ff is followed by a zero or the code of a restart marker,
+//! so that the next marker can be found without decoding.
 //!
 //! Source: ITU-T T.81, annex B: B.1.1 for markers, B.2.2 for the frame, B.2.3 for the scan.
 
@@ -100,7 +103,8 @@ impl<R: BufRead> Markers<R> {
         }
     }
 
-    /// Reads the segment that the last marker begins, without its length. `None`: the length is too small to count itself.
+    /// Reads the segment that the last marker begins, without its length. `None`: the length is too small to count
+    /// itself.
     ///
     /// # Errors
     /// The file's. It ends in the segment.

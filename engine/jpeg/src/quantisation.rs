@@ -1,17 +1,20 @@
 //! Steps and rounding of coefficients, which decide a file's size and its likeness.
 //!
-//! The steps are those of jpegli, which were optimised for what people see: finer ones for low frequencies, which show as blocks
-//! and bands. They grow with jpegli's distance: 1 looks the same, 2 is good. With jpegli's distance for a quality, tiles look as
-//! libjpeg's of that quality do. A dead zone rounds small remainders down, which are not worth their bits.
+//! The steps are those of jpegli, which were optimised for what people see: finer ones for low frequencies, which show
+//! as blocks and bands. They grow with jpegli's distance: 1 looks the same, 2 is good. With jpegli's distance for a
+//! quality, tiles look as libjpeg's of that quality do. A dead zone rounds small remainders down, which are not worth
+//! their bits.
 //!
 //! | quality | 30 | 50 | 75 | 82 | 90 | 95 | 100 |
 //! |---|---|---|---|---|---|---|---|
 //! | distance | 6.4 | 4.6 | 2.4 | 1.7 | 1.0 | 0.6 | 0.1 |
 //!
-//! Source: jpegli in libjxl, `lib/jpegli/quant.cc`, Copyright (c) the JPEG XL Project Authors; its licence is in `LICENSE`.
+//! Source: jpegli in libjxl, `lib/jpegli/quant.cc`, Copyright (c) the JPEG XL Project Authors; its licence is in
+//! `LICENSE`.
 
-/// Relative increase of the step of halved chroma at the highest frequency; lower ones increase in proportion. Jpegli refines all
-/// steps alike if chroma is halved. Fine detail of colour is seen least, noise is full of it, and libjpeg's steps grow as much.
+/// Relative increase of the step of halved chroma at the highest frequency; lower ones increase in proportion. Jpegli
+/// refines all steps alike if chroma is halved. Fine detail of colour is seen least, noise is full of it, and libjpeg's
+/// steps grow as much.
 const CHROMA_SLOPE: f32 = 1.0;
 /// Distance up to which steps grow in proportion to it.
 const LINEAR_UP_TO: f32 = 1.5;
@@ -25,14 +28,15 @@ const NEAREST: u16 = 128;
 const DEAD_ZONE: u16 = 150;
 /// The same for the lowest frequencies after the mean, without which slow gradients become blocks.
 const LOW_DEAD_ZONE: u16 = 108;
-/// The same in busy blocks of chroma. Rounding down would take the colour out of noise, which is seen sooner than coarse steps.
+/// The same in busy blocks of chroma. Rounding down would take the colour out of noise, which is seen sooner than
+/// coarse steps.
 const BUSY_DEAD_ZONE: u16 = 72;
 
 /// A source's own step is kept where ours is less than this many times as large.
 const KEEP_BELOW: f32 = 2.0;
 
-/// Steps of a JPEG in row order: of luma at full resolution, and of chroma at half the resolution both ways, if Cb and Cr have the
-/// same.
+/// Steps of a JPEG in row order: of luma at full resolution, and of chroma at half the resolution both ways, if Cb and
+/// Cr have the same.
 pub type SourceSteps = [Option<[u16; 64]>; 2];
 
 /// Steps and rounding of an encoder.
@@ -71,9 +75,9 @@ impl Quantisation {
         }
     }
 
-    /// Returns the quantisation for tiles whose blocks are blocks of a JPEG with these steps. A second rounding at a step that is not
-    /// much coarser costs likeness and saves little, so a step below twice the source's becomes the source's own.
-    /// Coefficients are rounded to the nearest: what the source's encoder left is mostly seen.
+    /// Returns the quantisation for tiles whose blocks are blocks of a JPEG with these steps. A second rounding at a
+    /// step that is not much coarser costs likeness and saves little, so a step below twice the source's becomes the
+    /// source's own. Coefficients are rounded to the nearest: what the source's encoder left is mostly seen.
     #[must_use]
     pub fn for_source(&self, source: &SourceSteps) -> Self {
         let mut adapted = self.clone();
@@ -91,7 +95,8 @@ impl Quantisation {
         adapted
     }
 
-    /// Returns what is added to 8 times a coefficient's magnitude before it is divided by 8 times its step and rounded down.
+    /// Returns what is added to 8 times a coefficient's magnitude before it is divided by 8 times its step and rounded
+    /// down.
     #[must_use]
     pub fn rounding(&self, kind: usize, place: usize) -> u16 {
         rounding(self.steps[kind][place], self.dead_zones[kind][place])
@@ -146,7 +151,8 @@ const LUMA: [f32; 64] = [
     6.732, 7.020, 7.372, 8.013, 9.543, 10.590, 9.401, 7.616,
 ];
 
-/// Steps of chroma at full resolution, at distance 1, in row order. They are Cr's; Cb has them too, which are finer than it needs.
+/// Steps of chroma at full resolution, at distance 1, in row order. They are Cr's; Cb has them too, which are finer
+/// than it needs.
 #[rustfmt::skip]
 const CHROMA: [f32; 64] = [
     5.083, 7.824, 12.798, 11.454, 14.849, 15.308, 15.985, 16.497,
@@ -159,7 +165,8 @@ const CHROMA: [f32; 64] = [
     16.497, 14.579, 15.099, 14.549, 14.010, 111.776, 145.006, 199.873,
 ];
 
-/// Steps of chroma at half the resolution relative to those at full resolution. Its frequencies are half as high for the eye.
+/// Steps of chroma at half the resolution relative to those at full resolution. Its frequencies are half as high for
+/// the eye.
 #[rustfmt::skip]
 const HALVED: [f32; 64] = [
     0.4093, 0.3209, 0.3477, 0.3333, 0.3144, 0.2823, 0.3214, 0.3354,
@@ -172,7 +179,8 @@ const HALVED: [f32; 64] = [
     0.3354, 0.3445, 0.3484, 0.3839, 0.3836, 0.0726, 0.0553, 0.3368,
 ];
 
-/// Above [`LINEAR_UP_TO`] a step grows with this power of the distance: low frequencies, which show as blocks, grow less.
+/// Above [`LINEAR_UP_TO`] a step grows with this power of the distance: low frequencies, which show as blocks, grow
+/// less.
 #[rustfmt::skip]
 const POWERS: [f32; 64] = [
     1.00, 0.51, 0.67, 0.74, 1.00, 1.00, 1.00, 1.00,

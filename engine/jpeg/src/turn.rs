@@ -4,7 +4,8 @@ use edgezoom_geometry::Orientation;
 
 use crate::tables::ZIGZAG;
 
-/// Returns the stored place, in row order, of each coefficient in zigzag order, and a mask of all bits if its sign changes.
+/// Returns the stored place, in row order, of each coefficient in zigzag order, and a mask of all bits if its sign
+/// changes.
 #[must_use]
 pub fn coefficients(orientation: Orientation) -> [(u8, i16); 64] {
     ZIGZAG.map(|place| {

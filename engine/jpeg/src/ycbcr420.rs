@@ -1,7 +1,7 @@
 //! Layout of rows with 4:2:0 chroma subsampling, as a JPEG stores them: luma for every pixel and chroma for every 2×2.
 //!
-//! A JPEG that is halved and encoded as JPEG again needs no RGB: half the bytes are moved, no colour is converted, and chroma is
-//! not upsampled only to be downsampled again.
+//! A JPEG that is halved and encoded as JPEG again needs no RGB: half the bytes are moved, no colour is converted, and
+//! chroma is not upsampled only to be downsampled again.
 //!
 //! ```text
 //! a pair   luma, upper row   luma, lower row   Cb   Cr        two rows of pixels

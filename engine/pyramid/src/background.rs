@@ -1,5 +1,5 @@
-//! The background of tiles: tiles at the edge are padded with it if the layout is Google's, and tiles that show nothing else can be
-//! left out. Neither happens by default, and rows go to the encoders untouched.
+//! The background of tiles: tiles at the edge are padded with it if the layout is Google's, and tiles that show nothing
+//! else can be left out. Neither happens by default, and rows go to the encoders untouched.
 
 use std::io;
 

@@ -1,9 +1,9 @@
 //! Builds the tiles of a pyramid: one thread reads and halves, the others encode.
 //!
 //! The calling thread reads the picture and halves it level by level ([`Downsampler`]). Encoder threads cut the strips
-//! of all levels into tiles ([`Cutter`]). All allowed threads encode, although the calling thread works too: an uncompressed
-//! picture takes longer to encode than to read, so no core idles while the reader waits. A JPEG takes longer to read, and the
-//! encoders wait. If only one thread is allowed, the calling thread does both.
+//! of all levels into tiles ([`Cutter`]). All allowed threads encode, although the calling thread works too: an
+//! uncompressed picture takes longer to encode than to read, so no core idles while the reader waits. A JPEG takes
+//! longer to read, and the encoders wait. If only one thread is allowed, the calling thread does both.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -27,12 +27,13 @@ use crate::preview::{PreviewMaker, previews};
 use crate::strip::Strip;
 use crate::tile_encoder::Encoding;
 
-/// Builds the tiles of the pyramid that `dzi` describes. The picture must have the size of `dzi` after it is turned by its
-/// [orientation](RowReader::orientation), and no opacity if the tiles are JPEG.
+/// Builds the tiles of the pyramid that `dzi` describes. The picture must have the size of `dzi` after it is turned by
+/// its [orientation](RowReader::orientation), and no opacity if the tiles are JPEG.
 ///
 /// A picture that has to be turned is not buffered as a whole: its tiles are collected and turned one by one.
 ///
-/// This is for programs that choose size and format themselves. [`TileSource`](crate::TileSource) chooses them by the picture.
+/// This is for programs that choose size and format themselves. [`TileSource`](crate::TileSource) chooses them by the
+/// picture.
 ///
 /// # Errors
 /// Returns the first error. The output may have received tiles before.
@@ -62,7 +63,8 @@ pub struct Wanted<'a> {
     pub background: Background,
 }
 
-/// Builds tiles as [`build_tiles`] does, with previews and coarse pictures if they are wanted. Returns the picture's damage.
+/// Builds tiles as [`build_tiles`] does, with previews and coarse pictures if they are wanted. Returns the picture's
+/// damage.
 ///
 /// Drops the reader while the last tiles are encoded, because freeing a picture that was held in memory takes time.
 pub fn build<'a>(

@@ -1,8 +1,8 @@
-//! Makes coarse pictures for viewers that wait for the pyramid: the rows of a low level that exist so far and, below them, the
-//! picture's thumbnail if it has one.
+//! Makes coarse pictures for viewers that wait for the pyramid: the rows of a low level that exist so far and, below
+//! them, the picture's thumbnail if it has one.
 //!
-//! All levels grow together, a few rows at a time, so the picture gets sharper from the top. An encoder thread holds it in a few
-//! MB and encodes it from time to time. Nothing is decoded twice.
+//! All levels grow together, a few rows at a time, so the picture gets sharper from the top. An encoder thread holds it
+//! in a few MB and encodes it from time to time. Nothing is decoded twice.
 
 use std::io;
 use std::time::{Duration, Instant};

@@ -4,9 +4,9 @@
 //! lock. For each tile that has begun, the thread keeps an encoder and passes it the tile's part of each row straight
 //! from the strip: a tile's pixels are not collected first.
 //!
-//! They are collected only if the picture has to be turned ([`StoredTile`]). Then a whole row of tiles completes at once. The
-//! thread encodes it while it collects the next row of tiles, a few tiles for each strip, so reader and encoders work side by
-//! side in the memory of one row of tiles.
+//! They are collected only if the picture has to be turned ([`StoredTile`]). Then a whole row of tiles completes at
+//! once. The thread encodes it while it collects the next row of tiles, a few tiles for each strip, so reader and
+//! encoders work side by side in the memory of one row of tiles.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -86,8 +86,8 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// Returns the thread's columns of a level. The first column is assigned to another thread on each level, which spreads
-    /// the small levels of one or two columns over the threads.
+    /// Returns the thread's columns of a level. The first column is assigned to another thread on each level, which
+    /// spreads the small levels of one or two columns over the threads.
     fn columns(self, level: &Level) -> impl Iterator<Item = u32> {
         let first = (self.index + level.number) % self.count;
         (first..level.columns.count()).step_by(self.count as usize)
@@ -95,7 +95,8 @@ impl Partition {
 }
 
 impl<'a> Cutter<'a> {
-    /// Makes the cutter of one thread. Tiles of the full level that consist of the source's blocks have a quantisation of their own.
+    /// Makes the cutter of one thread. Tiles of the full level that consist of the source's blocks have a quantisation
+    /// of their own.
     pub fn new(
         levels: &'a [Level],
         encoding: Encoding,
@@ -152,8 +153,8 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Encodes the level's collected tiles that are due with this strip. They are spread evenly over the rows, so none is left
-    /// when the next row of tiles is complete.
+    /// Encodes the level's collected tiles that are due with this strip. They are spread evenly over the rows, so none
+    /// is left when the next row of tiles is complete.
     fn encode_complete(&mut self, level: &Level, strip: &Strip) -> io::Result<()> {
         let (is_full, index) = (self.is_full(level), self.index(level.number));
         let Some(complete) = self.complete.get_mut(index) else { return Ok(()) };

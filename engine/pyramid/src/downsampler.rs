@@ -5,8 +5,8 @@
 //! level n-1                 ████████          and halved into half a strip of the level below;
 //! level n-2                 ████              a strip that is full is passed on and halved in turn
 //! ```
-//! If the upright picture begins with the last stored row, strips are counted from there: the first strip of each level may be
-//! short, and rows are paired from the end ([`crate::geometry`]).
+//! If the upright picture begins with the last stored row, strips are counted from there: the first strip of each level
+//! may be short, and rows are paired from the end ([`crate::geometry`]).
 
 use std::mem;
 use std::sync::Arc;
@@ -21,12 +21,14 @@ use crate::row_pairs::RowPairs;
 use crate::shrink::{halve_rows, halve_ycbcr420};
 use crate::strip::{Pool, Rows, Strip, mcu_side};
 
-/// Size of a strip in bytes. A strip should still be in a core's cache when its tiles are encoded. Measured at a width of 18,000
-/// pixels with 2 MiB of cache per core: strips of 3.4 MB cost 15 % more than strips of 0.9 MB, and smaller ones save nothing.
+/// Size of a strip in bytes. A strip should still be in a core's cache when its tiles are encoded. Measured at a width
+/// of 18,000 pixels with 2 MiB of cache per core: strips of 3.4 MB cost 15 % more than strips of 0.9 MB, and smaller
+/// ones save nothing.
 const STRIP_BYTES: usize = 512 << 10;
 /// Largest number of rows in a strip, for narrow pictures.
 const MAX_ROWS: u32 = 64;
-/// Strips of a level that may exist at once: one being filled, one being encoded, and slack for a thread that falls behind.
+/// Strips of a level that may exist at once: one being filled, one being encoded, and slack for a thread that falls
+/// behind.
 const STRIPS_PER_LEVEL: usize = 8;
 
 /// All levels of a pyramid while they are being filled.
@@ -71,8 +73,8 @@ impl<'a> Downsampler<'a> {
         Self { layout, tiles, levels }
     }
 
-    /// Reads the whole picture and passes the strips of all levels to `cut`, each level's in order. Passes the number of rows
-    /// read to `progress` after each strip of the full picture.
+    /// Reads the whole picture and passes the strips of all levels to `cut`, each level's in order. Passes the number
+    /// of rows read to `progress` after each strip of the full picture.
     pub fn run(
         mut self,
         reader: &mut dyn RowReader,

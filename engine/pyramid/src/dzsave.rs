@@ -24,12 +24,12 @@ pub enum DzsaveError {
     Sink(#[from] SinkError),
 }
 
-/// Writes the Deep Zoom pyramid of a picture to a sink and publishes it when it is complete. After an error, nothing is left
-/// at the sink.
+/// Writes the Deep Zoom pyramid of a picture to a sink and publishes it when it is complete. After an error, nothing is
+/// left at the sink.
 ///
-/// `open` returns a reader that starts at the first row, usually [`edgezoom_codecs::open_with`] with a file. It is called a second
-/// time if the picture has an opacity channel and its pixels have to be read to decide whether the tiles need one
-/// ([`TileSource::open`]). If a picture can be read only once, set [`Options::format`].
+/// `open` returns a reader that starts at the first row, usually [`edgezoom_codecs::open_with`] with a file. It is
+/// called a second time if the picture has an opacity channel and its pixels have to be read to decide whether the
+/// tiles need one ([`TileSource::open`]). If a picture can be read only once, set [`Options::format`].
 ///
 /// A damaged picture is saved as far as it can be read, with [`Built::damage`], unless [`Options::strict`] is set.
 ///

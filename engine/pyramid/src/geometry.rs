@@ -19,8 +19,8 @@
 //! pixels              lead  6  5  4  3  2  1  0
 //! chroma              └─3─┘ └─2─┘ └─1─┘ └─0─┘    each sample covers two pixels; the last one only pixel 6
 //! ```
-//! With planes in 4:2:0, an odd axis has one position before its first stored pixel, the lead. It keeps pairs of positions
-//! aligned with samples of chroma.
+//! With planes in 4:2:0, an odd axis has one position before its first stored pixel, the lead. It keeps pairs of
+//! positions aligned with samples of chroma.
 
 use std::ops::Range;
 
@@ -83,7 +83,8 @@ impl Axis {
         if self.from_end { self.positions() - end..self.positions() - start } else { start..end }
     }
 
-    /// Returns the tiles that contain any pixel at these positions. The range must lie within the level and not be empty.
+    /// Returns the tiles that contain any pixel at these positions. The range must lie within the level and not be
+    /// empty.
     pub fn touching(&self, positions: &Range<u32>) -> Range<u32> {
         let pixels = self.mirrored(positions.clone());
         let first = pixels.start.saturating_sub(self.overlap) / self.tile;
@@ -91,8 +92,8 @@ impl Axis {
         first..end.min(u64::from(self.count())) as u32
     }
 
-    /// Returns the length of the part that begins at `start` when the axis is divided into parts of `length`, an even number.
-    /// The upright picture begins with a full part, so a halved part lies in one part of the level below.
+    /// Returns the length of the part that begins at `start` when the axis is divided into parts of `length`, an even
+    /// number. The upright picture begins with a full part, so a halved part lies in one part of the level below.
     pub fn part(&self, start: u32, length: u32) -> u32 {
         let left = self.positions() - start;
         if self.from_end { (left - 1) % length + 1 } else { left.min(length) }

@@ -1,4 +1,5 @@
-//! Layouts of the files of a pyramid, and how far down a pyramid goes. [`sinks::Tree`](crate::sinks::Tree) names the files.
+//! Layouts of the files of a pyramid, and how far down a pyramid goes. [`sinks::Tree`](crate::sinks::Tree) names the
+//! files.
 
 use edgezoom_codecs::Orientation;
 use edgezoom_geometry::Dzi;

@@ -1,7 +1,7 @@
 //! Deep Zoom pyramids of pictures of any size, in memory proportional to the picture's width.
 //!
-//! [`dzsave`] does what libvips' operation of that name does: it cuts a picture into tiles, halves it, cuts the smaller picture into
-//! tiles, and so on down to one pixel. It writes all tiles to a [sink](sinks): a directory or an archive.
+//! [`dzsave`] does what libvips' operation of that name does: it cuts a picture into tiles, halves it, cuts the smaller
+//! picture into tiles, and so on down to one pixel. It writes all tiles to a [sink](sinks): a directory or an archive.
 //!
 //! ```
 //! use std::fs::{self, File};
@@ -29,8 +29,8 @@
 //! ```
 //!
 //! # Layouts
-//! A pyramid can have the files of Zoomify, Google Maps or IIIF instead ([`TileLayout`]), named as libvips names them. The sink needs
-//! the options, too, because it names the files:
+//! A pyramid can have the files of Zoomify, Google Maps or IIIF instead ([`TileLayout`]), named as libvips names them.
+//! The sink needs the options, too, because it names the files:
 //!
 //! ```no_run
 //! use edgezoom_pyramid::sinks::{DirectorySink, Tree};
@@ -42,31 +42,32 @@
 //! # Ok(())
 //! # }
 //! ```
-//! [`Options`] has libvips' other options: depth, background, blank tiles to leave out, and a rotation. A default pyramid costs
-//! nothing for them; where rows have to be looked at or padded, JPEG sources are converted to RGB first.
+//! [`Options`] has libvips' other options: depth, background, blank tiles to leave out, and a rotation. A default
+//! pyramid costs nothing for them; where rows have to be looked at or padded, JPEG sources are converted to RGB first.
 //!
-//! A picture is a [`RowReader`](codecs::RowReader): anything that returns rows of pixels from top to bottom. The program
-//! `examples/dzsave.rs` opens any file that the codecs read.
+//! A picture is a [`RowReader`](codecs::RowReader): anything that returns rows of pixels from top to bottom. The
+//! program `examples/dzsave.rs` opens any file that the codecs read.
 //!
 //! # Hostile files
-//! [`dzsave`] decodes in the calling process. [`Bounds`](codecs::Bounds) reject pictures that are too large, but a file made to
-//! attack a decoder can still crash it or keep it busy for long. Decode files of strangers in a process without network,
-//! credentials and file system, with limits on memory and time. Edgezoom's `tiler` does so: its renderer process opens a
-//! [`TileSource`] and passes the tiles to its parent by its own [`TileOutput`].
+//! [`dzsave`] decodes in the calling process. [`Bounds`](codecs::Bounds) reject pictures that are too large, but a file
+//! made to attack a decoder can still crash it or keep it busy for long. Decode files of strangers in a process without
+//! network, credentials and file system, with limits on memory and time. Edgezoom's `tiler` does so: its renderer
+//! process opens a [`TileSource`] and passes the tiles to its parent by its own [`TileOutput`].
 //!
 //! # How it works
-//! One thread reads a strip of a few rows, halves it into a strip of the level below, and so on. All strips go to the encoder
-//! threads. Each thread owns some columns of tiles and keeps an encoder for each unfinished tile, to which it passes the tile's
-//! part of each row. So a tile's pixels are not collected first, no thread waits for a whole row of tiles, and the encoders read a
-//! strip while the cache still holds it.
+//! One thread reads a strip of a few rows, halves it into a strip of the level below, and so on. All strips go to the
+//! encoder threads. Each thread owns some columns of tiles and keeps an encoder for each unfinished tile, to which it
+//! passes the tile's part of each row. So a tile's pixels are not collected first, no thread waits for a whole row of
+//! tiles, and the encoders read a strip while the cache still holds it.
 //!
-//! A picture of 20,000×10,000 pixels takes 40 MiB. Buffering rows of tiles would take 31 MB for each, and several of them.
+//! A picture of 20,000×10,000 pixels takes 40 MiB. Buffering rows of tiles would take 31 MB for each, and several of
+//! them.
 //!
-//! A JPEG whose blocks are blocks of the tiles is read as blocks ([`as_jpeg`](codecs::RowReader::as_jpeg)), quantised for the
-//! tiles by the threads that decode it, with rows of half the size. Full-size pixels are never made.
+//! A JPEG whose blocks are blocks of the tiles is read as blocks ([`as_jpeg`](codecs::RowReader::as_jpeg)), quantised
+//! for the tiles by the threads that decode it, with rows of half the size. Full-size pixels are never made.
 //!
-//! A picture that has to be turned, as most photographs of phones, is read and halved as stored, and turned tile by tile. Only then
-//! are the pixels of tiles collected.
+//! A picture that has to be turned, as most photographs of phones, is read and halved as stored, and turned tile by
+//! tile. Only then are the pixels of tiles collected.
 
 mod background;
 mod build_error;

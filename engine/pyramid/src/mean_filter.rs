@@ -1,12 +1,12 @@
-//! Shrinks rows of pixels to any smaller size. Each pixel of the result is the mean of the pixels that it covers, weighted by the
-//! covered part.
+//! Shrinks rows of pixels to any smaller size. Each pixel of the result is the mean of the pixels that it covers,
+//! weighted by the covered part.
 //!
 //! ```text
 //! pixels of the source     |     0     |     1     |     2     |     3     |     4     |       each `to` long
 //! pixels of the result     |        0         |        1         |        2         | …       each `from` long
 //! ```
-//! Lengths in these units are whole numbers, so only the result is rounded. Colours are weighted by opacity, as when a level is
-//! halved.
+//! Lengths in these units are whole numbers, so only the result is rounded. Colours are weighted by opacity, as when a
+//! level is halved.
 
 use std::ops::Range;
 

@@ -20,11 +20,11 @@ use crate::{Angle, Depth, TileLayout};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Options {
-    /// Width and height of a tile in pixels without overlap, 1 to 4,096. Default 512: it takes a quarter of the files and requests
-    /// of 256, and its edges coincide with JPEG blocks.
+    /// Width and height of a tile in pixels without overlap, 1 to 4,096. Default 512: it takes a quarter of the files
+    /// and requests of 256, and its edges coincide with JPEG blocks.
     pub tile_size: u32,
-    /// Pixels that a tile shares with each neighbour, at most the tile size. Default 0, as IIIF requires: viewers that draw
-    /// neighbours edge to edge show no seam.
+    /// Pixels that a tile shares with each neighbour, at most the tile size. Default 0, as IIIF requires: viewers that
+    /// draw neighbours edge to edge show no seam.
     pub overlap: u32,
     /// JPEG quality, 1 to 100. Default 82.
     pub quality: u8,
@@ -34,10 +34,11 @@ pub struct Options {
     pub layout: TileLayout,
     /// Smallest level. Default [`Depth::OnePixel`].
     pub depth: Depth,
-    /// Largest difference of a channel from the background at which a tile counts as blank and is left out. Default `None`: no
-    /// tile is left out.
+    /// Largest difference of a channel from the background at which a tile counts as blank and is left out. Default
+    /// `None`: no tile is left out.
     pub skip_blanks: Option<u16>,
-    /// Colour of the background, in red, green and blue: behind transparent pixels in JPEG, and of blank tiles. Default white.
+    /// Colour of the background, in red, green and blue: behind transparent pixels in JPEG, and of blank tiles. Default
+    /// white.
     pub background: [u8; 3],
     /// Rotation of the upright picture. Default none.
     pub angle: Angle,
@@ -45,8 +46,8 @@ pub struct Options {
     pub drawing: DrawingOptions,
     /// True to send two previews of 1,200 and 320 pixels to the [output](crate::TileOutput::preview). Default false.
     pub previews: bool,
-    /// Shortest interval between coarse pictures of the rows so far, sent to the [output](crate::TileOutput::coarse). Default
-    /// `None`: never.
+    /// Shortest interval between coarse pictures of the rows so far, sent to the [output](crate::TileOutput::coarse).
+    /// Default `None`: never.
     pub coarse_every: Option<Duration>,
     /// True to refuse a damaged picture; false to save it as far as it can be read. Default false.
     pub strict: bool,
@@ -98,8 +99,8 @@ impl Options {
     /// Largest tile size. Viewers load whole tiles; larger ones would defeat their purpose.
     pub const MAX_TILE_SIZE: u32 = 4096;
 
-    /// Returns the default options of a layout. For layouts other than Deep Zoom they are those of libvips: tiles of 256 pixels, or
-    /// of 512 for IIIF; levels down to one tile; blank tiles of Google Maps are left out.
+    /// Returns the default options of a layout. For layouts other than Deep Zoom they are those of libvips: tiles of
+    /// 256 pixels, or of 512 for IIIF; levels down to one tile; blank tiles of Google Maps are left out.
     #[must_use]
     pub fn of_layout(layout: TileLayout) -> Self {
         let options = Self { layout, ..Self::default() };
@@ -132,9 +133,10 @@ impl Options {
         Ok(())
     }
 
-    /// Returns the options for decoding: as stored, because the builder turns the picture. YCbCr 4:2:0 is passed through if the
-    /// tiles are JPEG with the same subsampling and nothing else needs pixels, and more chroma is averaged if no tile begins in the middle of a
-    /// mean. An SVG keeps its transparent background only if the tiles must be PNG.
+    /// Returns the options for decoding: as stored, because the builder turns the picture. YCbCr 4:2:0 is passed
+    /// through if the tiles are JPEG with the same subsampling and nothing else needs pixels, and more chroma is
+    /// averaged if no tile begins in the middle of a mean. An SVG keeps its transparent background only if the tiles
+    /// must be PNG.
     #[must_use]
     pub fn decode_options(&self) -> DecodeOptions {
         let is_png = self.format == Some(TileFormat::Png);

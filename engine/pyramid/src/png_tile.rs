@@ -1,8 +1,8 @@
 //! Encodes tiles as PNG.
 //!
-//! Tiles of drawings have few colours. While a tile has at most 256, its pixels are stored as indices; at its end the indices, or
-//! the greys, are compressed at once. Another tile is a photograph: its rows are filtered and compressed as they arrive, so it
-//! takes little memory while it is unfinished.
+//! Tiles of drawings have few colours. While a tile has at most 256, its pixels are stored as indices; at its end the
+//! indices, or the greys, are compressed at once. Another tile is a photograph: its rows are filtered and compressed as
+//! they arrive, so it takes little memory while it is unfinished.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,8 +17,8 @@ use png::{BitDepth, ColorType, StreamWriter};
 const IDAT_BYTES: usize = 16 << 10;
 /// libdeflate's level. Level 6 saves 4 % of a drawing for more time.
 const LEVEL: i32 = 4;
-/// Memory for the indices of unfinished tiles in bytes, unless [`PngEncoder::with_stored_bytes`] sets it. A tile that finds none
-/// left streams.
+/// Memory for the indices of unfinished tiles in bytes, unless [`PngEncoder::with_stored_bytes`] sets it. A tile that
+/// finds none left streams.
 const STORED_BYTES: usize = 12 << 20;
 /// Number of colours of a palette.
 const COLOURS: usize = 256;

@@ -1,8 +1,8 @@
 //! Asks the processor to fetch rows before they are read.
 //!
-//! A tile's part of a row is a few cache lines, written by another core, and the next row's part is kilobytes away, so the
-//! hardware prefetcher does not recognise the pattern. This saves 2 to 10 % of CPU time, most for pictures that are cheap to
-//! decode.
+//! A tile's part of a row is a few cache lines, written by another core, and the next row's part is kilobytes away, so
+//! the hardware prefetcher does not recognise the pattern. This saves 2 to 10 % of CPU time, most for pictures that are
+//! cheap to decode.
 #![cfg_attr(target_arch = "x86_64", allow(unsafe_code))]
 
 use std::ops::Range;

@@ -1,9 +1,9 @@
-//! Makes the previews while the pyramid is built, by shrinking the smallest level that is large enough. The picture is neither
-//! decoded nor read a second time. Previews are JPEG, and opacity is flattened onto white: some sites show transparent cards
-//! on black, and IIIF's clients ask for JPEG.
+//! Makes the previews while the pyramid is built, by shrinking the smallest level that is large enough. The picture is
+//! neither decoded nor read a second time. Previews are JPEG, and opacity is flattened onto white: some sites show
+//! transparent cards on black, and IIIF's clients ask for JPEG.
 //!
-//! Rows of an upright picture are encoded at once. If the picture has to be turned, the preview (at most 4 MB) is held and turned
-//! at the end.
+//! Rows of an upright picture are encoded at once. If the picture has to be turned, the preview (at most 4 MB) is held
+//! and turned at the end.
 
 use std::io;
 use std::mem;

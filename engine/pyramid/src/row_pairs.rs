@@ -1,5 +1,5 @@
-//! Reads any even number of rows of planes from a decoder that returns bands of [`ROWS`]. Strips that are counted from a
-//! picture's last row begin in the middle of a band.
+//! Reads any even number of rows of planes from a decoder that returns bands of [`ROWS`]. Strips that are counted from
+//! a picture's last row begin in the middle of a band.
 
 use edgezoom_codecs::{Layout, RowReader, SourceError};
 use edgezoom_jpeg::ycbcr420::ROWS;

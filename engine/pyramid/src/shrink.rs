@@ -1,8 +1,9 @@
 //! Halves a picture by a box filter: each pixel of the smaller picture is the rounded mean of 2×2 pixels of the larger
 //! one.
 //!
-//! At an odd edge it is the mean of the pixels that exist. The upright picture may begin where the stored rows end (`from_end`).
-//! Colours are weighted by opacity, so the invisible colours of transparent pixels do not bleed into visible ones.
+//! At an odd edge it is the mean of the pixels that exist. The upright picture may begin where the stored rows end
+//! (`from_end`). Colours are weighted by opacity, so the invisible colours of transparent pixels do not bleed into
+//! visible ones.
 //!
 //! The loops are simple on purpose: the compiler vectorises them.
 
@@ -11,7 +12,8 @@ use edgezoom_jpeg::ycbcr420::{Pair, PairMut};
 
 use crate::geometry::Axis;
 
-/// Halves two rows into one. At an odd lower edge, pass the last row twice. With `from_end`, pixels are paired from the right.
+/// Halves two rows into one. At an odd lower edge, pass the last row twice. With `from_end`, pixels are paired from the
+/// right.
 ///
 /// `out` must have half the pixels of `upper`, rounded up.
 pub fn halve_rows(layout: Layout, from_end: bool, upper: &[u8], lower: &[u8], out: &mut [u8]) {
@@ -24,8 +26,8 @@ pub fn halve_rows(layout: Layout, from_end: bool, upper: &[u8], lower: &[u8], ou
     }
 }
 
-/// Halves two pairs of rows into one pair. At an odd edge one pair is missing, and so is its row of the result. `above` and
-/// `below` are the columns of the larger and the smaller picture.
+/// Halves two pairs of rows into one pair. At an odd edge one pair is missing, and so is its row of the result. `above`
+/// and `below` are the columns of the larger and the smaller picture.
 pub fn halve_ycbcr420(above: &Axis, below: &Axis, pairs: [Option<Pair<'_>>; 2], out: PairMut<'_>) {
     for (pair, out) in pairs.into_iter().zip(out.luma) {
         let Some(pair) = pair else { continue };
@@ -42,8 +44,8 @@ pub fn halve_ycbcr420(above: &Axis, below: &Axis, pairs: [Option<Pair<'_>>; 2], 
     }
 }
 
-/// Halves rows of pixels of `N` bytes; the last of four bytes is opacity. Of an odd number of pixels the last one is halved alone,
-/// or with `from_end` the first one.
+/// Halves rows of pixels of `N` bytes; the last of four bytes is opacity. Of an odd number of pixels the last one is
+/// halved alone, or with `from_end` the first one.
 fn halve<const N: usize>(from_end: bool, upper: &[u8], lower: &[u8], out: &mut [u8]) {
     let alone = if from_end && (upper.len() / N) % 2 == 1 { N } else { 0 };
     let (upper_alone, upper) = upper.split_at(alone);

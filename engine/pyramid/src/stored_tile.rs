@@ -107,8 +107,8 @@ impl StoredTile {
         &mut self.blocks[last]
     }
 
-    /// Turns and encodes the tile, which must be complete. Returns true if it is blank and has to be left out. `tile` is the size
-    /// of a full tile.
+    /// Turns and encodes the tile, which must be complete. Returns true if it is blank and has to be left out. `tile`
+    /// is the size of a full tile.
     pub fn encode(
         self,
         encoding: Encoding,

@@ -1,7 +1,7 @@
 //! Strips: a few rows of a level in its full width, in reused buffers.
 //!
-//! Each level has a fixed number of buffers. If all are in use, the next strip waits until all threads have encoded and dropped
-//! one. This bounds the memory and slows the decoder down if encoding is slower.
+//! Each level has a fixed number of buffers. If all are in use, the next strip waits until all threads have encoded and
+//! dropped one. This bounds the memory and slows the decoder down if encoding is slower.
 
 use std::io;
 use std::mem;
@@ -154,8 +154,8 @@ impl Blocks {
 }
 
 impl Rows {
-    /// Marks the next `rows` rows as filled and returns their bytes for writing. If `room`, also in rows, is larger, the slice
-    /// is longer: pairs are written as a whole, past the last row.
+    /// Marks the next `rows` rows as filled and returns their bytes for writing. If `room`, also in rows, is larger,
+    /// the slice is longer: pairs are written as a whole, past the last row.
     pub fn extend(&mut self, rows: u32, room: u32) -> &mut [u8] {
         let start = self.filled as usize * self.row_bytes;
         self.filled += rows;
@@ -203,8 +203,8 @@ impl Rows {
         self.filled == self.capacity
     }
 
-    /// Returns its pairs of rows, if the layout is `YCbCr420`. A pair at the level's edge may have only one row of pixels, which
-    /// is returned twice.
+    /// Returns its pairs of rows, if the layout is `YCbCr420`. A pair at the level's edge may have only one row of
+    /// pixels, which is returned twice.
     pub fn pairs(&self, level: &Level) -> impl Iterator<Item = Pair<'_>> + Clone {
         let pixels = &self.buffer.bytes[..self.filled.next_multiple_of(2) as usize * self.row_bytes];
         let (lead, end) = (level.rows.lead, self.first + self.filled);

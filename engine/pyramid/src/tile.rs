@@ -57,7 +57,8 @@ pub trait TileOutput: Sync {
         Ok(())
     }
 
-    /// Receives a coarse picture of the rows so far, in JPEG, if [`Options::coarse_every`](crate::Options::coarse_every) is set.
+    /// Receives a coarse picture of the rows so far, in JPEG, if
+    /// [`Options::coarse_every`](crate::Options::coarse_every) is set.
     ///
     /// # Errors
     /// Return an error if it cannot be written.

@@ -64,8 +64,8 @@ impl TileEncoder {
         }
     }
 
-    /// Sets the memory in bytes for all unfinished tiles of this encoder and of those made from it. A tile that finds none left
-    /// takes more bytes.
+    /// Sets the memory in bytes for all unfinished tiles of this encoder and of those made from it. A tile that finds
+    /// none left takes more bytes.
     pub fn with_memory(self, bytes: usize) -> Self {
         match self {
             Self::Jpeg(jpeg) => Self::Jpeg(jpeg.with_token_bytes(bytes)),
@@ -92,7 +92,8 @@ impl TileEncoder {
         }
     }
 
-    /// Makes an encoder that takes rows of pixels in any layout. Rows of YCbCr 4:2:0 must have luma, Cb and Cr for each pixel.
+    /// Makes an encoder that takes rows of pixels in any layout. Rows of YCbCr 4:2:0 must have luma, Cb and Cr for each
+    /// pixel.
     pub fn of_pixels(encoding: Encoding) -> Self {
         match encoding {
             Encoding { format: TileFormat::Jpg, layout: Layout::YCbCr420, quality, .. } => {

@@ -30,11 +30,11 @@ pub struct TileSource {
 }
 
 impl TileSource {
-    /// Opens a picture and chooses the format of its tiles. `open` returns a reader that starts at the first row. It is called a
-    /// second time if the picture had to be read for the choice.
+    /// Opens a picture and chooses the format of its tiles. `open` returns a reader that starts at the first row. It is
+    /// called a second time if the picture had to be read for the choice.
     ///
-    /// Tiles are PNG if any pixel is not opaque, else JPEG, unless [`Options::format`] is set. For JPEG the picture is flattened
-    /// onto the background.
+    /// Tiles are PNG if any pixel is not opaque, else JPEG, unless [`Options::format`] is set. For JPEG the picture is
+    /// flattened onto the background.
     ///
     /// # Errors
     /// Returns an error if the picture cannot be opened or read.
@@ -44,8 +44,9 @@ impl TileSource {
     ) -> Result<Self, SourceError> {
         let decode = options.decode_options();
         let mut reader = open(&decode)?;
-        // Many pictures have an opacity channel that is opaque everywhere, and their tiles would be several times larger as
-        // PNG. So the picture is read up to the first pixel that is not opaque, which takes less time than encoding PNG.
+        // Many pictures have an opacity channel that is opaque everywhere, and their tiles would be several times
+        // larger as PNG. So the picture is read up to the first pixel that is not opaque, which takes less time than
+        // encoding PNG.
         if options.format.is_none() && reader.layout() == Layout::Rgba && !reader.needs_opacity() {
             let is_opaque = is_opaque(&mut *reader)?;
             // A temporary file serves one reader at a time.

@@ -2,7 +2,8 @@
 
 use edgezoom_codecs::Orientation;
 
-/// Number of upright rows that are written together when rows become columns, so that each stored row fills a cache line or two.
+/// Number of upright rows that are written together when rows become columns, so that each stored row fills a cache
+/// line or two.
 const ROWS_AT_ONCE: usize = 16;
 
 /// Turns stored rows of `N`-byte pixels and writes the upright rows one after the other. All rows must be equally long.

@@ -2,8 +2,8 @@
 //! tests.
 //!
 //! The size in a file's header is compared with the bounds before its pixels are decoded. The pixels are kept as the crate
-//! returns them, in the temporary file if they are many, and each row is converted when it is read. A panic of a crate is an
-//! error, and so is a file that is cut off: nothing of it is shown.
+//! returns them, and each row is converted when it is read. A panic of a crate is an error, and so is a file that is cut off:
+//! nothing of it is shown.
 
 use std::io::{self, BufRead, BufReader, ErrorKind};
 
@@ -84,7 +84,7 @@ struct Picture {
     /// The form of the pixels as the crate returned them.
     stored: ColorType,
     pixels: Vec<u8>,
-    /// The offset of the next row.
+    /// The number of the next row.
     next: usize,
 }
 
@@ -105,35 +105,38 @@ fn decode(format: &Format, header: Header, input: Input<'_>) -> Result<Picture, 
     })?;
     let (width, height) = decoder.dimensions();
     let size = bounds.admit(width, height)?;
-    // Decoders keep up to two bytes for each pixel besides the picture, such as indices into a palette.
-    bounds.admit_memory(size.pixels() * 2, REASON)?;
     let mut limits = Limits::no_limits();
     limits.max_alloc = Some(bounds.memory);
     decoder.set_limits(limits).map_err(error)?;
     let (stored, bytes) = (decoder.color_type(), decoder.total_bytes());
+    // Decoders keep up to two bytes for each pixel besides the picture, such as indices into a palette.
+    bounds.admit_memory(bytes.saturating_add(size.pixels() * 2), REASON)?;
     let mut pixels = bounds.allocate(bytes, REASON)?;
     decoder.read_image_boxed(&mut pixels).map_err(error)?;
-    let layout = match (stored.has_color(), stored.has_alpha()) {
-        (_, true) if has_opacity(stored, &pixels) => Layout::Rgba,
+    let mut picture = Picture { size, layout: Layout::Rgb, stored, pixels, next: 0 };
+    picture.layout = match (stored.has_color(), stored.has_alpha()) {
+        (_, true) if picture.has_opacity() => Layout::Rgba,
         (true, _) => Layout::Rgb,
         (false, _) => Layout::Grey,
     };
-    Ok(Picture { size, layout, stored, pixels, next: 0 })
+    Ok(picture)
 }
 
-/// Returns true if some pixels are visible, and some are not opaque. Many programs leave alpha zero everywhere without
-/// meaning transparency.
-fn has_opacity(stored: ColorType, pixels: &[u8]) -> bool {
-    let (mut is_visible, mut is_opaque) = (false, true);
-    for pixel in pixels.chunks_exact(stored.bytes_per_pixel().into()) {
-        let [.., alpha] = shown(stored, pixel);
-        is_visible |= alpha != 0;
-        is_opaque &= alpha == 255;
-        if is_visible && !is_opaque {
-            return true;
+impl Picture {
+    /// Returns true if some pixels are visible, and some are not opaque. Many programs leave alpha zero everywhere without
+    /// meaning transparency.
+    fn has_opacity(&self) -> bool {
+        let pixels = self.pixels.chunks_exact(self.stored.bytes_per_pixel().into());
+        let (mut is_visible, mut is_opaque) = (false, true);
+        for [.., alpha] in pixels.map(|pixel| shown(self.stored, pixel)) {
+            is_visible |= alpha != 0;
+            is_opaque &= alpha == 255;
+            if is_visible && !is_opaque {
+                return true;
+            }
         }
+        false
     }
-    false
 }
 
 impl RowReader for Picture {
@@ -147,10 +150,10 @@ impl RowReader for Picture {
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         let pixel_bytes = usize::from(self.stored.bytes_per_pixel());
-        let row_bytes = self.size.width as usize * pixel_bytes;
-        for row in into.chunks_exact_mut(self.layout.row_bytes(self.size.width)) {
-            let stored = self.pixels.get(self.next..self.next + row_bytes).unwrap_or_default();
-            self.next += row_bytes;
+        let stored = self.pixels.chunks_exact(self.size.width as usize * pixel_bytes).skip(self.next);
+        let rows = into.chunks_exact_mut(self.layout.row_bytes(self.size.width));
+        self.next += rows.len();
+        for (row, stored) in rows.zip(stored) {
             let pixels = stored.chunks_exact(pixel_bytes);
             for (out, pixel) in row.chunks_exact_mut(self.layout.channels()).zip(pixels) {
                 let shown = shown(self.stored, pixel);

@@ -1,5 +1,5 @@
-//! Planes of YCbCr 4:2:0, as [`ycbcr420`](crate::ycbcr420) lays them out, from pictures of this sampling and of finer ones, whose chroma
-//! is averaged. So nothing is interpolated or converted to RGB only to be halved and converted back.
+//! Planes of YCbCr 4:2:0, as [`ycbcr420`](crate::ycbcr420) lays them out, from pictures of this sampling and of finer
+//! ones, whose chroma is averaged. So nothing is interpolated or converted to RGB only to be halved and converted back.
 
 use super::frame::{Colours, Component, Frame};
 use super::mcu_rows::{McuRows, Source, Stop};
@@ -15,7 +15,8 @@ pub struct Planes<S> {
     chroma: [Vec<u8>; 2],
 }
 
-/// Returns the factors by which chroma must be averaged, 1 or 2: across and down. `None`: [`Planes`] cannot be made of the picture.
+/// Returns the factors by which chroma must be averaged, 1 or 2: across and down. `None`: [`Planes`] cannot be made of
+/// the picture.
 fn factors(frame: &Frame) -> Option<(u32, u32)> {
     let [luma, cb, cr] = &*frame.components else { return None };
     let is_single = |part: &Component| (part.across, part.down) == (1, 1);

@@ -1,9 +1,10 @@
 //! Chunks of a scan: what one thread decodes at a time.
 //!
-//! Where a chunk begins in the middle of a scan, neither the bit at which an MCU begins nor the predictions are known. The
-//! decoder guesses: Huffman codes fall into step by themselves after some hundred bits. When the chunk before is decoded, it
-//! is decoded further into this one until an MCU begins at a bit where a guessed one began ([`Chunk::join`]). From there on both
-//! would read the same, and only the predictions have to be corrected. Chunks between restart markers need no guess.
+//! Where a chunk begins in the middle of a scan, neither the bit at which an MCU begins nor the predictions are known.
+//! The decoder guesses: Huffman codes fall into step by themselves after some hundred bits. When the chunk before is
+//! decoded, it is decoded further into this one until an MCU begins at a bit where a guessed one began
+//! ([`Chunk::join`]). From there on both would read the same, and only the predictions have to be corrected. Chunks
+//! between restart markers need no guess.
 //!
 //! Source: S. T. Klein and Y. Wiseman, "Parallel Huffman decoding with applications to JPEG files", 2003.
 

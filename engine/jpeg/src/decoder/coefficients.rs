@@ -1,5 +1,5 @@
-//! The coefficients of 32 blocks side by side: a row for each place in the order of the file, with that coefficient of all
-//! blocks. Transforms load whole rows as vectors, so no block is ever transposed.
+//! The coefficients of 32 blocks side by side: a row for each place in the order of the file, with that coefficient of
+//! all blocks. Transforms load whole rows as vectors, so no block is ever transposed.
 
 /// Blocks of a group.
 pub const BLOCKS: usize = 32;

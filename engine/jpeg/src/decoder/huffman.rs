@@ -1,7 +1,8 @@
 //! Huffman decoding of a baseline scan: up to two coefficients a look-up, from bytes without stuffing.
 //!
 //! A look-up takes the next [`LOOKUP_BITS`] bits. Its entry has the coefficients whose codes and values lie in them
-//! completely, or else the code. Codes that are longer, and whatever a regular file does not have, take [`Table::symbol`].
+//! completely, or else the code. Codes that are longer, and whatever a regular file does not have, take
+//! [`Table::symbol`].
 //!
 //! ```text
 //! complete    bits 0–5    length of both codes with their values
@@ -236,8 +237,8 @@ fn run_and_size(symbol: u8, class: Class) -> (usize, u32) {
     }
 }
 
-/// Returns false for a symbol that a baseline file does not have: a coefficient has at most 10 bits, a difference 11 (T.81, F.1.2), and
-/// only the numbers of zeros 0 and 15 go without one.
+/// Returns false for a symbol that a baseline file does not have: a coefficient has at most 10 bits, a difference 11
+/// (T.81, F.1.2), and only the numbers of zeros 0 and 15 go without one.
 fn is_regular(symbol: u8, class: Class) -> bool {
     match (class, run_and_size(symbol, class)) {
         (Class::Dc, (_, size)) => size <= 11,
@@ -317,8 +318,8 @@ impl Bits {
     }
 }
 
-/// Decodes the coefficients of a block but the first into a group that is cleared. Returns the difference of the first to
-/// that of the block before. `None`: something is irregular, and the bits are anywhere.
+/// Decodes the coefficients of a block but the first into a group that is cleared. Returns the difference of the first
+/// to that of the block before. `None`: something is irregular, and the bits are anywhere.
 #[inline(always)]
 pub fn block(
     all_bits: &mut Bits,
@@ -397,7 +398,8 @@ fn finish(group: &mut Group, before: usize, at: usize, advance: usize, differenc
     (is_end || at == 63).then_some(difference)
 }
 
-/// Decodes a coefficient whose look-up is not complete: how far it advances, and its value. `None`: something is irregular.
+/// Decodes a coefficient whose look-up is not complete: how far it advances, and its value. `None`: something is
+/// irregular.
 #[inline(always)]
 fn incomplete(
     bits: &mut Bits,
@@ -416,7 +418,8 @@ fn incomplete(
     Some((run + 1, bits.value(size)))
 }
 
-/// Decodes a coefficient without a look-up: the bits behind it, how far it advances, and its value. `None`: something is irregular.
+/// Decodes a coefficient without a look-up: the bits behind it, how far it advances, and its value. `None`: something
+/// is irregular.
 #[cold]
 #[inline(never)]
 fn slow(mut bits: Bits, bytes: &[u8], table: &Table, class: Class) -> (Bits, usize, Option<i16>) {

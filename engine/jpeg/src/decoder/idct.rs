@@ -1,11 +1,11 @@
 //! The inverse discrete cosine transform of 32 blocks side by side, sample by sample what libjpeg-turbo's vectors give.
 //!
-//! libjpeg-turbo computes sums of two inputs in 16 bits, which wrap, products in 32 bits, and narrows results to 16 bits with
-//! saturation. Only damaged files reach these bounds. A block with coefficients in its first row only takes a
+//! libjpeg-turbo computes sums of two inputs in 16 bits, which wrap, products in 32 bits, and narrows results to 16
+//! bits with saturation. Only damaged files reach these bounds. A block with coefficients in its first row only takes a
 //! shortcut there, which wraps where the full transform saturates; so it does here.
 //!
-//! Source: C. Loeffler, A. Ligtenberg and G. Moschytz, "Practical fast 1-D DCT algorithms with 11 multiplications", 1989;
-//! libjpeg-turbo's `jidctint.c` and `jidctint-avx2.asm`.
+//! Source: C. Loeffler, A. Ligtenberg and G. Moschytz, "Practical fast 1-D DCT algorithms with 11 multiplications",
+//! 1989; libjpeg-turbo's `jidctint.c` and `jidctint-avx2.asm`.
 
 use fearless_simd::Simd;
 use fearless_simd::prelude::*;
@@ -76,9 +76,9 @@ pub fn inverse<S: Simd>(
     }
 }
 
-/// Transforms all blocks into four rows of samples, each with the rows of all blocks beside each other. A sample is the mean of
-/// the 2×2 that [`inverse`] gives, but for the rounding. The coefficients are in row order and 8 times as large as a file has
-/// them. Those from the number `end` on in the order of the file are zero.
+/// Transforms all blocks into four rows of samples, each with the rows of all blocks beside each other. A sample is the
+/// mean of the 2×2 that [`inverse`] gives, but for the rounding. The coefficients are in row order and 8 times as large
+/// as a file has them. Those from the number `end` on in the order of the file are zero.
 ///
 /// Source: libjpeg's `jidctred.c`.
 #[inline(always)]

@@ -86,8 +86,8 @@ impl<R: Read> Input<R> {
     }
 }
 
-/// Splits a chunk at its restart markers, and gives the number of MCUs of each part. The part `first` of the scan is the
-/// chunk's first one. The numbers of the markers must follow each other.
+/// Splits a chunk at its restart markers, and gives the number of MCUs of each part. The part `first` of the scan is
+/// the chunk's first one. The numbers of the markers must follow each other.
 pub fn intervals<'a>(frame: &Frame, raw: &'a Raw, first: u64) -> Result<Vec<(&'a [u8], usize)>, Irregular> {
     let bytes = &raw.bytes;
     let (mut parts, mut from, mut number) = (Vec::new(), 0, first);

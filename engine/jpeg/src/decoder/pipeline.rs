@@ -23,8 +23,8 @@ use super::threads::{Threads, Work};
 const CHUNK_MCUS: usize = 1024;
 /// Bytes of the first chunk, of which it is not known how many MCUs they hold.
 const FIRST_BYTES: usize = 8 << 10;
-/// Bounds of the bytes of a chunk. The lower one, the most that an MCU can have, bounds the memory of flat pictures, whose MCUs may
-/// take two bytes.
+/// Bounds of the bytes of a chunk. The lower one, the most that an MCU can have, bounds the memory of flat pictures,
+/// whose MCUs may take two bytes.
 const CHUNK_BYTES: RangeInclusive<usize> = 4 << 10..=512 << 10;
 
 /// The rest of a file.
@@ -112,7 +112,8 @@ impl Pipeline {
         Self::start_with(None, frame, file, threads)
     }
 
-    /// Begins to decode as [`Self::start`] does. With a requantiser, segments have pieces of tiles and samples of half the size.
+    /// Begins to decode as [`Self::start`] does. With a requantiser, segments have pieces of tiles and samples of half
+    /// the size.
     ///
     /// # Errors
     /// If no thread can be started.

@@ -41,7 +41,8 @@ impl Segment {
         Self { row, mcus, samples, side, pieces: Vec::new() }
     }
 
-    /// Returns the segments without samples of the MCUs of a chunk that count, of which the first has this number in the picture.
+    /// Returns the segments without samples of the MCUs of a chunk that count, of which the first has this number in
+    /// the picture.
     pub(super) fn of_chunk(frame: &Frame, plan: &Plan, chunk: &Chunk, number: u32, side: usize) -> Vec<Self> {
         let (across, _) = frame.mcus();
         let mut segments = Vec::new();
@@ -74,8 +75,8 @@ impl Segment {
         (left, self.samples[before..].chunks_exact(side * across * count).take(side * down))
     }
 
-    /// Copies a component's samples into rows of its plane, which begin at the left edge of the picture. Samples past the
-    /// end of a row are dropped.
+    /// Copies a component's samples into rows of its plane, which begin at the left edge of the picture. Samples past
+    /// the end of a row are dropped.
     pub fn copy_to<'a>(&self, plan: &Plan, component: usize, rows: impl Iterator<Item = &'a mut [u8]>) {
         let (left, samples) = self.rows(plan, component);
         for (from, to) in samples.zip(rows) {

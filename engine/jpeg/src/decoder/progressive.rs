@@ -1,5 +1,5 @@
-//! Decodes all scans of a progressive picture side by side, on several threads. Each scan has its bytes from the beginning, so
-//! that a row of MCUs is complete when the last scan has passed it, and memory is that of a few rows.
+//! Decodes all scans of a progressive picture side by side, on several threads. Each scan has its bytes from the
+//! beginning, so that a row of MCUs is complete when the last scan has passed it, and memory is that of a few rows.
 //!
 //! ```text
 //! slot 0   scan 1  scan 2  scan 3  transform      a slot: some rows of MCUs
@@ -84,8 +84,8 @@ enum Task {
 }
 
 impl ProgressivePipeline {
-    /// Begins to decode. Each scan comes with its bytes and an EOI. With a requantiser, segments have pieces of tiles and
-    /// samples of half the size.
+    /// Begins to decode. Each scan comes with its bytes and an EOI. With a requantiser, segments have pieces of tiles
+    /// and samples of half the size.
     ///
     /// # Errors
     /// If no thread can be started.

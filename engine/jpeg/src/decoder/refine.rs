@@ -1,8 +1,8 @@
-//! Decodes the scans of a progressive picture: a first scan of some coefficients without their lowest bits, and scans that add
-//! a bit to each.
+//! Decodes the scans of a progressive picture: a first scan of some coefficients without their lowest bits, and scans
+//! that add a bit to each.
 //!
-//! A coefficient that is not zero has a bit in a mask of its block. So a scan that refines finds the coefficients to correct,
-//! and the zeros to skip, without looking at them.
+//! A coefficient that is not zero has a bit in a mask of its block. So a scan that refines finds the coefficients to
+//! correct, and the zeros to skip, without looking at them.
 //!
 //! Source: ITU-T T.81, annex G; libjpeg's `jdphuff.c` for what it makes of irregular files.
 
@@ -19,7 +19,8 @@ use super::mcu_rows::Stop;
 
 /// Bytes of a scan that are read at once.
 const BYTES_AT_ONCE: usize = 16 << 10;
-/// Most bits of a block, or of the ten blocks of an MCU's first coefficients: 64 codes of 16 bits with as many behind them.
+/// Most bits of a block, or of the ten blocks of an MCU's first coefficients: 64 codes of 16 bits with as many behind
+/// them.
 const MOST_BITS: usize = 64 * 32;
 /// Most bits of a coefficient (T.81, F.1.2), and of the difference of a first one.
 const AC_BITS: u32 = 10;

@@ -1,5 +1,5 @@
-//! Tiles from a picture's own blocks: their coefficients are quantised again, so they are neither transformed into samples nor
-//! back. The level below is transformed from the same coefficients at half the size.
+//! Tiles from a picture's own blocks: their coefficients are quantised again, so they are neither transformed into
+//! samples nor back. The level below is transformed from the same coefficients at half the size.
 //!
 //! ```text
 //!                            ┌─▶ quantise ─▶ tokens      pieces of tiles
@@ -79,7 +79,8 @@ pub struct Workspace {
 }
 
 impl Requantiser {
-    /// Returns `None` if tiles of this side do not consist of whole MCUs, or the picture is neither grey nor YCbCr 4:2:0.
+    /// Returns `None` if tiles of this side do not consist of whole MCUs, or the picture is neither grey nor YCbCr
+    /// 4:2:0.
     #[must_use]
     pub fn new(frame: &Frame, tiles: &TileBlocks) -> Option<Self> {
         let is_grey = frame.colours == Colours::Grey && frame.most_blocks() == (1, 1);
@@ -193,8 +194,8 @@ impl Factor {
     }
 }
 
-/// Makes pieces of tiles, and samples of half the size, of the MCUs of a chunk that count. The first has this number in the
-/// picture.
+/// Makes pieces of tiles, and samples of half the size, of the MCUs of a chunk that count. The first has this number in
+/// the picture.
 pub fn requantise(
     frame: &Frame,
     plan: &Plan,
@@ -244,8 +245,8 @@ const DIAGONAL_ENDS: [usize; 65] = {
     ends
 };
 
-/// Multiplies the coefficients of a group by their steps, and by 8. In `out`, those from the number `end_before` on are zero. Returns
-/// the number from which on they are now.
+/// Multiplies the coefficients of a group by their steps, and by 8. In `out`, those from the number `end_before` on are
+/// zero. Returns the number from which on they are now.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)]
 fn dequantise(group: &Group, factors: &[Factor; 64], out: &mut Each<i16>, end_before: usize) -> usize {

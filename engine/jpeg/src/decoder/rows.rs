@@ -1,7 +1,7 @@
 //! Rows of pixels: chroma enlarged and colours converted, sample by sample as libjpeg-turbo does both.
 //!
-//! Chroma that is halved is interpolated linearly between the centres of its samples ("fancy upsampling"), so a row needs the
-//! nearest row of chroma above and below; other factors repeat samples.
+//! Chroma that is halved is interpolated linearly between the centres of its samples ("fancy upsampling"), so a row
+//! needs the nearest row of chroma above and below; other factors repeat samples.
 //!
 //! Source: libjpeg-turbo's `jdsample.c` and `jdcolor.c`; ITU-T T.871 for the colours.
 

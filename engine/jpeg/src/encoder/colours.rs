@@ -10,7 +10,8 @@ use crate::vectors::{added, shifted, weighted, widened, zip};
 /// Number of pixels that are converted at once.
 pub const PIXELS: usize = 64;
 
-/// Places of a channel's values in pixels of three bytes: in the first two vectors, then in the result and the third vector.
+/// Places of a channel's values in pixels of three bytes: in the first two vectors, then in the result and the third
+/// vector.
 const PLACES: [[[u8; PIXELS]; 2]; 3] = [places(0), places(1), places(2)];
 
 const fn places(channel: usize) -> [[u8; PIXELS]; 2] {
@@ -76,7 +77,8 @@ pub fn to_ycbcr<S: Simd>(simd: S, [first, second, third]: &mut [&mut [u8]; 3]) {
     }
 }
 
-/// Converts with 16 bits of fraction. A weight that does not fit into an `i16` is the sum of two: green's in luma is 38,470.
+/// Converts with 16 bits of fraction. A weight that does not fit into an `i16` is the sum of two: green's in luma is
+/// 38,470.
 #[inline(always)]
 fn ycbcr<S: Simd>(simd: S, red: i16x32<S>, green: i16x32<S>, blue: i16x32<S>) -> [u16x32<S>; 3] {
     const ROUNDED: i32 = 1 << 15;
@@ -94,8 +96,8 @@ fn ycbcr<S: Simd>(simd: S, red: i16x32<S>, green: i16x32<S>, blue: i16x32<S>) ->
     ]
 }
 
-/// Writes the mean of each 2×2 samples of two rows, which must be whole vectors of 128 samples. Halves are rounded down and up
-/// in turn.
+/// Writes the mean of each 2×2 samples of two rows, which must be whole vectors of 128 samples. Halves are rounded down
+/// and up in turn.
 #[inline(always)]
 pub fn halve<S: Simd>(simd: S, upper: &[u8], lower: &[u8], out: &mut [u8]) {
     let rows = upper.as_chunks::<{ 2 * PIXELS }>().0.iter().zip(lower.as_chunks::<{ 2 * PIXELS }>().0);

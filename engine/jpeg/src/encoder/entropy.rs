@@ -1,8 +1,9 @@
 //! Writes tokens as Huffman codes.
 //!
 //! The codes of four tokens are joined before they are written, and each write stores eight bytes, which overwrite the
-//! incomplete byte at the end. Both avoid branches, which the processor could not predict. The zero that must follow each byte
-//! 0xff is inserted afterwards. Once a file has its tables, its blocks are written without tokens, two coefficients at a time.
+//! incomplete byte at the end. Both avoid branches, which the processor could not predict. The zero that must follow
+//! each byte 0xff is inserted afterwards. Once a file has its tables, its blocks are written without tokens, two
+//! coefficients at a time.
 //!
 //! Source: ITU-T T.81, sections F.1.2 and B.1.1.5.
 
@@ -29,8 +30,8 @@ const _: () = assert!(CHUNK > 64, "a block of short tokens fits into a chunk");
 const MOST_WRITTEN: u32 = 56;
 
 impl Frequencies {
-    /// Returns the tables of first and other coefficients, of luma and chroma. If `with_all` is true, symbols that do not occur
-    /// have codes, too.
+    /// Returns the tables of first and other coefficients, of luma and chroma. If `with_all` is true, symbols that do
+    /// not occur have codes, too.
     pub fn tables(&self, with_all: bool) -> [[Table; 2]; 2] {
         [0, 1].map(|kind| {
             let table = |symbols: &mut dyn Iterator<Item = Symbol>| {

@@ -23,7 +23,8 @@ pub struct Header {
 }
 
 impl Header {
-    /// Makes the header of files with these quantisation steps of luma and chroma, which are in row order and at most 255.
+    /// Makes the header of files with these quantisation steps of luma and chroma, which are in row order and at most
+    /// 255.
     pub fn new(sampling: Sampling, steps: &[[u16; 64]; 2]) -> Self {
         let kinds = if sampling == Sampling::Grey { 1 } else { 2 };
         let components: &[(u8, u8, u8)] = match sampling {
@@ -47,8 +48,8 @@ impl Header {
         Self { before, after, size_at, kinds }
     }
 
-    /// Appends the header of a file of this size in pixels, at most 65,535 a side, with these Huffman tables of first and other
-    /// coefficients.
+    /// Appends the header of a file of this size in pixels, at most 65,535 a side, with these Huffman tables of first
+    /// and other coefficients.
     pub fn write(&self, (width, height): (u32, u32), tables: &[[Table; 2]; 2], file: &mut Vec<u8>) {
         let side = |pixels: u32| u16::try_from(pixels).unwrap_or(u16::MAX).to_be_bytes();
         let (before, after) = self.before.split_at(self.size_at);

@@ -33,8 +33,8 @@ impl Table {
         Self { counts, symbols: leaves.iter().rev().map(|(_, symbol)| *symbol).collect() }
     }
 
-    /// Iterates over the symbols with their codes and the codes' lengths. Codes are consecutive numbers, which get another zero
-    /// bit at each greater length.
+    /// Iterates over the symbols with their codes and the codes' lengths. Codes are consecutive numbers, which get
+    /// another zero bit at each greater length.
     pub fn codes(&self) -> impl Iterator<Item = (u8, u32, u32)> {
         let lengths = (1..).zip(self.counts).flat_map(|(length, count)| (0..count).map(move |_| length));
         let (mut next, mut previous) = (0_u32, 0_u32);

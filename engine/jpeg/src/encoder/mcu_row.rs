@@ -9,9 +9,9 @@
 //!        └─────┴─────┘
 //! ```
 //!
-//! Rows in YCbCr 4:2:0 have halved chroma already. A file that begins at an odd column or row of them, as tiles that overlap do,
-//! needs chroma samples halfway between the given ones: each is the mean of its neighbours. Upsampling the chroma as decoders do
-//! and halving it again at the file's own pixels gives the same result.
+//! Rows in YCbCr 4:2:0 have halved chroma already. A file that begins at an odd column or row of them, as tiles that
+//! overlap do, needs chroma samples halfway between the given ones: each is the mean of its neighbours. Upsampling the
+//! chroma as decoders do and halving it again at the file's own pixels gives the same result.
 
 use std::ops::Range;
 
@@ -34,7 +34,8 @@ pub struct McuRow {
     planes: [Vec<u8>; 3],
     /// Cb and Cr of an upper and a lower row, before they are halved or mixed.
     chroma: [Vec<u8>; 2],
-    /// Number of given chroma samples in a row of [`Input::YCbCr420`], and whether the row begins in the middle of the first.
+    /// Number of given chroma samples in a row of [`Input::YCbCr420`], and whether the row begins in the middle of the
+    /// first.
     given_samples: (usize, bool),
     /// Number of rows of pixels added so far.
     rows: usize,
@@ -241,7 +242,8 @@ fn pad_rows(plane: &mut [u8], stride: usize, rows: usize) {
     padding.chunks_exact_mut(stride).for_each(|row| row.copy_from_slice(last));
 }
 
-/// Makes a row of chroma from two rows of given samples. If `shift` is 1, the row begins in the middle of the first sample.
+/// Makes a row of chroma from two rows of given samples. If `shift` is 1, the row begins in the middle of the first
+/// sample.
 fn mix(shift: usize, upper: &[u8], lower: &[u8], out: &mut [u8]) {
     // At an odd right edge the last sample has no right neighbour.
     let inner = out.len().min(upper.len() - shift);

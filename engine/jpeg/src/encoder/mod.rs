@@ -1,14 +1,15 @@
-//! Encodes baseline JPEG row by row, each file with the shortest Huffman codes for it. With the same steps and rounding it shows
-//! what libjpeg-turbo's file shows, sample by sample.
+//! Encodes baseline JPEG row by row, each file with the shortest Huffman codes for it. With the same steps and rounding
+//! it shows what libjpeg-turbo's file shows, sample by sample.
 //!
-//! [`Encoder::begin`] starts a file, [`Encoder::row`] adds a row of pixels, and [`Encoder::finish`] returns the file. An encoder
-//! encodes one file after the other and reuses its memory. To have several files open at the same time, make further encoders
-//! with [`Encoder::another`].
+//! [`Encoder::begin`] starts a file, [`Encoder::row`] adds a row of pixels, and [`Encoder::finish`] returns the file.
+//! An encoder encodes one file after the other and reuses its memory. To have several files open at the same time, make
+//! further encoders with [`Encoder::another`].
 //!
 //! # How it works
-//! libjpeg transforms one block after the other. This encoder transforms a row of MCUs at once, 32 blocks side by side, with the
-//! widest vectors that the processor has. Blocks become tokens, which are counted and wait in memory; at the file's end they are
-//! written as Huffman codes, several at a time. Once a dense file has its tables, its blocks are coded at once.
+//! libjpeg transforms one block after the other. This encoder transforms a row of MCUs at once, 32 blocks side by side,
+//! with the widest vectors that the processor has. Blocks become tokens, which are counted and wait in memory; at the
+//! file's end they are written as Huffman codes, several at a time. Once a dense file has its tables, its blocks are
+//! coded at once.
 //!
 //! ```text
 //! rows of pixels ─▶ mcu_row (colours) ─▶ transform ─▶ tokens ─▶ huffman, entropy ─▶ the file
@@ -45,8 +46,9 @@ use transform::{BLOCKS, Coefficients, Quantiser, Transformed, transform};
 const DEFAULT_TOKEN_BYTES: usize = 16 << 20;
 const TOKEN_BLOCK_BYTES: usize = size_of::<u16>() * StoredTokens::BLOCK;
 
-/// If the first quarter of a file has this number of tokens, and half as many tokens as pixels, the file is coded with tables for
-/// these rows. Dense pictures, such as noise, take most of the time, and their first rows are like the others.
+/// If the first quarter of a file has this number of tokens, and half as many tokens as pixels, the file is coded with
+/// tables for these rows. Dense pictures, such as noise, take most of the time, and their first rows are like the
+/// others.
 const ENOUGH_TOKENS: usize = 8 << 10;
 
 /// Layout of the rows that an encoder takes.
@@ -141,7 +143,8 @@ struct Working {
 }
 
 impl Encoder {
-    /// Makes an encoder. `halves_chroma` stores chroma at half the resolution both ways (4:2:0). [`Input::YCbCr420`] always does.
+    /// Makes an encoder. `halves_chroma` stores chroma at half the resolution both ways (4:2:0). [`Input::YCbCr420`]
+    /// always does.
     pub fn new(input: Input, quantisation: &Quantisation, halves_chroma: bool) -> Self {
         let sampling = match input {
             Input::Grey => Sampling::Grey,
@@ -161,8 +164,8 @@ impl Encoder {
         Self::with(input, Rc::new(Tables::new(sampling, quantisation)), Rc::new(RefCell::new(working)))
     }
 
-    /// Sets the memory in bytes for the tokens of all unfinished files of this encoder and of those made from it, 16 MiB by
-    /// default. A file that finds none left is coded with tables for its first rows.
+    /// Sets the memory in bytes for the tokens of all unfinished files of this encoder and of those made from it, 16
+    /// MiB by default. A file that finds none left is coded with tables for its first rows.
     #[must_use]
     pub fn with_token_bytes(self, bytes: usize) -> Self {
         self.working.borrow_mut().spare.left = bytes / TOKEN_BLOCK_BYTES;
@@ -221,8 +224,8 @@ impl Encoder {
         self.encode_if_full();
     }
 
-    /// Adds the next row of [`Input::YCbCr420`]: some columns, as many as the file is wide, of the upper or lower row of a
-    /// pair.
+    /// Adds the next row of [`Input::YCbCr420`]: some columns, as many as the file is wide, of the upper or lower row
+    /// of a pair.
     pub fn ycbcr420_row(&mut self, pair: &Pair<'_>, is_lower: bool, columns: &Range<u32>) {
         self.mcu_row.add_pair(pair, is_lower, columns);
         self.encode_if_full();
@@ -243,8 +246,8 @@ impl Encoder {
         self.store(row, spare, coded, scan);
     }
 
-    /// Returns the finished file. All its rows must have been added. No other encoder that shares memory with this one can be
-    /// used before the result is dropped.
+    /// Returns the finished file. All its rows must have been added. No other encoder that shares memory with this one
+    /// can be used before the result is dropped.
     pub fn finish(&mut self) -> Ref<'_, [u8]> {
         if self.mcu_row.rows() > 0 {
             self.mcu_row.pad();

@@ -1,7 +1,7 @@
 //! Blocks as tokens: what Huffman codes will stand for, once the file's own tables are known.
 //!
-//! A token has 16 bits, so that the tokens of all unfinished files fit into memory, and few of their values occur, so that a table
-//! with the bits of each is small:
+//! A token has 16 bits, so that the tokens of all unfinished files fit into memory, and few of their values occur, so
+//! that a table with the bits of each is small:
 //!
 //! ```text
 //! 000   kind (1)   zeros (4)   value (8)        a coefficient, and the number of zeros before it
@@ -130,8 +130,8 @@ impl RowTokens {
         }
     }
 
-    /// Adds a block, for which room must be reserved, and counts its tokens. `previous_dc` is the first coefficient of the previous
-    /// block.
+    /// Adds a block, for which room must be reserved, and counts its tokens. `previous_dc` is the first coefficient of
+    /// the previous block.
     #[inline(always)]
     pub fn block<C: Counter>(
         &mut self,
@@ -152,8 +152,8 @@ impl RowTokens {
         self.written += out.first(difference).short_others(coefficients, index);
     }
 
-    /// Adds a block with long values, without its first coefficient if there is no difference. Apart from the others, so that these
-    /// need not keep their state in memory for it.
+    /// Adds a block with long values, without its first coefficient if there is no difference. Apart from the others,
+    /// so that these need not keep their state in memory for it.
     #[cold]
     #[inline(never)]
     fn long_block<C: Counter>(
@@ -263,7 +263,8 @@ impl<C: Counter> Writer<'_, C> {
         // A chroma token has 16 zeros more.
         let more = 16 * u32::from(self.kind);
         let mut next = 1_u32.wrapping_sub(more);
-        // In fours: the processor predicts the end of a short loop better. What is stored past the last token is overwritten.
+        // In fours: the processor predicts the end of a short loop better. What is stored past the last token is
+        // overwritten.
         for four in 0..count.div_ceil(4) {
             for part in 0..4 {
                 let number = nonzero.trailing_zeros() % 64;
@@ -375,15 +376,16 @@ pub struct Piece {
     runs: Vec<Run>,
 }
 
-/// MCUs that follow each other in a file. The tokens of the first blocks' first coefficients are missing, because they depend on the MCU
-/// before, which another thread may have.
+/// MCUs that follow each other in a file. The tokens of the first blocks' first coefficients are missing, because they
+/// depend on the MCU before, which another thread may have.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     /// Its tokens among those of the piece.
     begin: u32,
     end: u32,
     components: usize,
-    /// For each component, the number of the piece's tokens before the first block's first coefficient, and that coefficient.
+    /// For each component, the number of the piece's tokens before the first block's first coefficient, and that
+    /// coefficient.
     first: [(u32, i16); 3],
     /// The last block's first coefficient of each component.
     last: [i16; 3],

@@ -1,10 +1,10 @@
-//! Transforms (DCT) and quantises 32 blocks side by side. A vector holds the same coefficient of all blocks, so no block has to
-//! be transposed, and reordering coefficients costs nothing.
+//! Transforms (DCT) and quantises 32 blocks side by side. A vector holds the same coefficient of all blocks, so no
+//! block has to be transposed, and reordering coefficients costs nothing.
 //!
 //! The sums and products are those of libjpeg's accurate integer transform, in the order of its SIMD code.
 //!
-//! Source: C. Loeffler, A. Ligtenberg and G. Moschytz, "Practical fast 1-D DCT algorithms with 11 multiplications", 1989;
-//! libjpeg's `jfdctint.c` and `jcdctmgr.c`.
+//! Source: C. Loeffler, A. Ligtenberg and G. Moschytz, "Practical fast 1-D DCT algorithms with 11 multiplications",
+//! 1989; libjpeg's `jfdctint.c` and `jcdctmgr.c`.
 
 use edgezoom_geometry::Orientation;
 use fearless_simd::Simd;
@@ -57,7 +57,8 @@ pub struct Quantiser {
     /// The stored place of each coefficient in zigzag order, and a mask that changes its sign.
     sources: [(u8, i16); 64],
     steps: [Step; 64],
-    /// For each coefficient, the smallest magnitude that counts as busy, and what is added to the magnitudes of a busy block.
+    /// For each coefficient, the smallest magnitude that counts as busy, and what is added to the magnitudes of a busy
+    /// block.
     busy: Option<[(u16, u16); 64]>,
 }
 
@@ -210,9 +211,8 @@ fn scaled<S: Simd>(simd: S, sums: (S::i32s, S::i32s), bits: u32) -> S::i16s {
     shifted(simd, sums, 1 << (bits - 1), bits)
 }
 
-/// Quantises coefficients, 8 times as large as a file has them, in row order. Those from the number `end` on in zigzag order of the
-/// turned block are zero.
-/// The compiler vectorises these loops as they are written.
+/// Quantises coefficients, 8 times as large as a file has them, in row order. Those from the number `end` on in zigzag
+/// order of the turned block are zero. The compiler vectorises these loops as they are written.
 #[inline(always)]
 #[allow(clippy::needless_range_loop, clippy::manual_map, reason = "a closure would have vectors of its own")]
 pub fn quantise(coefficients: &Each<i16>, end: usize, quantiser: &Quantiser, out: &mut Coefficients) {

@@ -7,8 +7,9 @@
 //!
 //! Both name the files by a [`Tree`], which is made of the options that the pyramid is built with.
 //!
-//! A sink can also write to a network. With an asynchronous client, [`put`](PyramidWriter::put) sends tiles to a bounded queue that
-//! the client's runtime empties, and [`publish`](PyramidWriter::publish) waits for the rest. Its errors are [`SinkError::Other`].
+//! A sink can also write to a network. With an asynchronous client, [`put`](PyramidWriter::put) sends tiles to a
+//! bounded queue that the client's runtime empties, and [`publish`](PyramidWriter::publish) waits for the rest. Its
+//! errors are [`SinkError::Other`].
 
 mod archive;
 mod directory;
@@ -43,8 +44,8 @@ pub trait Sink: Send + Sync {
     fn begin(&self, dzi: &Dzi) -> Result<Box<dyn PyramidWriter>, SinkError>;
 }
 
-/// Writes a pyramid, which is invisible at the destination until it is published. Dropping the writer before that deletes
-/// everything written.
+/// Writes a pyramid, which is invisible at the destination until it is published. Dropping the writer before that
+/// deletes everything written.
 pub trait PyramidWriter: Send {
     /// Writes a tile. Waits if tiles arrive faster than they can be written.
     ///

@@ -8,10 +8,11 @@
 //! iiif3     <name>/info.json, <name>/<left>,<top>,<width>,<height>/<width>,<height>/0/default.jpg
 //! ```
 //!
-//! Level 0 is the smallest level that the pyramid has. IIIF's clients call the region of the whole picture `full`, and so does
-//! libvips 8.18; 8.14 calls it by its numbers and leaves the last scale factor out of `info.json`.
+//! Level 0 is the smallest level that the pyramid has. IIIF's clients call the region of the whole picture `full`, and
+//! so does libvips 8.18; 8.14 calls it by its numbers and leaves the last scale factor out of `info.json`.
 //!
-//! Sources: output of libvips 8.14 and 8.18; IIIF Image API 2.1 and 3.0, sections 4 and 5, <https://iiif.io/api/image/3.0/>.
+//! Sources: output of libvips 8.14 and 8.18; IIIF Image API 2.1 and 3.0, sections 4 and 5,
+//! <https://iiif.io/api/image/3.0/>.
 
 use std::fmt::Write as _;
 use std::io;
@@ -131,8 +132,8 @@ impl Names {
         }
     }
 
-    /// Returns true if the only tile of a level has the name of the next larger level's, and is left out: in IIIF 2, names have no
-    /// height, and the smallest levels of a narrow picture may all be one pixel wide.
+    /// Returns true if the only tile of a level has the name of the next larger level's, and is left out: in IIIF 2,
+    /// names have no height, and the smallest levels of a narrow picture may all be one pixel wide.
     pub fn repeats(&self, level: u32) -> bool {
         let width = |level| self.dzi.level_size(level).width;
         self.tree.layout == TileLayout::Iiif
@@ -190,7 +191,8 @@ impl Names {
         (self.tree.layout == TileLayout::Dz).then(|| self.dzi.descriptor().replace(&named, &own))
     }
 
-    /// Returns the files in the folder of tiles that are not tiles. `name` is the pyramid's, `tiles` the number of its tiles.
+    /// Returns the files in the folder of tiles that are not tiles. `name` is the pyramid's, `tiles` the number of its
+    /// tiles.
     pub fn other_files(
         &self,
         name: &str,

@@ -1,5 +1,5 @@
-//! Tiles of every kind for tests of decoders. `engine/pyramid/tests/tiles/` has each tile, and its pixels as libjpeg-turbo decodes them; the
-//! viewer's tests compare them with what Chromium, Firefox and WebKit show.
+//! Tiles of every kind for tests of decoders. `engine/pyramid/tests/tiles/` has each tile, and its pixels as
+//! libjpeg-turbo decodes them; the viewer's tests compare them with what Chromium, Firefox and WebKit show.
 //!
 //! `EDGEZOOM_WRITE_TILES=1 cargo test --test integration decoders` writes them again.
 

@@ -1,5 +1,5 @@
-//! The packages of the engine's crates and the tiler's are complete and depend only on published crates. `cargo publish` checks that they
-//! compile, which takes longer because it compiles all dependencies again.
+//! The packages of the engine's crates and the tiler's are complete and depend only on published crates. `cargo
+//! publish` checks that they compile, which takes longer because it compiles all dependencies again.
 
 use std::fs;
 use std::path::{Path, PathBuf};

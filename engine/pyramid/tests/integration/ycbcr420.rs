@@ -1,5 +1,5 @@
-//! JPEGs that pass through the pyramid as YCbCr 4:2:0, compared with a straightforward reference: planes that are halved,
-//! cropped, and encoded one by one.
+//! JPEGs that pass through the pyramid as YCbCr 4:2:0, compared with a straightforward reference: planes that are
+//! halved, cropped, and encoded one by one.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -103,8 +103,8 @@ fn tile(level: &[Plane; 3], dzi: &Dzi, (column, row): (u32, u32), quantisation: 
     let (chroma_width, chroma_height) = (width.div_ceil(2), height.div_ceil(2));
     let padded = |width: usize, height: usize| (width.next_multiple_of(8), height.next_multiple_of(8));
     let chroma = |plane: &Plane| {
-        // A chroma sample of the tile covers 2×2 pixels. If the tile begins at an odd pixel, these have different chroma samples
-        // in the level, so the mean over the four pixels is taken.
+        // A chroma sample of the tile covers 2×2 pixels. If the tile begins at an odd pixel, these have different
+        // chroma samples in the level, so the mean over the four pixels is taken.
         let right = (left + width - 1) / 2;
         let bottom = (top + height - 1) / 2;
         let mixed = Plane::new(chroma_width, chroma_height, |x, y| {
@@ -131,7 +131,8 @@ fn tile(level: &[Plane; 3], dzi: &Dzi, (column, row): (u32, u32), quantisation: 
     encoder.finish().to_vec()
 }
 
-/// The tiles of a pyramid. If the full level consists of the blocks of a JPEG, its steps are adapted to those of the JPEG.
+/// The tiles of a pyramid. If the full level consists of the blocks of a JPEG, its steps are adapted to those of the
+/// JPEG.
 pub fn expected(planes: [Plane; 3], dzi: &Dzi, source: SourceSteps) -> BTreeMap<TileCoord, Vec<u8>> {
     let mut tiles = BTreeMap::new();
     let mut planes = planes;
@@ -262,7 +263,8 @@ fn other_jpegs_are_not_read_as_planes_even_if_ycbcr420_is_accepted() {
     }
 }
 
-/// Returns a TIFF of JPEGs of which a chroma sample has this size in pixels, in tiles, or in strips if `chunk` is as wide as the picture.
+/// Returns a TIFF of JPEGs of which a chroma sample has this size in pixels, in tiles, or in strips if `chunk` is as
+/// wide as the picture.
 fn tiff_of_jpeg(picture: &Picture, chunk: (u32, u32), chroma: (u8, u8)) -> Vec<u8> {
     let is_strips = chunk.0 == picture.width;
     let mut file = b"II\x2a\0\0\0\0\0".to_vec();

@@ -49,8 +49,8 @@ impl Decoder {
         self.budget.take(markers.coefficients, BUFFERING).map(Some)
     }
 
-    /// Decodes a JPEG of this width that [has planes](has_planes) into pairs of rows. They may cover less than its width and height: the
-    /// rest is cropped.
+    /// Decodes a JPEG of this width that [has planes](has_planes) into pairs of rows. They may cover less than its
+    /// width and height: the rest is cropped.
     pub fn decode_pairs(
         &mut self,
         file: &[u8],
@@ -66,7 +66,8 @@ impl Decoder {
         }
     }
 
-    /// Decodes a JPEG of this width as RGB into rows. They may cover less than its width and height: the rest is cropped.
+    /// Decodes a JPEG of this width as RGB into rows. They may cover less than its width and height: the rest is
+    /// cropped.
     pub fn decode_rgb(
         &mut self,
         file: &[u8],
@@ -82,8 +83,8 @@ impl Decoder {
         }
     }
 
-    /// Fills `out` with the first rows of a JPEG, as the samples that it stores; only YCCK becomes CMYK. Returns the number
-    /// of bytes decoded.
+    /// Fills `out` with the first rows of a JPEG, as the samples that it stores; only YCCK becomes CMYK. Returns the
+    /// number of bytes decoded.
     pub fn decode_samples(
         &mut self,
         file: &[u8],

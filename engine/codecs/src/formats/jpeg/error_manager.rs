@@ -1,9 +1,9 @@
 //! The error manager that libjpeg calls: it decides which warnings are fatal, and converts them to errors.
 //!
-//! libjpeg fills what it cannot decode with grey and only warns. A JPEG file is read with [`catch_damage`], which goes on and
-//! reports the missing part. A JPEG inside another file, such as a strip of a TIFF, is read with [`catch_errors`]: there a
-//! warning that means lost pixels ends the decoding. Warnings about odd but complete files are ignored. Errors unwind through
-//! the C code, which is compiled for that.
+//! libjpeg fills what it cannot decode with grey and only warns. A JPEG file is read with [`catch_damage`], which goes
+//! on and reports the missing part. A JPEG inside another file, such as a strip of a TIFF, is read with
+//! [`catch_errors`]: there a warning that means lost pixels ends the decoding. Warnings about odd but complete files
+//! are ignored. Errors unwind through the C code, which is compiled for that.
 //!
 //! Source: libjpeg.txt, "Error handling"; jerror.h for the codes.
 

@@ -3,8 +3,8 @@
 use mozjpeg::{ColorSpace, ColorSpaceExt, Compress, ScanMode};
 use proptest::prelude::*;
 
-/// True if libjpeg's vectors show damaged files as our decoder does on all machines: what overflows is saturated. Those for ARM64 truncate
-/// it (`vrshrn_n_s32` in `jidctint-neon.c`).
+/// True if libjpeg's vectors show damaged files as our decoder does on all machines: what overflows is saturated. Those
+/// for ARM64 truncate it (`vrshrn_n_s32` in `jidctint-neon.c`).
 pub const LIBJPEG_SATURATES: bool = cfg!(target_arch = "x86_64");
 
 /// Files of which some bytes are changed, and some of which are cut off.
@@ -125,8 +125,8 @@ fn joined_by_restarts(bands: Vec<Vec<u8>>, height: usize, mcus_across: usize) ->
     joined
 }
 
-/// A picture of a scan for each component, by a seed. Each scan is that of a grey picture, with tables and restart interval of
-/// its own.
+/// A picture of a scan for each component, by a seed. Each scan is that of a grey picture, with tables and restart
+/// interval of its own.
 pub fn in_scans(seed: u64, (width, height): (usize, usize)) -> Vec<u8> {
     let count = if seed.is_multiple_of(4) { 4 } else { 3 };
     let (across, down) = [(2, 2), (1, 1), (2, 1), (1, 2), (4, 1), (2, 2)][(seed >> 8) as usize % 6];

@@ -1,7 +1,7 @@
-//! Reads a JPEG's markers up to its first scan, before libjpeg decodes: the picture's size, and whether libjpeg will buffer
-//! the coefficients of the whole picture, which its Rust binding does not tell. Counts the scans of such a picture, and the
-//! bytes of its coefficients. Finds the application segments that libjpeg saves: EXIF (APP1), the colour profile (APP2),
-//! Adobe's marker (APP14).
+//! Reads a JPEG's markers up to its first scan, before libjpeg decodes: the picture's size, and whether libjpeg will
+//! buffer the coefficients of the whole picture, which its Rust binding does not tell. Counts the scans of such a
+//! picture, and the bytes of its coefficients. Finds the application segments that libjpeg saves: EXIF (APP1), the
+//! colour profile (APP2), Adobe's marker (APP14).
 //!
 //! Source: CIPA DC-008 (Exif 2.3), 4.7.2; ICC.1:2022, annex B.4; Adobe Technical Note 5116, section 18.
 
@@ -35,8 +35,8 @@ pub struct Header {
     pub ends_in_segment: bool,
 }
 
-/// Maximum number of scans of a picture. libjpeg goes through the whole picture for each, and a scan may be as short as twelve bytes.
-/// Encoders write about ten; libvips has the same limit.
+/// Maximum number of scans of a picture. libjpeg goes through the whole picture for each, and a scan may be as short as
+/// twelve bytes. Encoders write about ten; libvips has the same limit.
 pub const MAX_SCANS: u32 = 100;
 
 /// Reads the header. Returns `None` for a file without a frame or a scan: libjpeg reports the error.
@@ -91,7 +91,8 @@ impl Header {
     }
 }
 
-/// Returns the number of bytes of a picture's coefficients: 64 of 2 bytes for each block of each component, in whole MCUs.
+/// Returns the number of bytes of a picture's coefficients: 64 of 2 bytes for each block of each component, in whole
+/// MCUs.
 fn coefficient_bytes(FrameHeader { width, height, components, .. }: &FrameHeader) -> u64 {
     let factors = components.iter().map(|component| [component.across, component.down]);
     let factors = factors.map(|factors| factors.map(|factor| u64::from(factor.max(1))));
@@ -146,8 +147,8 @@ pub fn has_adobe_marker<R>(header: &Decompress<R>) -> bool {
     segments(header, ADOBE, b"Adobe").next().is_some()
 }
 
-/// Returns the colour profile. A segment has at most 64 KiB, so a profile may be in several, each with its number, counted
-/// from 1, and the count. `None`: a segment is missing.
+/// Returns the colour profile. A segment has at most 64 KiB, so a profile may be in several, each with its number,
+/// counted from 1, and the count. `None`: a segment is missing.
 pub fn profile<R>(header: &Decompress<R>) -> Option<Vec<u8>> {
     let mut parts: Vec<&[u8]> = segments(header, PROFILE, b"ICC_PROFILE\0").collect();
     parts.sort_by_key(|part| part.first().copied());

@@ -1,7 +1,7 @@
 //! Derives what libjpeg could not decode from its messages, and from its position when it sent them.
 //!
-//! If a scan runs out of bytes, libjpeg fills the rest with grey, up to a restart marker if one follows. So the picture ends
-//! at that position, unless it resumes.
+//! If a scan runs out of bytes, libjpeg fills the rest with grey, up to a restart marker if one follows. So the picture
+//! ends at that position, unless it resumes.
 //!
 //! Source: jdhuff.c (`jpeg_fill_bit_buffer`), jdmarker.c (`read_restart_marker`) of libjpeg-turbo.
 

@@ -1,7 +1,8 @@
 //! JPEG, row by row: regular pictures with `edgezoom_jpeg`, all others with libjpeg (mozjpeg) and its SIMD.
 //!
-//! Baseline pictures are decoded as they are read, in a few rows of memory. Pictures of several scans, too, once all of the file
-//! has arrived. If libjpeg decodes such a picture, it keeps the coefficients of the whole in memory, within the bounds.
+//! Baseline pictures are decoded as they are read, in a few rows of memory. Pictures of several scans, too, once all of
+//! the file has arrived. If libjpeg decodes such a picture, it keeps the coefficients of the whole in memory, within
+//! the bounds.
 //!
 //! A damaged file is shown as far as libjpeg can decode it, as in browsers.
 //!
@@ -274,8 +275,8 @@ fn admit_coefficients(markers: Option<header::Header>, bounds: Bounds) -> Result
     bounds.admit_memory(markers.coefficients, BUFFERING)
 }
 
-/// Returns the bytes to read behind a file that ends in a segment: the binding cannot skip a segment that is not whole, where
-/// libjpeg's own sources insert ends of the picture, so that the scans before are shown.
+/// Returns the bytes to read behind a file that ends in a segment: the binding cannot skip a segment that is not whole,
+/// where libjpeg's own sources insert ends of the picture, so that the scans before are shown.
 fn padding(markers: Option<header::Header>) -> &'static [u8] {
     static ENDS: [[u8; 2]; 1 << 15] = [[0xff, 0xd9]; 1 << 15];
     if markers.is_some_and(|markers| markers.ends_in_segment) { ENDS.as_flattened() } else { &[] }

@@ -1,6 +1,6 @@
-//! Regular JPEGs, baseline of one scan or several and progressive, decoded on several threads by `edgezoom_jpeg`. Where such a file turns out
-//! to be irregular, libjpeg begins again and goes on where this reader stopped, so that damaged files look as libjpeg shows
-//! them.
+//! Regular JPEGs, baseline of one scan or several and progressive, decoded on several threads by `edgezoom_jpeg`. Where
+//! such a file turns out to be irregular, libjpeg begins again and goes on where this reader stopped, so that damaged
+//! files look as libjpeg shows them.
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;

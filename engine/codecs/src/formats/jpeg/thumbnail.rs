@@ -1,5 +1,5 @@
-//! Small pictures of a JPEG that are known before its rows: the first scans of a progressive picture that still arrives,
-//! decoded at an eighth of its size, or the thumbnail in its EXIF.
+//! Small pictures of a JPEG that are known before its rows: the first scans of a progressive picture that still
+//! arrives, decoded at an eighth of its size, or the thumbnail in its EXIF.
 //!
 //! Both are shown only until the picture is ready, so a broken one counts as missing.
 //!
@@ -77,8 +77,8 @@ fn first_scans(mut file: BufReader<SourceFile>, bounds: Bounds) -> Option<(Size,
     decode(|| header.rgb()).ok()
 }
 
-/// Reads a progressive picture up to the scan that completes the DC coefficients of all components, and appends the end of a
-/// picture.
+/// Reads a progressive picture up to the scan that completes the DC coefficients of all components, and appends the end
+/// of a picture.
 fn read_first_scans(file: impl BufRead) -> io::Result<Option<(Header, Vec<u8>)>> {
     let mut markers = Markers::new(Recording { file, bytes: Vec::new() });
     let mut found = None;

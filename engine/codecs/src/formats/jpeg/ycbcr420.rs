@@ -1,5 +1,5 @@
-//! YCbCr read as planes with 4:2:0 chroma subsampling by libjpeg. Tiles in JPEG are encoded from planes again, so no colour is
-//! converted.
+//! YCbCr read as planes with 4:2:0 chroma subsampling by libjpeg. Tiles in JPEG are encoded from planes again, so no
+//! colour is converted.
 
 use std::io::{self, BufRead};
 
@@ -20,8 +20,8 @@ pub fn is_ycbcr420<R>(header: &Decompress<R>) -> bool {
     header.color_space() == ColorSpace::JCS_YCbCr && sampling.eq([(2, 2), (1, 1), (1, 1)])
 }
 
-/// A JPEG that is read as planes. Of more chroma, each 2×2 samples are averaged. libjpeg goes on here where `edgezoom_jpeg`
-/// stops.
+/// A JPEG that is read as planes. Of more chroma, each 2×2 samples are averaged. libjpeg goes on here where
+/// `edgezoom_jpeg` stops.
 pub struct PlanesReader<R> {
     size: Size,
     averages: Averages<R>,
@@ -58,8 +58,8 @@ impl<R: BufRead> RowReader for PlanesReader<R> {
     }
 }
 
-/// Pairs of rows whose chroma is averaged from the pixels that libjpeg decodes. It repeats samples of halved chroma, whose mean
-/// is what was stored.
+/// Pairs of rows whose chroma is averaged from the pixels that libjpeg decodes. It repeats samples of halved chroma,
+/// whose mean is what was stored.
 pub struct Averages<R> {
     decoder: DecompressStarted<R>,
     /// Rows of pixels that have not been read.

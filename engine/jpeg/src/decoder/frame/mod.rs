@@ -1,8 +1,9 @@
 //! The headers of a JPEG: everything before the first scan's bytes.
 //!
 //! Only regular files are read here: baseline or extended Huffman coding with 8 bits, one scan with all components, or
-//! each component in one of [several] scans; or progressive coding whose scans together have all bits. For any other file,
-//! even a slightly odd one, the result is `None`, and the caller leaves it to libjpeg, which knows hundreds of exceptions.
+//! each component in one of [several] scans; or progressive coding whose scans together have all bits. For any other
+//! file, even a slightly odd one, the result is `None`, and the caller leaves it to libjpeg, which knows hundreds of
+//! exceptions.
 //!
 //! ```text
 //! marker   ff code          alone: SOI d8, EOI d9; all others begin a segment

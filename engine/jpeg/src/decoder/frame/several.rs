@@ -1,4 +1,5 @@
-//! The headers of all scans of a picture that has several: each of other components, or of other bits if it is progressive.
+//! The headers of all scans of a picture that has several: each of other components, or of other bits if it is
+//! progressive.
 
 use std::io::{self, BufRead};
 use std::ops::Range;
@@ -183,8 +184,8 @@ impl<R: BufRead> Headers<'_, R> {
         Ok(frame.map(|frame| Progressive { frame, scans }))
     }
 
-    /// Reads the header of a progressive scan, and notes the bits that it has. `None`: libjpeg refuses it or warns of it, or
-    /// it is odd.
+    /// Reads the header of a progressive scan, and notes the bits that it has. `None`: libjpeg refuses it or warns of
+    /// it, or it is odd.
     fn progressive_scan(&self, segment: &[u8], known: &mut [[Option<u8>; 64]]) -> Option<ProgressiveScan> {
         let (&[count], rest) = segment.split_first_chunk()?;
         if rest.len() != 2 * usize::from(count) + 3 {

@@ -1,5 +1,6 @@
-//! Writes a pyramid as one file: a ZIP archive with the files of the directory sink, or an SZI (Smart Zoom Image), which slide
-//! viewers read. Entries are not compressed, so a server can answer a request for a tile with a range of the file.
+//! Writes a pyramid as one file: a ZIP archive with the files of the directory sink, or an SZI (Smart Zoom Image),
+//! which slide viewers read. Entries are not compressed, so a server can answer a request for a tile with a range of
+//! the file.
 //!
 //! ```text
 //! <name>/<name>_files/<level>/<column>_<row>.<format>     the tiles
@@ -11,11 +12,11 @@
 //!
 //! In a layout other than Deep Zoom, tiles and descriptor are in `<name>/` as in the folder of the directory sink.
 //!
-//! The archive is a hidden file beside the output until it is complete, then it is renamed. Dropping the writer before that
-//! deletes it.
+//! The archive is a hidden file beside the output until it is complete, then it is renamed. Dropping the writer before
+//! that deletes it.
 //!
-//! Source: Smart In Media, "SZI format description", 2018-11-24, <https://github.com/smartinmedia/SZI-Format>; output of libvips'
-//! `dzsave` with `container=szi`.
+//! Source: Smart In Media, "SZI format description", 2018-11-24, <https://github.com/smartinmedia/SZI-Format>; output
+//! of libvips' `dzsave` with `container=szi`.
 
 mod stream;
 mod zip;

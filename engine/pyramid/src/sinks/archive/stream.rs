@@ -1,4 +1,5 @@
-//! Writes a pyramid as an archive from the first byte to the last, without seeking. Sinks for files and object stores share it.
+//! Writes a pyramid as an archive from the first byte to the last, without seeking. Sinks for files and object stores
+//! share it.
 
 use std::io::{self, Write};
 use std::time::SystemTime;

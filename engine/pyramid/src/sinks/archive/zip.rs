@@ -1,5 +1,5 @@
-//! Writes ZIP files with uncompressed entries, without seeking. ZIP64 records are added for more than 65,534 entries or more
-//! than 4 GiB.
+//! Writes ZIP files with uncompressed entries, without seeking. ZIP64 records are added for more than 65,534 entries or
+//! more than 4 GiB.
 //!
 //! ```text
 //! local file header (4.3.7), then the content      central directory header (4.3.12)
@@ -38,8 +38,8 @@
 //!
 //! The left numbers are bytes. All numbers are little-endian.
 //!
-//! Source: PKWARE, APPNOTE.TXT 6.3.10, <https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT>. Numbers in brackets are its
-//! sections.
+//! Source: PKWARE, APPNOTE.TXT 6.3.10, <https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT>. Numbers in
+//! brackets are its sections.
 
 use std::io::{self, Write};
 

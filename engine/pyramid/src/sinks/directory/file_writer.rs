@@ -26,7 +26,8 @@ pub struct FileWriter {
 /// The folder of tiles.
 pub struct TileFolders {
     path: PathBuf,
-    /// Open folders of all levels, in Deep Zoom: creating a file relative to an open folder saves the lookup of its path.
+    /// Open folders of all levels, in Deep Zoom: creating a file relative to an open folder saves the lookup of its
+    /// path.
     levels: Vec<OwnedFd>,
     names: Arc<Names>,
 }

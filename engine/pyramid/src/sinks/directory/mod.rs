@@ -5,8 +5,9 @@
 //! <name>_files/<level>/<column>_<row>.<format>     the tiles
 //! ```
 //!
-//! Other layouts have one folder, `<name>/`, with tiles and descriptor. The files are in a hidden folder beside the output until
-//! they are complete. Then they are moved, the descriptor last. Dropping the writer before that deletes the hidden folder.
+//! Other layouts have one folder, `<name>/`, with tiles and descriptor. The files are in a hidden folder beside the
+//! output until they are complete. Then they are moved, the descriptor last. Dropping the writer before that deletes
+//! the hidden folder.
 //!
 //! Source: the Deep Zoom file format,
 //! <https://learn.microsoft.com/previous-versions/windows/silverlight/dotnet-windows-silverlight/cc645077(v=vs.95)>.
@@ -28,8 +29,8 @@ use super::{PyramidWriter, Sink, SinkError, Tree};
 use crate::Tile;
 use file_writer::{FileWriter, TileFolders};
 
-/// Number of threads that write files. Creating a file costs more than writing it, and the kernel creates files in different
-/// folders in parallel.
+/// Number of threads that write files. Creating a file costs more than writing it, and the kernel creates files in
+/// different folders in parallel.
 const WRITER_THREADS: usize = 2;
 
 /// Writes a pyramid to `<name>.dzi` and `<name>_files/`, or to `<name>/` in other layouts than Deep Zoom's.
