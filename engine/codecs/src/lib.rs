@@ -72,6 +72,7 @@ mod upright;
 
 pub use bounds::Bounds;
 pub use colour::flatten::{Flattened, is_opaque};
+pub use edgezoom_geometry::Damage;
 pub use edgezoom_jpeg::ycbcr420;
 pub use error::SourceError;
 pub use format::{Format, Reading};
@@ -84,7 +85,7 @@ pub use open::{Prepared, open, open_with, prepare};
 pub use options::{DecodeOptions, DrawingOptions};
 pub use orientation::Orientation;
 pub use parallel::vectorised;
-pub use row_reader::{Damage, Layout, RowReader, Turned};
+pub use row_reader::{Layout, RowReader, Turned};
 pub use scratch::TemporaryFile;
 pub use source_file::{SourceFile, announcement};
 pub use swap::SwappingAllocator;

@@ -2,7 +2,7 @@
 //!
 //! A [`Dzi`] describes a pyramid: its [`Size`], levels and tiles, and the descriptor that viewers read. A [`TileIndex`] finds a tile
 //! in a pyramid that is stored as one [`Archive`]. [`Previews`] are two small pictures of the whole. A [`Scale`] is the
-//! physical size of a pixel.
+//! physical size of a pixel, [`Damage`] what a damaged file lacks.
 //!
 //! ```
 //! use edgezoom_geometry::{Dzi, Size, TileFormat};
@@ -19,6 +19,7 @@
 
 #![forbid(unsafe_code)]
 
+mod damage;
 mod dzi;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
@@ -26,6 +27,7 @@ mod preview;
 mod scale;
 mod tile_index;
 
+pub use damage::Damage;
 pub use dzi::{Dzi, NAMESPACE, Size, TileFormat};
 pub use preview::{PreviewKind, Previews};
 pub use scale::{Scale, ScaleBasis, ScaleUnit};
