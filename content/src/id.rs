@@ -34,6 +34,12 @@ impl ContentId {
         (0..count).map(|salt| Self::salted(url, salt))
     }
 
+    /// Returns the first id that the content of `url` may have.
+    #[must_use]
+    pub fn of(url: &SourceUrl) -> Self {
+        Self::salted(url, 0)
+    }
+
     fn salted(url: &SourceUrl, salt: u8) -> Self {
         let mut hash = Sha256::new();
         hash.update(url.identity());

@@ -15,10 +15,7 @@ const FILLED = `
   export * from "./index.js"; // except for the class below
 
   export class BacklogObject extends Inner {
-    async fetch(request) {
-      const { pathname, searchParams } = new URL(request.url);
-      if (pathname !== "/fill") return super.fetch(request);
-      const [from, count] = [Number(searchParams.get("from")), Number(searchParams.get("count"))];
+    async fill(from, count) {
       for (let first = from; first < from + count; first += 128) {
         const rows = {};
         for (let number = first; number < Math.min(first + 128, from + count); number += 1) {
@@ -28,15 +25,16 @@ const FILLED = `
         }
         await this.ctx.storage.put(rows);
       }
-      return new Response();
     }
   }
 
   export default {
     queue() {},
-    fetch(request, env, context) {
-      if (new URL(request.url).pathname === "/last") return env.BACKLOG.getByName("backlog").fetch("http://object/", { method: "POST", body: "" });
-      if (new URL(request.url).pathname === "/fill") return env.BACKLOG.getByName("backlog").fetch(request);
+    async fetch(request, env, context) {
+      const { pathname, searchParams } = new URL(request.url);
+      const backlog = env.BACKLOG.getByName("backlog");
+      if (pathname === "/last") return new Response(await backlog.send('"last-report"'));
+      if (pathname === "/fill") return new Response(await backlog.fill(Number(searchParams.get("from")), Number(searchParams.get("count"))));
       return edge.fetch(request, env, context);
     },
   };

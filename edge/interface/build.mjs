@@ -4,6 +4,7 @@
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 
+import { readDocument } from "./document.mjs";
 import { samples } from "./samples.mjs";
 
 const BASE = "https://zoom.example";
@@ -11,7 +12,7 @@ const BASE = "https://zoom.example";
 const LIMITS = ["a source's bytes", "a picture's pixels", "a picture's side", "a PDF's pages", "a web page's height", "a source's URL"];
 
 const read = (name) => readFile(new URL(name, import.meta.url), "utf8");
-const api = JSON.parse(await read("openapi.json"));
+const api = await readDocument();
 const { schemas } = api.components;
 
 const escape = (text) => String(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
@@ -137,9 +138,9 @@ const page = (title, description, body) => fill(frame, {
 const to = new URL("../build/assets/", import.meta.url);
 await mkdir(new URL("assets/", to), { recursive: true });
 const files = {
-  "openapi.json": await read("openapi.json"),
+  "openapi.json": `${JSON.stringify(api, null, 2)}\n`,
   "docs.html": page("Documentation", "How to create, share and embed zoomable pictures; the API with examples in curl, JavaScript and Python.", docs),
   "bot.html": page("Why Edgezoom visited your site", "What visited your site, how to exclude it, and how to contact its operator.", fill(await read("bot.html"), { product, repository })),
   "assets/docs.css": await read("docs.css"),
 };
-for (const [name, content] of Object.entries(files)) await writeFile(new URL(name, to), content);
+for (const [name, text] of Object.entries(files)) await writeFile(new URL(name, to), text);

@@ -20,6 +20,9 @@ const BATCH_SIZE = 5;
 const MAX_BATCH_SIZE = 100;
 const MAX_RETRIES = 3;
 
+/** True from a tiler's first pull on. */
+let hasRenderer = false;
+
 export default {
   async queue(batch, env) {
     await messages(env, batch.queue).add(batch.messages.map(({ id, body }) => ({ id, body })));
@@ -38,7 +41,8 @@ export default {
     const [, queue, operation] = pathname.match(OPERATION) ?? [];
     if (!operation && !isQuery) {
       if (pathname === "/internal/backlog" && isAuthorized) noteTiler(await request.clone().json().catch(() => ({})));
-      return env.EDGE.fetch(request);
+      const response = await env.EDGE.fetch(request);
+      return env.RENDERER === "building" && !hasRenderer ? withoutRenderer(response) : response;
     }
     if (!isAuthorized) return refused(401, 10000, "Authentication error");
     if (isQuery) return answer(env, await request.text());
@@ -46,12 +50,28 @@ export default {
       return refused(405, 10405, "Method not allowed for this authentication scheme");
     }
     const stored = messages(env, queue);
+    hasRenderer ||= operation === "messages/pull";
     if (operation === "metrics") return granted(await stored.metrics());
     const parameters = await request.json().catch(() => null);
     if (parameters === null || typeof parameters !== "object") return refused(400, 10026, "Could not parse request body");
     return granted(await (operation === "messages/pull" ? stored.pull(parameters) : stored.acknowledge(parameters)));
   },
 };
+
+/**
+ * Gives queued contents in a response of the Worker the stage `building`, which only the viewer knows, until a tiler pulls: `cargo
+ * xtask dev` still compiles it.
+ */
+function withoutRenderer(response) {
+  if (!/json|html|event-stream/.test(response.headers.get("Content-Type")) || !response.body) return response;
+  const renamed = new TransformStream({
+    transform: (text, out) => out.enqueue(hasRenderer ? text : text.replaceAll('"stage":"queued"', '"stage":"building"')),
+  });
+  const body = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(renamed).pipeThrough(new TextEncoderStream());
+  const changed = new Response(body, response);
+  changed.headers.delete("Content-Length");
+  return changed;
+}
 
 function messages(env, queue) {
   return env.MESSAGES.getByName(queue);

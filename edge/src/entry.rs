@@ -1,19 +1,19 @@
-//! Entry point of requests. `entry.js` makes an [`IncomingRequest`], reads KV, and lets it respond. So a finished content is
-//! answered without a future: an executor in wasm would cost as much as all the rest of the request.
+//! Entry point of requests. `entry.js` makes an [`IncomingRequest`], reads KV, and lets it respond. So a finished
+//! content is answered without a future: an executor in wasm would cost as much as all the rest of the request.
 
 use edgezoom_content::{ContentId, SourceUrl};
+use serde::Serialize;
 use worker::js_sys::futures::future_to_promise;
 use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::{Env, Result, console_error, web_sys};
 
 use crate::config::shared_content;
-use crate::content::kv_cache;
 use crate::handlers::content::from_cache;
-use crate::handlers::{self, Outgoing, RoutedRequest};
-use crate::platform::bridge::RequestHead;
+use crate::handlers::{self, RoutedRequest};
+use crate::platform::bridge::{Outgoing, RequestHead};
 use crate::platform::isolate;
+use crate::platform::kv;
 use crate::request::router::{RequestParts, route};
-use crate::request::url::RequestUrl;
 use crate::response::{ApiError, COMMON_HEADERS, Response, plain};
 
 /// A request whose route is known. JavaScript holds it while it reads KV.
@@ -55,10 +55,11 @@ impl IncomingRequest {
             Ok(routed) => routed,
             Err(response) => return Ok(head.respond(response)?.into()),
         };
-        let (id, now) = (routed.route.content_id(), isolate::now());
+        let id = routed.route.content_id();
+        let now = isolate::now();
         // KV may have a content for a minute after it was taken down.
         let cached = id.zip(cached).filter(|(id, _)| !isolate::is_taken_down(*id));
-        let cached = cached.and_then(|(id, value)| kv_cache::parse(id, value, now));
+        let cached = cached.and_then(|(id, value)| kv::parse(id, value, now));
         let cached = match cached.map(|cached| from_cache(&routed.route, cached, &routed.addresses, now)) {
             Some(Ok(response)) => return Ok(head.respond(response)?.into()),
             Some(Err(cached)) => Some(cached),
@@ -77,28 +78,41 @@ impl IncomingRequest {
     }
 }
 
-/// Sets the operator's lists: blocked hosts, separated by commas, and sorted ids of taken-down contents, separated by
-/// spaces.
+/// Sets the operator's [`OperatorLists`], given as JSON.
 #[wasm_bindgen(js_name = setOperatorLists)]
-pub fn set_operator_lists(hosts: &str, taken_down: &str, env: &Env) {
-    match isolate::config(env) {
-        Ok(config) => isolate::set_operator_lists(hosts, taken_down, &config),
-        Err(error) => console_error!("{error}"),
+pub fn set_operator_lists(lists: &str, env: &Env) {
+    let set = || {
+        isolate::set_operator_lists(serde_json::from_str(lists)?, &*isolate::config(env)?);
+        Ok::<(), worker::Error>(())
+    };
+    if let Err(error) = set() {
+        console_error!("cannot set the operator's lists: {error}");
     }
 }
 
-/// Returns the content that the operator names: lines with the canonical URL of its source, empty if an id or a share
-/// link is given, and with the ids that it may have. `None`: the text is neither an id, nor a share link, nor a URL.
+/// A content that the operator names.
+#[derive(Serialize)]
+struct NamedContent {
+    /// URL of its source, unless it was named by its id or a share link.
+    url: Option<SourceUrl>,
+    /// The ids that it may have.
+    ids: Vec<ContentId>,
+}
+
+/// Returns the content that the operator names, as JSON of a [`NamedContent`]. `None`: the text is neither an id, nor a
+/// share link, nor a URL.
 #[wasm_bindgen(js_name = namedContent)]
 pub fn named_content(text: &str, env: &Env) -> Option<String> {
     let addresses = isolate::config(env).ok()?.addresses("");
     let shared = || shared_content(text, &addresses?.share);
-    if let Some(id) = text.parse().ok().or_else(shared) {
-        return Some(format!("\n{id}"));
-    }
-    let url = SourceUrl::parse(text).or_else(|_| SourceUrl::try_from(text.to_owned())).ok()?;
-    let ids = ContentId::candidates(&url).map(|id| id.to_string());
-    Some(format!("{url}\n{}", ids.collect::<Vec<_>>().join("\n")))
+    let named = match text.parse().ok().or_else(shared) {
+        Some(id) => NamedContent { url: None, ids: vec![id] },
+        None => {
+            let url = SourceUrl::parse(text).or_else(|_| SourceUrl::try_from(text.to_owned())).ok()?;
+            NamedContent { ids: ContentId::candidates(&url).collect(), url: Some(url) }
+        }
+    };
+    serde_json::to_string(&named).ok()
 }
 
 fn find_route(head: &RequestHead, env: &Env) -> std::result::Result<RoutedRequest, Response> {
@@ -106,7 +120,7 @@ fn find_route(head: &RequestHead, env: &Env) -> std::result::Result<RoutedReques
         console_error!("{error}");
         ApiError::Unavailable.response()
     })?;
-    let RequestUrl { origin, path, query } = RequestUrl::split(&head.url);
+    let (origin, path, query) = (head.url.origin(), head.url.path(), head.url.query());
     let addresses = config.addresses(origin).ok_or_else(|| {
         console_error!("BASE_URL is not set, and the request is for {origin}");
         plain::no_base_url()

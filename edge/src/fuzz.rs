@@ -8,15 +8,16 @@ use crate::admission::client::{CREATIONS, Client};
 use crate::admission::policy::Shares;
 use crate::admission::scheduler::Scheduler;
 use crate::config::Config;
-use crate::content::cached_content::CachedContent;
-use crate::durable::messages;
+use crate::representation::cached_content::CachedContent;
 use crate::request::iiif::IiifRequest;
 use crate::request::object_key::ObjectKey;
+use crate::request::route::TilerCall;
 use crate::request::router::{RequestParts, route};
-use crate::request::upload;
 use crate::request::url::{RequestUrl, signature, url_parameter};
 use crate::response::conditional::{ByteRange, none_match_names};
 use crate::response::negotiation::Callback;
+use crate::tiler_api;
+use crate::uploads::request as uploads;
 
 fn id() -> ContentId {
     "00000000000".parse().unwrap_or_else(|_| unreachable!())
@@ -30,14 +31,15 @@ pub fn request(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (target, accept) = text.split_once('\n').unwrap_or((&text, "*/*"));
     let whole = format!("http://localhost{target}");
-    let _ = RequestUrl::split(&whole);
+    let url = RequestUrl::new(whole);
+    let _ = (url.origin(), url.path(), url.query());
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     for method in [Method::GET, Method::POST, Method::PUT, Method::OPTIONS] {
         let request =
             RequestParts { method: &method, path, query, accept: Some(accept), share: "http://localhost/" };
         let _ = route(request, &AddressPolicy::default());
     }
-    let _ = (signature(query), url_parameter(query), upload::part(path));
+    let _ = (signature(query), url_parameter(query), uploads::part(path));
     if IiifRequest::parse(path).is_some_and(|request| matches!(request, IiifRequest::Image(Ok(_)))) {
         assert_eq!(path.matches('/').count(), 3, "region, size, rotation, quality and format");
     }
@@ -80,13 +82,17 @@ pub fn object_key(bytes: &[u8]) {
     }
 }
 
-/// A message to the object of a content, with its path in the first line and its body in the others. Claims and reports
-/// come from tilers.
+/// The body of a tiler's claim or report, which becomes a message to the object of its content.
+///
+/// # Panics
+/// An event is not read back as it was sent.
 pub fn messages(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let (path, body) = text.split_once('\n').unwrap_or(("/report", &text));
-    let _ = messages::decode(id(), path, body);
-    let _ = messages::client(path);
+    for call in [TilerCall::Claim, TilerCall::Report] {
+        let Ok(event) = tiler_api::event(call, &text) else { continue };
+        let sent = serde_json::to_string(&event).unwrap_or_default();
+        assert_eq!(serde_json::from_str(&sent).ok(), Some(event));
+    }
 }
 
 /// Stored data, which another version of the Worker may have written: a record in KV, rows of the scheduler.
@@ -164,11 +170,7 @@ mod tests {
                 run: messages,
                 seeds: &[
                     br#"{"attempt":1,"outcome":{"progress":{"stage":"rendering","progress":0.5}}}"#,
-                    b"/claim\n{\"tiler\":18446744073709551615,\"alone\":true}",
-                    b"/created\nhttp://example.com/",
-                    b"/removed\ntakedown\n1\nme\nhttp://example.com/\nwhy\nnot",
-                    b"/uploaded/uploads/00112233445566778899aabbccddeeff\nni:///sha-256;f4OxZX_x_FO5LcGBSK\
-                        HWXfwtSx-j1ncoSt3SABJtkGk?name=a",
+                    b"{\"tiler\":4294967295,\"alone\":true}",
                     b"{\"attempt\":4294967295,\"outcome\":{\"failed\":{\"failure\":{\"code\":\"too-complex\
                         \",\"message\":\"a\"},\"transient\":true}}}",
                 ],

@@ -8,23 +8,23 @@
 //! - `request`: the parts of a request's URL, the router, and the R2 keys that may be read.
 //! - `response`: status, headers and body as a value; the errors of the API; the choice between JSON, XML and JSONP;
 //!   escaping.
-//! - `content`: a content as the edge knows it. `representation` prints it, `cached_content` is its record in KV,
-//!   `repository` finds it in KV or at its Durable Object.
+//! - `representation`: what a response says about a content, and the record of a finished one in KV.
+//! - `repository`: finds a content in KV or at its Durable Object.
 //! - `durable`: the Durable Objects: one for each content, the only writer of its conversion's state, and one for the
 //!   queue.
 //! - `admission`: whether a new content may be created.
+//! - `uploads`: files that clients send instead of naming a source.
+//! - `regions`: pictures that are rendered from tiles.
 //! - `pages`: HTML for people, the embed script and oEmbed.
 //! - `tiler_api`: the calls of tilers and the operator to `/internal/`.
 //! - `platform`: the runtime's bindings where the `worker` crate is not enough, and what an isolate keeps.
 //!
-//! Everything that decides is pure and tested natively: `config`, `request`, `response`, `pages`, the messages, and
-//! what prints in `content`. Only `entry`, `handlers`, `platform`, `tiler_api`, the two objects, KV, the repository and
-//! the admission check use the `worker` crate. Imports between files have no circles; `content/tests/imports` checks
-//! both.
+//! Everything that decides is pure and tested natively: `config`, `request`, `response`,
+//! `representation`, `pages`, the scheduler, and the parsers of the other rooms. All others use the `worker` crate.
+//! Imports between files have no circles; `content/tests/imports` checks both.
 
 mod admission;
 mod config;
-mod content;
 mod durable;
 mod entry;
 #[cfg(any(test, fuzzing))]
@@ -32,8 +32,12 @@ pub mod fuzz;
 mod handlers;
 mod pages;
 mod platform;
+mod regions;
+mod repository;
+mod representation;
 mod request;
 mod response;
 #[cfg(test)]
 mod tests;
 mod tiler_api;
+mod uploads;

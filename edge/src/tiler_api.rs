@@ -2,14 +2,14 @@
 //! with the tilers' token. The statuses are in [`edgezoom_content::protocol`].
 
 use edgezoom_content::ContentId;
+use edgezoom_content::conversion::{Event, Reply};
 use edgezoom_content::protocol::TILERS_HEADER;
 use http::StatusCode;
 use worker::{Env, Request, console_error};
 
 use crate::config::Config;
-use crate::content::repository::Repository;
 use crate::durable::backlog;
-use crate::durable::messages::Message;
+use crate::repository::Repository;
 use crate::request::route::TilerCall;
 use crate::response::{ApiError, CachePolicy, Response};
 
@@ -28,14 +28,29 @@ pub async fn handle(
         Ok(body) => body,
         Err(error) => return Response::text(StatusCode::BAD_REQUEST, error.to_string()),
     };
-    let message = match call {
-        TilerCall::Claim => Message::Claim(&body),
-        TilerCall::Report => Message::Report(&body),
-        TilerCall::Reset => Message::Reset,
+    let event = match event(call, &body) {
+        Ok(event) => event,
+        Err(error) => return Response::text(StatusCode::BAD_REQUEST, error),
     };
-    match Repository::new(env, None, &|| None).send(id, message).await {
-        Ok((status, reply)) => relay(status, reply),
+    match Repository::new(env, None, &|| None).send(id, event, None).await {
+        Ok(reply) => relay(&reply),
         Err(error) => error.api_error().response(),
+    }
+}
+
+/// Parses a call.
+///
+/// # Errors
+/// The body is malformed. The text is for the tiler.
+pub fn event(call: TilerCall, body: &str) -> Result<Event, String> {
+    match call {
+        TilerCall::Claim => {
+            serde_json::from_str(body).map(Event::Claimed).map_err(|error| format!("Not a claim: {error}"))
+        }
+        TilerCall::Report => {
+            serde_json::from_str(body).map(Event::Reported).map_err(|error| format!("Not a report: {error}"))
+        }
+        TilerCall::Reset => Ok(Event::Reset),
     }
 }
 
@@ -49,7 +64,7 @@ pub async fn handle_backlog(mut request: Request, config: &Config, env: &Env) ->
         Err(error) => return Response::text(StatusCode::BAD_REQUEST, format!("Not a backlog: {error}")),
     };
     match backlog::report(backlog, env).await {
-        Ok(tilers) => Response::text(StatusCode::NO_CONTENT, "").with(TILERS_HEADER, tilers),
+        Ok(tilers) => Response::text(StatusCode::NO_CONTENT, "").with(TILERS_HEADER, tilers.to_string()),
         Err(error) => {
             console_error!("cannot store the report on the queue: {error}");
             ApiError::Unavailable.response()
@@ -73,13 +88,26 @@ fn authorize(request: &Request, config: &Config) -> Result<(), Response> {
 }
 
 /// Returns the Durable Object's reply as a response.
-fn relay(status: u16, reply: String) -> Response {
-    match StatusCode::from_u16(status) {
-        Ok(StatusCode::OK) => {
-            Response::new(StatusCode::OK, "application/json; charset=utf-8", CachePolicy::NoStore, reply)
+fn relay(reply: &Reply) -> Response {
+    let json = match reply {
+        Reply::Claim(claim) => serde_json::to_string(claim),
+        Reply::Content(content) => serde_json::to_string(content),
+        Reply::Accepted => return Response::empty(StatusCode::NO_CONTENT),
+        Reply::NotFound => return Response::text(StatusCode::NOT_FOUND, "There is no such conversion."),
+        Reply::Conflict => {
+            let why = "The conversion waits or is finished, another attempt has the lease, or the job has to be alone on its tiler.";
+            return Response::text(StatusCode::CONFLICT, why);
         }
-        Ok(StatusCode::NO_CONTENT) => Response::empty(StatusCode::NO_CONTENT),
-        Ok(status) if status.is_client_error() => Response::text(status, reply),
-        _ => ApiError::Unavailable.response(),
+        Reply::TakenDown(reason) => return Response::text(StatusCode::GONE, reason),
+        Reply::Deleted => return Response::text(StatusCode::GONE, ""),
+        Reply::Owned(_) | Reply::IdTaken | Reply::Forbidden | Reply::NotYet => {
+            return ApiError::Unavailable.response();
+        }
+    };
+    match json {
+        Ok(json) => {
+            Response::new(StatusCode::OK, "application/json; charset=utf-8", CachePolicy::NoStore, json)
+        }
+        Err(_) => ApiError::Unavailable.response(), // unreachable: contents and claims can always be serialized
     }
 }

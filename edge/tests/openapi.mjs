@@ -1,10 +1,11 @@
 // The OpenAPI document for tests: its references resolved, with its examples and a check against its schemas.
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import Ajv from "ajv/dist/2020.js";
 
-const source = JSON.parse(await readFile(new URL("../interface/openapi.json", import.meta.url), "utf8"));
+import { readDocument } from "../interface/document.mjs";
+
+const source = await readDocument();
 const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
 
 function dereferenced(value) {

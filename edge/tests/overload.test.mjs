@@ -177,7 +177,7 @@ test("if admission cannot be checked, only a few contents are created", async ()
     import edge, { BacklogObject as Inner } from "./index.js";
     export * from "./index.js"; // except for the class below
     export class BacklogObject extends Inner {
-      fetch() { throw new Error("from the test"); }
+      send() { throw new Error("from the test"); }
     }
     export default edge;
   `;

@@ -53,7 +53,7 @@ let clients = 0;
 /** Returns a request from an address of its own, so that no test uses up the limit of another. */
 const someone = (headers) => ({ headers: { "CF-Connecting-IP": `198.51.100.${(clients += 1)}`, ...headers } });
 /** Returns the calls since the last time, without those that refresh the operator's lists, which depend on the clock. */
-const calls = async (at = system) => (await (await at.fetch("/calls")).json()).filter((call) => call !== "OPERATOR/lists");
+const calls = async (at = system) => (await (await at.fetch("/calls")).json()).filter((call) => call !== "OPERATOR.lists");
 
 async function image(path, init = someone(), at = system) {
   const response = await at.fetch(path, init);
@@ -255,7 +255,7 @@ test("the day's renderings are the operator's", async () => {
     const last = made.at(-1);
     assert.deepEqual([last.status, last.headers.get("Retry-After")], [503, "3600"]);
     assert.match(last.body, /midnight UTC/);
-    const messages = (await calls(bounded)).filter((call) => call === "OPERATOR/renderings").length;
+    const messages = (await calls(bounded)).filter((call) => call === "OPERATOR.takeRenderings").length;
     assert.ok(messages > 0 && messages <= 6, `${messages} messages to the operator's object for ${a_day} renderings`);
     assert.equal((await bounded.send(`/iiif/${of}/0,0,512,512/512,512/0/default.png`)).status, 200, "tiles are served");
   } finally {

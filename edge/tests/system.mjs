@@ -40,7 +40,7 @@ export const PLAIN = `export { default } from "./index.js"; export * from "./ind
 
 /**
  * Returns an entry module that records calls of bindings, of the Worker and of the conversions' objects, as
- * `<binding>.<method>`, and those of the operator's object as `OPERATOR/<path>`: every isolate reads its lists each ten seconds, whatever
+ * `<binding>.<method>`, and those of the operator's object by its own methods: every isolate reads its lists each ten seconds, whatever
  * is requested. `/calls` returns and clears the record. Requests with `Through-Cache` use the platform's cache.
  */
 export const countingCalls = (bindings) => `
@@ -55,14 +55,10 @@ export const countingCalls = (bindings) => `
       get(target, property) {
         const value = target[property];
         if (property === "constructor" || typeof value !== "function") return value;
-        if (name === "OPERATOR" && property === "getByName") return (...of) => countedByPath(name, value.apply(target, of));
-        return (...of) => (calls.push(name + "." + property), value.apply(target, of));
+        if (name === "OPERATOR" && property === "getByName") return (...of) => counted(name, target.getByName(...of));
+        return (...of) => (calls.push(name + "." + property), target[property](...of)); // methods of stubs have no apply()
       },
     });
-  }
-  function countedByPath(name, stub) {
-    const fetch = (request, init) => (calls.push(name + new URL(request.url ?? request).pathname), stub.fetch(request, init));
-    return new Proxy(stub, { get: (target, property) => (property === "fetch" ? fetch : target[property]) });
   }
   const countedAll = (env) => ({ ...env, ...Object.fromEntries(${JSON.stringify(bindings)}.map((name) => [name, counted(name, env[name])])) });
 

@@ -12,8 +12,8 @@ import { byUrl, start } from "./system.mjs";
 const PER_MINUTE = 3;
 const PART = 8 << 20;
 const UPLOAD_BYTES = 2 * PART;
-const FILES_A_DAY = 20; // in `edge/src/durable/uploads.js`, which only the runtime can load
-const MAX_GUESSES = 60; // in `edge/src/content/unknown_ids.rs`
+const FILES_A_DAY = 20; // in `edge/src/uploads/object.js`, which only the runtime can load
+const MAX_GUESSES = 60; // in `edge/src/repository/unknown_ids.rs`
 
 const STEP = 10_000;
 const HALF_HOUR = 1_800_000;
@@ -121,8 +121,16 @@ const SIMULATED = `
         });
       }
 
+      ring() {
+        return this.alarm();
+      }
+
+      send(message) {
+        count(binding + " messages");
+        return super.send(message);
+      }
+
       fetch(request) {
-        if (new URL(request.url).hostname === "alarm") return this.alarm();
         count(binding + " messages");
         return super.fetch(request);
       }
@@ -146,7 +154,7 @@ const SIMULATED = `
           if (at > now) continue;
           alarms.delete(key);
           const [binding, name] = key.split(" ");
-          await (await env[binding].getByName(name).fetch("http://alarm/")).text();
+          await env[binding].getByName(name).ring();
         }
         return new Response();
       }

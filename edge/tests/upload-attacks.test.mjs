@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, mock, test } from "node:test";
-import { chunksOf, putPart, takePlace } from "../src/platform/upload.js";
+import { chunksOf, putPart, takePlace } from "../src/uploads/files.js";
 import { countingCalls, start } from "./system.mjs";
 
 const PART = 8 << 20;
 const MOST = 2 * PART;
 const MINUTE = 60_000;
-// The limits in `edge/src/durable/uploads.js`, which only the runtime can load.
+// The limits in `edge/src/uploads/object.js`, which only the runtime can load.
 const [MAX_OPEN, MAX_TRIES, MAX_PUTS, FILES_A_DAY] = [16, 16, 2 * 2 + 8, 20];
 
 let system;
@@ -194,6 +194,6 @@ test("a part that arrives too slowly ends", async () => {
   await Promise.resolve();
   await new Promise(setImmediate);
   mock.timers.tick(10 * MINUTE);
-  assert.equal(await stored, "!stalled");
+  assert.equal(await stored, '{"Err":"stalled"}');
   mock.timers.reset();
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
-import { fileIn } from "../src/platform/upload.js";
+import { fileIn } from "../src/uploads/files.js";
 import { start } from "./system.mjs";
 
 const MOST = 11_000_000;

@@ -1,6 +1,6 @@
 // Draws the home page's picture, the map of a fictional town, and converts it with a tiler into the Worker's assets: `node
 // edge/viewer/hero.mjs target/debug/tiler`. `cargo xtask dev` does so at its start; the result is kept in `target/hero/`
-// until the drawing changes. Without it the home page shows no picture. The drawing is generated from a seed, so every build
+// until the drawing changes, and without a tiler only copied from there. Without it the home page shows no picture. The drawing is generated from a seed, so every build
 // has the same town, and is dedicated to the public domain (CC0).
 
 import { execFileSync } from "node:child_process";
@@ -178,8 +178,10 @@ const folder = (path) => fileURLToPath(new URL(path, import.meta.url));
 const assets = folder("../build/assets/assets/");
 
 const drawing = town();
-const stored = folder(`../../target/hero/${createHash("sha256").update(drawing).digest("hex").slice(0, 16)}/`);
-if (!(await access(stored).then(() => true, () => false))) {
+const digest = createHash("sha256").update(drawing).digest("hex").slice(0, 16);
+const stored = folder(`../../target/hero/${digest}/`);
+const exists = (path) => access(path).then(() => true, () => false);
+if (tiler && !(await exists(stored))) {
   const unfinished = folder("../../target/hero/unfinished/");
   await rm(unfinished, { recursive: true, force: true });
   await mkdir(unfinished, { recursive: true });
@@ -188,8 +190,12 @@ if (!(await access(stored).then(() => true, () => false))) {
   const descriptor = await readFile(`${unfinished}hero.dzi`, "utf8");
   const attribute = (name) => new RegExp(`${name}="([^"]+)"`).exec(descriptor)[1];
   const [width, height, tileSize, tileOverlap] = ["Width", "Height", "TileSize", "Overlap"].map((name) => Number(attribute(name)));
-  const described = { width, height, tileSize, tileOverlap, tileFormat: attribute("Format") };
+  const described = { width, height, tileSize, tileOverlap, tileFormat: attribute("Format"), drawing: digest };
   await writeFile(`${unfinished}hero.json`, JSON.stringify(described));
   await rename(unfinished, stored);
 }
-for (const name of ["hero_files", "hero.dzi", "hero.json"]) await cp(stored + name, assets + name, { recursive: true });
+// The local Worker starts again when its assets change.
+const isCopied = async () => (await readFile(`${assets}hero.json`, "utf8")) === (await readFile(`${stored}hero.json`, "utf8"));
+if ((await exists(stored)) && !(await isCopied())) {
+  for (const name of ["hero_files", "hero.dzi", "hero.json"]) await cp(stored + name, assets + name, { recursive: true });
+}

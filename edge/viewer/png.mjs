@@ -1,4 +1,4 @@
-// Writes PNG, for icons and test pictures, and reads it, for screenshots: 8 bits, without interlacing.
+// Writes PNG, for test pictures, and reads it, for screenshots: 8 bits, without interlacing.
 // https://www.w3.org/TR/png-3/
 
 import { crc32, deflateSync, inflateSync } from "node:zlib";

@@ -33,6 +33,8 @@ pub struct Options {
     /// True if the Workers runtime collects all garbage after each megabyte of allocations, so that its memory is what it uses. By default
     /// about 16 MB accumulate in each of thirty isolates, and 4 KB a request outside V8's heap.
     pub collects_all_garbage: bool,
+    /// True to start without tilers, as if their program were still being built, until [`System::complete`].
+    pub building: bool,
     /// Number of queued messages above which new contents get 503.
     pub backlog_limit: u64,
     /// Maximum number of tiles for a client per day.
@@ -56,6 +58,8 @@ pub struct System {
     process: Child,
     watchdog: Child,
     url: String,
+    /// Receives the URL when pages answer without a tiler, and when the service is ready.
+    answers: Mutex<Receiver<String>>,
     log: Arc<Mutex<Vec<String>>>,
     logger: JoinHandle<()>,
     state: Arc<TempDir>,
@@ -84,6 +88,7 @@ impl Default for Options {
             retries: "1,2,3",
             release: false,
             collects_all_garbage: false,
+            building: false,
             backlog_limit: 10_000,
             client_tiles_a_day: 1_000_000,
             maintenance: false,
@@ -135,6 +140,9 @@ impl Options {
         command.env("EDGEZOOM_LOG", self.log);
         command.env("EDGEZOOM_TEST_STATE", state); // inherited by all its processes: `processes` finds them by it
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if self.building {
+            command.arg("--building").stdin(Stdio::piped());
+        }
         Ok(command)
     }
 }
@@ -174,13 +182,31 @@ impl System {
         let log = Arc::default();
         let lines = process.stderr.take().context("xtask's errors")?;
         let logger = keep(lines, Arc::clone(&log));
-        let ready = ready_line(process.stdout.take().context("xtask's output")?);
-        let mut system = Self { process, watchdog, url: String::new(), log, logger, state };
-        match ready.recv_timeout(START) {
-            Ok(url) => system.url = url,
-            Err(_) => bail!("the system does not start:\n{}", system.log()),
-        }
+        let answers = Mutex::new(ready_line(process.stdout.take().context("xtask's output")?));
+        let mut system = Self { process, watchdog, url: String::new(), answers, log, logger, state };
+        system.url = system.answers()?;
         Ok(system)
+    }
+
+    /// Waits for the URL that the service prints.
+    fn answers(&self) -> Result<String> {
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let url = answers.recv_timeout(START);
+        url.with_context(|| format!("the system does not start:\n{}", self.log()))
+    }
+
+    /// Starts the tilers of a system with the option [`Options::building`].
+    ///
+    /// # Errors
+    /// They do not start.
+    pub fn complete(&mut self) -> Result<()> {
+        writeln!(self.process.stdin.take().context("it is complete")?, "built")?;
+        self.answers().map(drop)
+    }
+
+    /// Tells a system with the option [`Options::building`] that its tilers cannot be built.
+    pub fn fail_to_build(&mut self) {
+        drop(self.process.stdin.take());
     }
 
     /// Returns the base URL.
@@ -387,12 +413,14 @@ fn keep(lines: impl Read + Send + 'static, log: Arc<Mutex<Vec<String>>>) -> Join
     })
 }
 
-/// Returns a channel that receives the system's URL, and closes if the system ends before it is ready.
+/// Returns a channel that receives the system's URL when its pages answer without a tiler, and when it is ready. It closes if the system
+/// ends.
 fn ready_line(output: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
-            if let Some(url) = line.strip_prefix("ready: ") {
+            if let Some(("pages:" | "ready:", url)) = line.split_once(' ') {
+                let url = url.split(' ').next().unwrap_or_default();
                 let _ = sender.send(url.to_owned()); // fails if the wait has timed out
             }
         }

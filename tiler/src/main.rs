@@ -9,13 +9,8 @@ use std::sync::LazyLock;
 use anyhow::Context;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-use edgezoom_codecs::SwappingAllocator;
 use edgezoom_tiler::browser::supervisor::{self, SupervisorOptions};
 use edgezoom_tiler::{renderer, sandbox, secret};
-
-/// Lets a renderer decode pictures that exceed its memory in its temporary file.
-#[global_allocator]
-static ALLOCATOR: SwappingAllocator = SwappingAllocator;
 
 /// The version, with commit and date in a release: `cargo xtask release` sets the variable.
 static VERSION: LazyLock<String> = LazyLock::new(|| match option_env!("EDGEZOOM_BUILD") {

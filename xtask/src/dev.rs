@@ -1,17 +1,21 @@
-//! `cargo xtask dev`: builds what is missing, then replaces itself with the program that runs the local service (`tools/src/dev`).
+//! `cargo xtask dev`: builds the Worker, then replaces itself with the program that runs the local service (`tools/src/dev`). The tiler,
+//! which takes longer, is compiled meanwhile: the service shows its pages before, and converts what waits once there is a tiler.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::process::{Child, Command};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 
 use crate::build::{self, TILER};
+use crate::command;
 use crate::project::{Profile, Project};
 use crate::setup::{self, Purpose};
-use crate::steps::{self, Step};
+use crate::steps::{self, Step, Tally};
 
 /// The options of the local service.
 #[derive(Clone, Debug, clap::Args)]
@@ -61,28 +65,65 @@ pub struct Options {
     /// Run the existing build without asking Cargo whether it is up to date
     #[arg(long)]
     pub built: bool,
+    /// The tiler is being built. A line on standard input says that it is complete; an end without a line, that the build failed
+    #[arg(long, hide = true)]
+    pub building: bool,
 }
 
 /// Runs the service until it is stopped.
 pub fn run(project: &Project, options: &Options) -> Result<()> {
     free_port(options.port)?; // before the build, which may take minutes
+    // Both programs parse the same options.
+    let mut service = build::tool(project, ["dev".into()].into_iter().chain(std::env::args_os().skip(2)));
     if !options.built {
         setup::prepare(project, Purpose::Compile)?;
-        let mut tiler = build::programs(project, &[TILER], options.profile);
-        let tiler = Step::new("tiler", |out| out.prepare(&mut tiler)).after(&["tools"]);
-        let mut graph = build::worker(project, Purpose::Run);
-        graph.push(tiler);
-        let home_picture = Step::new("home's picture", |out| {
-            let program = project.program(TILER, options.profile);
-            out.prepare(project.node_tool("node")?.arg("edge/viewer/hero.mjs").arg(program))
-        });
-        graph.push(home_picture.needs(&["tiler", "edge"]));
-        steps::run(graph).result()?;
+        worker(project, options.profile)?;
+        let (complete, writer) = std::io::pipe()?;
+        let mut renderer = Command::new(std::env::current_exe()?);
+        renderer.args(["build-renderer", "--profile", options.profile.name()]).stdout(writer).spawn()?;
+        service.arg("--building").stdin(complete);
     }
-    // Both programs parse the same options.
-    let arguments = ["dev".into()].into_iter().chain(std::env::args_os().skip(2));
-    let error = build::tool(project, arguments).exec();
+    let error = service.exec();
     Err(error).context("cannot start the local service")
+}
+
+/// Builds the Worker. Leaves Cargo compiling the tiler, for [`renderer`] to complete.
+fn worker(project: &Project, profile: Profile) -> Result<()> {
+    let compiling: Mutex<Option<Child>> = Mutex::new(None);
+    let lock = || compiling.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut graph = build::worker(project, Purpose::Run);
+    let tiler = Step::new("tiler", |out| {
+        out.line(b"is compiled in the background");
+        let mut cargo = build::programs(project, &[TILER], profile);
+        // Its progress bar and other lines would mix.
+        *lock() = Some(cargo.env("CARGO_TERM_PROGRESS_WHEN", "never").spawn()?);
+        Ok(Tally::default())
+    });
+    graph.push(tiler.after(&["tools"]));
+    let picture = Step::new("home's picture", |out| out.prepare(&mut home_picture(project)?));
+    graph.push(picture.needs(&["edge"]));
+    let result = steps::run(graph).result();
+    if result.is_err()
+        && let Some(cargo) = &mut *lock()
+    {
+        cargo.kill()?;
+    }
+    result
+}
+
+/// Builds the tiler, and the home page's picture with it. Then prints a line.
+pub fn renderer(project: &Project, profile: Profile) -> Result<()> {
+    let tiler = build::program(project, TILER, profile)?; // waits for Cargo's lock, and for what `worker` began
+    command::run(home_picture(project)?.arg(tiler))?;
+    println!("built");
+    Ok(())
+}
+
+/// Returns the command that copies the home page's picture into the Worker's assets. If there is none yet, it needs a tiler as argument.
+fn home_picture(project: &Project) -> Result<Command> {
+    let mut node = project.node_tool("node")?;
+    node.arg("edge/viewer/hero.mjs");
+    Ok(node)
 }
 
 /// Returns `wanted` if this port of the loopback address is free, or any free port if `wanted` is 0. Linux gives connections

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use xtask::project::Project;
+use xtask::project::{Profile, Project};
 use xtask::setup::Purpose;
 use xtask::{build, dev, release, setup, tasks, test};
 
@@ -23,6 +23,12 @@ struct Arguments {
 enum Task {
     /// Run the whole service on this machine
     Dev(dev::Options),
+    /// The part of `dev` that takes longest: the tiler, and the home page's picture
+    #[command(hide = true)]
+    BuildRenderer {
+        #[arg(long, value_enum)]
+        profile: Profile,
+    },
     /// Run all tests and checks, or only the named steps
     Test {
         #[arg(value_enum)]
@@ -104,6 +110,7 @@ fn run(task: Task) -> Result<()> {
     let project = Project::locate()?;
     match task {
         Task::Dev(options) => dev::run(&project, &options),
+        Task::BuildRenderer { profile } => dev::renderer(&project, profile),
         Task::Test { steps, again } => test::run(&project, &steps, again),
         Task::TestArm64 { name } => test::arm64::run(&project, &name),
         Task::Bench { subject, options } => tasks::bench(&project, subject, &options),

@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::protocol::{Claim, ClaimRequest, Report};
 use crate::{Attempt, Content, ContentId, DeletionKeyHash, Removal, RemovalKind, SourceUrl, UploadKey};
 
-/// Something that happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Something that happened. Those of the Worker, the tilers and the operator are sent to the Durable Object as JSON; the
+/// object makes the others itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Event {
     /// A client asks for the content by its URL.
     Created {
@@ -37,12 +41,16 @@ pub enum Event {
     /// A tiler reports on the attempt that it claimed.
     Reported(Report),
     /// The alarm fired: a lease expired, or a message or a value for KV has to be sent again.
+    #[serde(skip)]
     AlarmFired,
     /// The queue refused the message.
+    #[serde(skip)]
     EnqueueFailed,
     /// KV has the finished content.
+    #[serde(skip)]
     CacheWritten,
     /// The objects of earlier attempts are deleted.
+    #[serde(skip)]
     Swept {
         /// The attempts before this one.
         before: Attempt,
@@ -59,6 +67,7 @@ pub enum Event {
         removal: Removal,
     },
     /// KV and the operator's log have the removal.
+    #[serde(skip)]
     RemovalRecorded(RemovalKind),
 }
 
@@ -93,7 +102,8 @@ pub enum Effect {
 }
 
 /// The reply to the sender of an event.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Reply {
     /// The content as it is now.
     Content(Content),

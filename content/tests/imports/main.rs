@@ -24,34 +24,36 @@ const CRATES: [&str; 8] = [
 ];
 
 /// Crate, importing module and imported module of each forbidden import, including submodules.
-const FORBIDDEN: [(&str, &str, &str); 12] = [
+const FORBIDDEN: [(&str, &str, &str); 15] = [
     ("edge", "durable", "entry"),
     ("edge", "durable", "handlers"),
     ("edge", "durable", "pages"),
+    ("edge", "durable", "repository"),
     ("edge", "durable", "tiler_api"),
-    ("edge", "durable", "content::repository"),
-    ("edge", "content::representation", "content"),
-    ("edge", "content::cached_content", "content::response"),
+    ("edge", "representation", "repository"),
+    ("edge", "representation::cached_content", "representation::response"),
     ("edge", "pages", "platform"),
-    ("edge", "response", "content"),
-    ("edge", "request", "content"),
+    ("edge", "response", "representation"),
+    ("edge", "request", "representation"),
+    ("edge", "request", "uploads::files"),
     ("edge", "config", "response"),
     ("edge", "platform", "durable"),
+    ("edge", "platform", "regions"),
+    ("edge", "platform", "uploads"),
 ];
 
 /// Modules of the edge that are tested natively and must not use the `worker` crate.
-const PURE: [&str; 11] = [
+const PURE: [&str; 10] = [
     "admission::client",
     "admission::policy",
     "admission::scheduler",
     "config",
-    "content::cached_content",
-    "content::events",
-    "content::representation",
-    "content::response",
-    "durable::messages",
     "pages",
+    "regions::tile_runs",
+    "representation",
     "request",
+    "response",
+    "uploads::request",
 ];
 
 fn root() -> PathBuf {

@@ -1,12 +1,12 @@
-// The operator's API, `POST /internal/admin/<call>` with JSON, for `tiler admin`. Every call is idempotent: after a crash it
-// can be repeated, and the log records the action once. Bulk work is done in batches; the caller asks for the next one, so
-// it can be slowed down or stopped.
+// The operator's API, `POST /internal/admin/<call>` with JSON, for `tiler admin`. Every call is idempotent: after a
+// crash it can be repeated, and the log records the action once. Bulk work is done in batches; the caller asks for the
+// next one, so it can be slowed down or stopped.
 //
-// Callers authenticate with a named token from the secret ADMIN_TOKENS, such as `anna:<token>,ben:<token>`; a token without
-// a name belongs to `operator`. The tilers' token is not accepted: it is on machines that read untrusted bytes.
+// Callers authenticate with a named token from the secret ADMIN_TOKENS, such as `anna:<token>,ben:<token>`; a token
+// without a name belongs to `operator`. The tilers' token is not accepted: it is on machines that read untrusted bytes.
 
 import * as rust from "wasm-bindgen-output";
-import { SHARD_NAMES, removeUnused, shardOf } from "./contents.js";
+import { SHARD_NAMES, removeUnused, shardOf, tell } from "./contents.js";
 import * as lists from "./lists.js";
 
 /** Minimum length of a token: shorter ones can be guessed. */
@@ -29,13 +29,14 @@ export async function admin(request, env) {
   if (request.method !== "POST") return new Response("Use POST.\n", { status: 405, headers: { Allow: "POST" } });
   const caller = await authenticate(request, env);
   if (caller instanceof Response) return caller;
-  const name = new URL(request.url).pathname.split("/")[3];
+  const { origin, pathname } = new URL(request.url);
+  const name = pathname.split("/")[3];
   if (!Object.hasOwn(CALLS, name)) return new Response("Unknown call.\n", { status: 404 });
   try {
     const body = await request.json().catch(() => undefined);
     if (typeof body !== "object" || body === null) throw new Refused(400, "The body must be a JSON object.");
     const by = body.as ? `${caller}/${text(body.as, 100)}` : caller;
-    const answer = await CALLS[name]({ ...body, origin: new URL(request.url).origin }, env, by);
+    const answer = await CALLS[name]({ ...body, origin }, env, by);
     if (CHANGES_LISTS.includes(name)) await lists.load(env);
     return Response.json(answer, { headers: { "Cache-Control": "no-store" } });
   } catch (error) {
@@ -80,35 +81,33 @@ function reasonOf({ reason }) {
   return given;
 }
 
-/** Sends a message to a Durable Object and returns the status and the text of its reply. */
-async function send(objects, name, path, body) {
-  const reply = await objects.getByName(name).fetch(`http://object${path}`, { method: "POST", body: JSON.stringify(body) });
-  return { status: reply.status, body: await reply.text() };
-}
+const operatorOf = (env) => env.OPERATOR.getByName("operator");
+/** Returns the object with the index entry of a content. */
+const indexOf = (env, id) => env.CONTENTS.getByName(shardOf(id));
+/** Returns a content's state, as Rust stores it, or null. */
+const stateOf = async (env, id) => JSON.parse((await env.CONVERSIONS.getByName(id).stored()) ?? null);
 
-const operator = async (env, path, body) => JSON.parse((await send(env.OPERATOR, "operator", path, body)).body);
-
-/** Sends a message to all shards of the index and returns their replies. */
-const allShards = (env, path, body) =>
-  Promise.all(SHARD_NAMES.map(async (shard) => JSON.parse((await send(env.CONTENTS, shard, path, body)).body)));
+/** Calls a method of all objects of the index and returns all rows. */
+const allRows = async (env, method, query) =>
+  (await Promise.all(SHARD_NAMES.map((shard) => env.CONTENTS.getByName(shard)[method](query)))).flat();
 
 /**
- * Finds a content by its id, its share link or the URL of its source. Returns its id, its URL if that was given, and its
- * state.
+ * Finds a content by its id, its share link or the URL of its source. Returns its id, its URL if that was given, and
+ * its state.
  */
 async function find({ target, origin }, env) {
   const name = text(target, 4000);
   // Without BASE_URL, share links begin with the origin of this request.
   const shared = name.startsWith(`${origin}/`) && rust.namedContent(name.slice(origin.length + 1), env);
-  const [url, ...ids] = (shared || rust.namedContent(name, env))?.split("\n") ?? [];
-  if (ids.length === 0) throw new Refused(400, "Give the id of a content, its share link or the URL of its source.");
+  const named = shared || rust.namedContent(name, env);
+  if (!named) throw new Refused(400, "Give the id of a content, its share link or the URL of its source.");
+  const { url, ids } = JSON.parse(named);
   for (const id of ids) {
-    const reply = await send(env.CONVERSIONS, id, "/state", {});
-    const state = reply.status === 200 ? JSON.parse(reply.body) : undefined;
+    const state = await stateOf(env, id);
     // The next upload of a file whose content was deleted has the next id.
-    if (url && state?.state.removed?.removal.startsWith("deleted")) continue;
+    if (url && state?.state.removed?.removal.kind === "deleted") continue;
     // On a collision another URL owns the first id. A file's name is not part of its identity.
-    if (!url || !state || state.url.split("?name=")[0] === url.split("?name=")[0] || state.url === url) return { id, url: url || null, state };
+    if (!url || !state || state.url.split("?name=")[0] === url.split("?name=")[0] || state.url === url) return { id, url, state };
   }
   throw new Refused(404, "No content has this URL.");
 }
@@ -126,8 +125,8 @@ async function show(body, env) {
   const { id, state } = await existing(body, env);
   const [list, [row], actions] = await Promise.all([
     env.PYRAMIDS.list({ prefix: `${id}/` }),
-    send(env.CONTENTS, shardOf(id), "/find", { id }).then(({ body: rows }) => JSON.parse(rows)),
-    operator(env, "/log", { target: id }),
+    indexOf(env, id).find(id),
+    operatorOf(env).log({ target: id }),
   ]);
   const objects = list.objects.map(({ key, size, uploaded }) => ({ key, bytes: size, at: +uploaded }));
   return { id, conversion: state, index: row, objects, more: list.truncated, actions };
@@ -136,7 +135,7 @@ async function show(body, env) {
 /** Lists finished contents, latest first. */
 async function list({ limit = MAX_CONTENTS, host, ...query }, env) {
   const max = Math.min(limit, 1000);
-  const rows = (await allShards(env, "/list", { ...query, host: host && hostOf({ host }), limit: max })).flat();
+  const rows = await allRows(env, "list", { ...query, host: host && hostOf({ host }), limit: max });
   rows.sort((a, b) => b.at - a.at || (b.id > a.id ? 1 : -1));
   const contents = rows.slice(0, max);
   const last = contents.at(-1);
@@ -149,14 +148,16 @@ async function retry(body, env, by) {
   const name = stateName(state);
   if (name === "ready") throw new Refused(409, "The content is ready. Ready contents are not converted again.");
   if (name === "queued" || name === "claimed") return { id, result: "in progress" };
-  if (state.state.removed?.removal.startsWith("taken-down")) throw new Refused(410, "The content is taken down. Lift the takedown first.");
-  if (state.state.removed?.removal.startsWith("deleted")) throw new Refused(410, "The content was deleted by the person who uploaded it.");
+  const { kind } = state.state.removed?.removal ?? {};
+  if (kind === "taken-down") throw new Refused(410, "The content is taken down. Lift the takedown first.");
+  if (kind === "deleted") throw new Refused(410, "The content was deleted by the person who uploaded it.");
   // The number of the next attempt makes the action's id the same when the call is repeated.
   const entry = { action: `retry ${id} ${state.next_attempt} ${state.history?.trimEnd().split("\n").at(-1)}`, by, what: "retry", target: `${id} ${state.url}` };
-  await operator(env, "/act", entry);
-  const { status } = await send(env.CONVERSIONS, id, "/reset", {});
-  if (status !== 200) throw new Refused(status === 404 ? 409 : 503, status === 404 ? "The uploaded file is deleted. Upload it again." : "Try again.");
-  await operator(env, "/act", { ...entry, result: "queued" });
+  await operatorOf(env).act(entry);
+  const reply = await tell(env, id, "reset");
+  if (reply === "not-found") throw new Refused(409, "The uploaded file is deleted. Upload it again.");
+  if (reply !== "content") throw new Refused(503, "Try again.");
+  await operatorOf(env).act({ ...entry, result: "queued" });
   return { id, result: "queued" };
 }
 
@@ -171,7 +172,7 @@ async function takedown(body, env, by) {
 async function lift(body, env, by) {
   const { id } = await existing(body, env);
   const reason = text(body.reason ?? "", 500);
-  return remove("lifted", id, "", by, reason, env);
+  return remove("lifted", id, null, by, reason, env);
 }
 
 /**
@@ -179,13 +180,13 @@ async function lift(body, env, by) {
  * objects are deleted.
  */
 async function remove(kind, id, url, who, why, env) {
-  const body = [kind, crypto.randomUUID(), who, url ?? "", why].join("\n");
-  const { status } = await env.CONVERSIONS.getByName(id).fetch("http://object/removed", { method: "POST", body });
-  if (status === 404) throw new Refused(404, "This content does not exist.");
-  if (status === 503) throw new Refused(503, "The previous takedown or lift is not recorded everywhere yet. Try again in a few seconds.");
-  const state = JSON.parse((await send(env.CONVERSIONS, id, "/state", {})).body);
+  const asked = { kind, reason: why, action: crypto.randomUUID(), by: who };
+  const reply = await tell(env, id, { removed: { id, url, removal: asked } });
+  if (reply === "not-found") throw new Refused(404, "This content does not exist.");
+  if (reply === "not-yet") throw new Refused(503, "The previous takedown or lift is not recorded everywhere yet. Try again in a few seconds.");
+  const state = await stateOf(env, id);
   const { removal, record_at: recordAt, sweep_again: again } = state.state.removed ?? {};
-  const [known, , by, reason] = removal?.split("\n") ?? [stateName(state), "", "", ""];
+  const { kind: known, by, reason } = removal ?? { kind: stateName(state), by: "", reason: "" };
   const { objects } = await env.PYRAMIDS.list({ prefix: `${id}/`, limit: 1 });
   return { id, state: known, reason, by, recorded: !recordAt, deleted: !again && objects.length === 0 };
 }
@@ -204,16 +205,16 @@ function hostOf({ host }) {
 
 async function blockHost(body, env, by) {
   const host = hostOf(body);
-  return { host, ...(await operator(env, "/host", { host, blocked: true, action: crypto.randomUUID(), by, reason: reasonOf(body) })) };
+  return { host, ...(await operatorOf(env).setHost({ host, blocked: true, action: crypto.randomUUID(), by, reason: reasonOf(body) })) };
 }
 
 async function unblockHost(body, env, by) {
   const host = hostOf(body);
-  return { host, ...(await operator(env, "/host", { host, blocked: false, action: crypto.randomUUID(), by, reason: text(body.reason ?? "", 500) })) };
+  return { host, ...(await operatorOf(env).setHost({ host, blocked: false, action: crypto.randomUUID(), by, reason: text(body.reason ?? "", 500) })) };
 }
 
 async function hosts(_, env) {
-  return { hosts: await operator(env, "/hosts", {}) };
+  return { hosts: await operatorOf(env).hosts() };
 }
 
 /**
@@ -225,53 +226,52 @@ async function purge(body, env, who) {
   if (!Number.isSafeInteger(before) || before > Date.now()) throw new Refused(400, "`before` must be a past time in milliseconds.");
   if (states?.some((state) => !["ready", "failed"].includes(state))) throw new Refused(400, "`states` may only contain ready and failed.");
   const query = { before, by, states, files };
-  const counts = (await allShards(env, "/unused", { ...query, count: true })).flat();
+  const counts = await allRows(env, "unused", { ...query, count: true });
   const sum = (name) => counts.reduce((total, count) => total + (count[name] ?? 0), 0);
-  const [contents, bytes] = [sum("contents"), sum("bytes")];
+  const contents = sum("contents");
+  const bytes = sum("bytes");
   if (dry || contents === 0) return { removed: 0, left: contents, bytes };
   // A repeated purge has the same action id, so the log has one entry.
   const action = `purge ${before} ${by ?? "used"} ${states ?? "all"} ${files}`;
   const reason = `${by === "at" ? "finished" : "last used"} before ${new Date(before).toISOString()}`;
   const entry = { action, by: who, what: "purge", target: (states ?? ["ready", "failed"]).join(), reason };
-  await operator(env, "/act", entry);
+  await operatorOf(env).act(entry);
   const batch = Math.min(limit, MAX_CONTENTS);
-  const rows = (await allShards(env, "/unused", { ...query, limit: batch })).flat().slice(0, batch);
+  const rows = (await allRows(env, "unused", { ...query, limit: batch })).slice(0, batch);
   let removed = 0;
   const remove = async ({ id, at }) => {
     const state = await removeUnused(env, id, action, who);
     if (state === "deleted") removed += 1;
-    if (state) await send(env.CONTENTS, shardOf(id), "/state", { id, at, state });
+    if (state) await indexOf(env, id).correct({ id, at, state });
   };
   await inGroups(rows, remove);
   const left = Math.max(0, contents - rows.length);
-  await operator(env, "/act", { ...entry, add: removed, result: left === 0 ? "done" : "" });
+  await operatorOf(env).act({ ...entry, add: removed, result: left === 0 ? "done" : "" });
   return { removed, left, bytes };
 }
 
 /** Counts contents by state and failure code, the queue's backlog and blocked hosts. */
 async function stats(_, env) {
-  const rows = (await allShards(env, "/count", {})).flat();
+  const rows = await allRows(env, "count");
   const groups = Object.groupBy(rows, ({ state, code }) => (code ? `${state} ${code}` : state));
   const sum = (of, name) => of.reduce((total, row) => total + (row[name] ?? 0), 0);
   const contents = Object.entries(groups).map(([state, of]) => ({ state, contents: sum(of, "contents"), pixels: sum(of, "pixels"), tiles: sum(of, "tiles"), bytes: sum(of, "bytes") }));
-  const backlog = await env.BACKLOG.getByName("backlog").fetch("http://backlog/", { method: "POST", body: "" });
-  return { contents, queue: JSON.parse(await backlog.text()), blockedHosts: (await operator(env, "/hosts", {})).length };
+  const queue = JSON.parse(await env.BACKLOG.getByName("backlog").send('"last-report"'));
+  return { contents, queue, blockedHosts: (await operatorOf(env).hosts()).length };
 }
 
 /** Lists the log, latest first. */
 async function audit({ limit = MAX_CONTENTS, ...query }, env) {
   const max = Math.min(limit, 1000);
-  const actions = await operator(env, "/log", { ...query, limit: max });
+  const actions = await operatorOf(env).log({ ...query, limit: max });
   return { actions, next: actions.length === max ? actions.at(-1).number : null };
 }
 
 /** Returns the number of tiles of a pyramid. */
 function tilesOf({ width, height, tileSize }) {
-  let tiles = 0;
-  for (let [across, down] = [width, height]; ; [across, down] = [Math.ceil(across / 2), Math.ceil(down / 2)]) {
-    tiles += Math.ceil(across / tileSize) * Math.ceil(down / tileSize);
-    if (across === 1 && down === 1) return tiles;
-  }
+  const tiles = Math.ceil(width / tileSize) * Math.ceil(height / tileSize);
+  if (width === 1 && height === 1) return tiles;
+  return tiles + tilesOf({ width: Math.ceil(width / 2), height: Math.ceil(height / 2), tileSize });
 }
 
 /** Adds contents to the index that finished before the index existed, from KV. */
@@ -280,11 +280,12 @@ async function reindex({ cursor }, env) {
   let added = 0;
   const add = async ({ name: id }) => {
     const [first, inner] = ((await env.FINISHED.get(id)) ?? "").split("\n");
-    if (!inner?.startsWith("{") || JSON.parse((await send(env.CONTENTS, shardOf(id), "/find", { id })).body).length > 0) return;
+    if (!inner?.startsWith("{") || (await indexOf(env, id).find(id)).length > 0) return;
     const { url, status } = JSON.parse(inner);
     const { dzi, archive } = status.ready ?? {};
-    const note = { id, url, state: dzi ? "ready" : "failed", code: status.failed?.failure.code ?? "", at: Date.now(), pixels: dzi ? dzi.width * dzi.height : 0 };
-    await send(env.CONTENTS, shardOf(id), "/note", { ...note, tiles: dzi ? tilesOf(dzi) : 0, bytes: archive ? archive.indexOffset + archive.indexLength : 0 });
+    const sizes = { pixels: dzi ? dzi.width * dzi.height : 0, tiles: dzi ? tilesOf(dzi) : 0, bytes: archive ? archive.indexOffset + archive.indexLength : 0 };
+    const row = { id, url, state: dzi ? "ready" : "failed", code: status.failed?.failure.code ?? "", at: Date.now(), ...sizes };
+    await indexOf(env, id).note(JSON.stringify(row));
     added += first ? 1 : 0;
   };
   await inGroups(page.keys, add);

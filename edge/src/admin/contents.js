@@ -1,6 +1,6 @@
 // The operator's index of all finished contents: which exist, which failed, which are old. It is sharded over sixteen
-// Durable Objects by the last character of the id. A content's own object reports each result (`durable/record.rs`), so an
-// entry is as reliable as KV.
+// Durable Objects by the last character of the id. A content's own object reports each result (`durable/record.rs`), so
+// an entry is as reliable as KV.
 //
 // This is JavaScript over SQL because the same code in Rust adds four times as many bytes to the Worker.
 
@@ -24,11 +24,18 @@ export const shardOf = (id) => String(id.charCodeAt(id.length - 1) % SHARDS);
 /** Returns RETENTION_DAYS, after which unused contents are deleted, in milliseconds; 0 keeps them for ever. */
 export const retention = (env) => Math.max(0, Number(env.RETENTION_DAYS) || 0) * DAY;
 
+/**
+ * Sends an event to a content's object. Returns the name of the reply. Both are JSON of `Event` and `Reply` in Rust.
+ */
+export async function tell(env, id, event) {
+  const { Ok: reply } = JSON.parse(await env.CONVERSIONS.getByName(id).send(JSON.stringify({ event })));
+  return typeof reply === "object" ? Object.keys(reply)[0] : reply;
+}
+
 /** Tells a content's object to delete it, unless it is being converted or taken down. Returns the state to index. */
 export async function removeUnused(env, id, action, by) {
-  const reply = await env.CONVERSIONS.getByName(id).fetch("http://conversion/removed", { method: "POST", body: `unused\n${action}\n${by}\n\n` });
-  await reply.text();
-  return { 204: "deleted", 404: "deleted", 409: "processing", 410: "taken-down" }[reply.status];
+  const reply = await tell(env, id, { removed: { id, url: null, removal: { kind: "unused", reason: "", action, by } } });
+  return { accepted: "deleted", "not-found": "deleted", conflict: "processing", "taken-down": "taken-down" }[reply];
 }
 
 export class ContentsObject extends DurableObject {
@@ -40,35 +47,12 @@ export class ContentsObject extends DurableObject {
     this.sql.exec("CREATE INDEX IF NOT EXISTS by_use ON contents (state, used)");
   }
 
-  async fetch(request) {
-    const { pathname } = new URL(request.url);
-    const body = await request.json();
-    switch (pathname) {
-      case "/note":
-        await this.#note(body);
-        return new Response();
-      case "/used":
-        for (const id of body) this.sql.exec("UPDATE contents SET used = ? WHERE id = ?", Date.now(), id);
-        await this.#watch();
-        return new Response();
-      case "/state":
-        this.#correct(body);
-        return new Response();
-      case "/find":
-        return Response.json(this.sql.exec(`SELECT ${COLUMNS} FROM contents WHERE id = ?`, body.id).toArray());
-      case "/list":
-        return Response.json(this.#list(body));
-      case "/unused":
-        return Response.json(this.#unused(body));
-      case "/count":
-        return Response.json(this.sql.exec("SELECT state, code, count(*) AS contents, sum(pixels) AS pixels, sum(tiles) AS tiles, sum(bytes) AS bytes FROM contents GROUP BY state, code").toArray());
-      default:
-        return new Response("Unknown message", { status: 400 });
-    }
-  }
-
-  /** Stores the result of a conversion. A repeated or late message changes nothing: the row keeps the latest. */
-  async #note({ id, url, state, code, at, pixels, tiles, bytes }) {
+  /**
+   * Stores the result of a conversion, a row as JSON. A repeated or late message changes nothing: the row keeps the
+   * latest.
+   */
+  async note(row) {
+    const { id, url, state, code, at, pixels, tiles, bytes } = JSON.parse(row);
     this.sql.exec(
       `INSERT INTO contents (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET url = excluded.url,
         state = excluded.state, code = excluded.code, at = excluded.at, used = max(used, excluded.used), pixels = excluded.pixels,
@@ -78,6 +62,23 @@ export class ContentsObject extends DurableObject {
     await this.#watch();
   }
 
+  /** Notes that contents were used. */
+  async use(ids) {
+    for (const id of ids) this.sql.exec("UPDATE contents SET used = ? WHERE id = ?", Date.now(), id);
+    await this.#watch();
+  }
+
+  /** Returns the rows of a content: one or none. */
+  find(id) {
+    return this.sql.exec(`SELECT ${COLUMNS} FROM contents WHERE id = ?`, id).toArray();
+  }
+
+  /** Counts the contents, and sums up their sizes, by state and failure code. */
+  count() {
+    const sums = ["pixels", "tiles", "bytes"].map((size) => `sum(${size}) AS ${size}`);
+    return this.sql.exec(`SELECT state, code, count(*) AS contents, ${sums} FROM contents GROUP BY state, code`).toArray();
+  }
+
   /** Sets the alarm that deletes unused contents, if none is set. */
   async #watch() {
     const kept = retention(this.env);
@@ -85,12 +86,12 @@ export class ContentsObject extends DurableObject {
   }
 
   /** Corrects the state of a content, unless a newer message has arrived since. */
-  #correct({ id, at, state }) {
+  correct({ id, at, state }) {
     this.sql.exec("UPDATE contents SET state = ? WHERE id = ? AND at = ?", state, id, at);
   }
 
   /** Lists contents, latest first, from before `before`, a time and an id. */
-  #list({ state, since = 0, code, host, before = [Number.MAX_SAFE_INTEGER, ""], limit = 100 }) {
+  list({ state, since = 0, code, host, before = [Number.MAX_SAFE_INTEGER, ""], limit = 100 }) {
     const [at, id] = before;
     const conditions = [["at >= ? AND (at < ? OR (at = ? AND id < ?))", since, at, at, id]];
     // `used` is never before `at`: this lets SQLite use the index on state and use.
@@ -103,10 +104,10 @@ export class ContentsObject extends DurableObject {
   }
 
   /**
-   * Lists or counts contents that finished, or were last used, before a time. Uploaded files cannot be fetched again, so
-   * they are included only with `files`.
+   * Lists or counts contents that finished, or were last used, before a time. Uploaded files cannot be fetched again,
+   * so they are included only with `files`.
    */
-  #unused({ before, by = "used", states = ["ready", "failed"], files = false, limit = BATCH, count = false }) {
+  unused({ before, by = "used", states = ["ready", "failed"], files = false, limit = BATCH, count = false }) {
     const where = `state IN (${states.map(() => "?").join()}) AND ${by === "at" ? "at" : "used"} < ? ${files ? "" : "AND url NOT LIKE 'ni:%'"}`;
     if (count) return this.sql.exec(`SELECT count(*) AS contents, sum(bytes) AS bytes FROM contents WHERE ${where}`, ...states, before).toArray();
     return this.sql.exec(`SELECT id, at FROM contents WHERE ${where} ORDER BY used LIMIT ?`, ...states, before, limit).toArray();
@@ -116,17 +117,17 @@ export class ContentsObject extends DurableObject {
   async alarm() {
     const kept = retention(this.env);
     if (kept === 0) return;
-    const rows = this.#unused({ before: Date.now() - kept, states: ["ready"] });
+    const rows = this.unused({ before: Date.now() - kept, states: ["ready"] });
     const action = `retention ${new Date().toISOString().slice(0, 10)}`;
     let removed = 0;
     for (const { id, at } of rows) {
       const state = await removeUnused(this.env, id, action, "retention");
       if (state === "deleted") removed += 1;
-      if (state) this.#correct({ id, at, state });
+      if (state) this.correct({ id, at, state });
     }
     if (removed > 0) {
       const note = { action, by: "retention", what: "retention", target: "", reason: `unused for ${this.env.RETENTION_DAYS} days`, add: removed };
-      await this.env.OPERATOR.getByName("operator").fetch("http://operator/act", { method: "POST", body: JSON.stringify(note) });
+      await this.env.OPERATOR.getByName("operator").act(note);
     }
     await this.ctx.storage.setAlarm(Date.now() + (rows.length === BATCH ? 10_000 : Math.min(DAY / 4, kept / 2)));
   }

@@ -1,15 +1,17 @@
-// Keeps this isolate's copy of the operator's lists, removed contents and blocked hosts, up to date. A request waits for
-// the lists only if the isolate has none, or stale ones. `platform/isolate.rs` holds them for Rust.
+// Keeps this isolate's copy of the operator's lists, removed contents and blocked hosts, up to date. A request waits
+// for the lists only if the isolate has none, or stale ones. `platform/isolate.rs` holds them for Rust.
 
 import * as rust from "wasm-bindgen-output";
 
 /** Age in milliseconds from which the lists are refreshed in the background. */
 const FRESH = 10_000;
-/** Age in milliseconds from which a request waits for the refresh: a takedown is effective everywhere after this time. */
+/**
+ * Age in milliseconds from which a request waits for the refresh: a takedown is effective everywhere after this time.
+ */
 const MAX_AGE = 20_000;
 
 let at = 0;
-let version = "";
+let version;
 let takenDown = new Set();
 
 /** Returns true if this isolate knows that the content is taken down, or deleted by its uploader. */
@@ -18,7 +20,7 @@ export const isTakenDown = (id) => takenDown.size > 0 && takenDown.has(id);
 /** Discards the lists' version, for a new wasm instance, which has no lists. */
 export function forget() {
   at = 0;
-  version = "";
+  version = undefined;
 }
 
 /** Refreshes the lists if needed. Returns a promise if the request has to wait. */
@@ -36,13 +38,11 @@ export function refresh(env, context) {
 /** Loads the lists from the operator's object. */
 export async function load(env) {
   try {
-    const reply = await env.OPERATOR.getByName("operator").fetch(`http://operator/lists?${version}`);
-    const text = await reply.text();
-    if (reply.status === 200) {
-      const [changed, hosts, ids] = text.split("\n");
-      rust.setOperatorLists(hosts, ids, env);
-      takenDown = new Set(ids.split(" "));
-      version = changed;
+    const lists = await env.OPERATOR.getByName("operator").lists(version);
+    if (lists) {
+      rust.setOperatorLists(JSON.stringify(lists), env);
+      takenDown = new Set(lists.ids);
+      version = lists.version;
     }
     at = Date.now();
   } catch (error) {

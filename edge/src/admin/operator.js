@@ -1,7 +1,6 @@
-// The operator's Durable Object, a singleton: the log of actions, the removed contents, the blocked hosts, and the day's
-// renderings. Each
-// message is one transaction, so the log and the lists always agree. An action has an id, so a repeated message is logged
-// once.
+// The operator's Durable Object, a singleton: the log of actions, the removed contents, the blocked hosts, and the
+// day's renderings. Each call is one transaction, so the log and the lists always agree. An action has an id, so a
+// repeated call is logged once.
 
 import { DurableObject } from "cloudflare:workers";
 
@@ -10,7 +9,10 @@ import { DurableObject } from "cloudflare:workers";
  * refuses requests.
  */
 const LISTED = 366 * 86_400_000;
-/** Maximum number of deletions by uploaders in the list, which every isolate loads. Each has passed the rate limit twice. */
+/**
+ * Maximum number of deletions by uploaders in the list, which every isolate loads. Each has passed the rate limit
+ * twice.
+ */
 const MAX_DELETED = 50_000;
 
 export class OperatorObject extends DurableObject {
@@ -26,42 +28,24 @@ export class OperatorObject extends DurableObject {
     this.sql.exec("CREATE TABLE IF NOT EXISTS hosts (host TEXT PRIMARY KEY, at INTEGER, by TEXT, reason TEXT) WITHOUT ROWID");
   }
 
-  async fetch(request) {
-    const { pathname, search } = new URL(request.url);
-    if (pathname === "/lists") return this.#lists(search.slice(1));
-    const body = await request.json();
-    switch (pathname) {
-      case "/note":
-        this.ctx.storage.transactionSync(() => this.#note(body));
-        return new Response();
-      case "/act":
-        return Response.json(this.ctx.storage.transactionSync(() => this.#act(body)));
-      case "/host":
-        return Response.json(this.ctx.storage.transactionSync(() => this.#host(body)));
-      case "/hosts":
-        return Response.json(this.#rows("SELECT * FROM hosts ORDER BY host"));
-      case "/renderings":
-        return new Response(this.ctx.storage.transactionSync(() => this.#take(body)));
-      case "/log":
-        return Response.json(this.#log(body));
-      default:
-        return new Response("Unknown message", { status: 400 });
-    }
-  }
-
   #rows(query, ...values) {
     return this.sql.exec(query, ...values).toArray();
   }
 
-  /** Returns the version, the blocked hosts and the removed ids, one line each; 204 if the caller has this version. */
-  #lists(known) {
+  /** Makes changes as one transaction. */
+  #atOnce(change) {
+    return this.ctx.storage.transactionSync(change);
+  }
+
+  /** Returns the version, the blocked hosts and the removed ids; null if the caller has this version. */
+  lists(known) {
     // Every change of a list is in the log, so the last log number is the version.
     const [{ version }] = this.#rows("SELECT coalesce(max(number), 0) AS version FROM log");
-    if (String(version) === known) return new Response(null, { status: 204 });
+    if (version === known) return null;
     const hosts = this.#rows("SELECT host FROM hosts").map(({ host }) => host);
     const removed = `SELECT id FROM taken_down WHERE at > ?1 UNION SELECT id FROM (SELECT id FROM deleted WHERE at > ?1 ORDER BY at DESC LIMIT ?2) ORDER BY id`;
     const ids = this.#rows(removed, Date.now() - LISTED, MAX_DELETED).map(({ id }) => id);
-    return new Response(`${version}\n${hosts.join()}\n${ids.join(" ")}`);
+    return { version, hosts, ids };
   }
 
   /** Adds an action to the log. Returns false if the log has it already. */
@@ -71,46 +55,66 @@ export class OperatorObject extends DurableObject {
     return true;
   }
 
-  /** Records a takedown, its lifting, or a deletion by the uploader. A late or repeated message must not undo what followed. */
-  #note({ id, url, at, kind, action, by, reason }) {
+  /**
+   * Records a takedown, its lifting, or a deletion by the uploader, as JSON. A late or repeated call must not undo what
+   * followed.
+   */
+  note(entry) {
+    const { id, url, at, removal } = JSON.parse(entry);
+    const { kind, action, by, reason } = removal;
     const what = { "taken-down": "takedown", deleted: "delete", lifted: "lift" }[kind];
-    if (!this.#add({ action, at, by, what, target: `${id} ${url}`, reason, result: "done" })) return;
-    if (kind === "deleted") this.sql.exec("INSERT OR REPLACE INTO deleted VALUES (?, ?)", id, at);
-    else if (kind === "taken-down") this.sql.exec("INSERT OR REPLACE INTO taken_down VALUES (?, ?)", id, at);
-    else this.sql.exec("DELETE FROM taken_down WHERE id = ?", id);
+    this.#atOnce(() => {
+      if (!this.#add({ action, at, by, what, target: `${id} ${url}`, reason, result: "done" })) return;
+      if (kind === "deleted") this.sql.exec("INSERT OR REPLACE INTO deleted VALUES (?, ?)", id, at);
+      else if (kind === "taken-down") this.sql.exec("INSERT OR REPLACE INTO taken_down VALUES (?, ?)", id, at);
+      else this.sql.exec("DELETE FROM taken_down WHERE id = ?", id);
+    });
   }
 
   /** Records the start of an action (`result` is empty), its result, or `add` more contents handled by it. */
-  #act(entry) {
-    const isNew = this.#add(entry);
-    if (entry.add) this.sql.exec("UPDATE log SET contents = contents + ? WHERE action = ?", entry.add, entry.action);
-    if (entry.result) this.sql.exec("UPDATE log SET result = ? WHERE action = ?", entry.result, entry.action);
-    return { isNew };
+  act(entry) {
+    this.#atOnce(() => {
+      this.#add(entry);
+      if (entry.add) this.sql.exec("UPDATE log SET contents = contents + ? WHERE action = ?", entry.add, entry.action);
+      if (entry.result) this.sql.exec("UPDATE log SET result = ? WHERE action = ?", entry.result, entry.action);
+    });
   }
 
   /** Blocks or unblocks a host. Logs only a change. */
-  #host({ host, blocked, action, by, reason }) {
-    const [known] = this.#rows("SELECT reason FROM hosts WHERE host = ?", host);
-    if (blocked ? known?.reason === reason : !known) return { changed: false };
-    if (blocked) this.sql.exec("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?)", host, Date.now(), by, reason);
-    else this.sql.exec("DELETE FROM hosts WHERE host = ?", host);
-    this.#add({ action, by, what: blocked ? "block-host" : "unblock-host", target: host, reason, result: "done" });
-    return { changed: true };
+  setHost({ host, blocked, action, by, reason }) {
+    return this.#atOnce(() => {
+      const [known] = this.#rows("SELECT reason FROM hosts WHERE host = ?", host);
+      if (blocked ? known?.reason === reason : !known) return { changed: false };
+      if (blocked) this.sql.exec("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?)", host, Date.now(), by, reason);
+      else this.sql.exec("DELETE FROM hosts WHERE host = ?", host);
+      this.#add({ action, by, what: blocked ? "block-host" : "unblock-host", target: host, reason, result: "done" });
+      return { changed: true };
+    });
   }
 
-  /** Returns the number of renderings that an isolate may have of a day, of `most` for all: the `wanted` ones, or the rest. */
-  #take({ day, wanted, most }) {
-    const [{ taken }] = this.#rows("SELECT coalesce(max(taken), 0) AS taken FROM renderings WHERE day = ?", day);
-    const granted = Math.max(0, Math.min(wanted, most - taken));
-    if (granted > 0) {
-      this.sql.exec("DELETE FROM renderings WHERE day < ?", day - 1);
-      this.sql.exec("INSERT OR REPLACE INTO renderings VALUES (?, ?)", day, taken + granted);
-    }
-    return granted;
+  /** Lists the blocked hosts. */
+  hosts() {
+    return this.#rows("SELECT * FROM hosts ORDER BY host");
+  }
+
+  /**
+   * Returns the number of renderings that an isolate may have of a day, of `most` for all: the `wanted` ones, or the
+   * rest.
+   */
+  takeRenderings({ day, wanted, most }) {
+    return this.#atOnce(() => {
+      const [{ taken }] = this.#rows("SELECT coalesce(max(taken), 0) AS taken FROM renderings WHERE day = ?", day);
+      const granted = Math.max(0, Math.min(wanted, most - taken));
+      if (granted > 0) {
+        this.sql.exec("DELETE FROM renderings WHERE day < ?", day - 1);
+        this.sql.exec("INSERT OR REPLACE INTO renderings VALUES (?, ?)", day, taken + granted);
+      }
+      return granted;
+    });
   }
 
   /** Lists the log, latest first, from before the number `before`. */
-  #log({ since = 0, before = Number.MAX_SAFE_INTEGER, target, limit = 100 }) {
+  log({ since = 0, before = Number.MAX_SAFE_INTEGER, target, limit = 100 }) {
     const about = target ? "AND (target = ? OR target LIKE ?)" : "";
     const values = target ? [target, `${target} %`] : [];
     return this.#rows(`SELECT * FROM log WHERE at >= ? AND number < ? ${about} ORDER BY number DESC LIMIT ?`, since, before, ...values, limit);

@@ -1,5 +1,5 @@
-// Records that contents are used, for operators who delete unused ones (RETENTION_DAYS). No request waits for this: each
-// isolate collects the ids that it has seen, each once a day, and sends them to the index in batches.
+// Records that contents are used, for operators who delete unused ones (RETENTION_DAYS). No request waits for this:
+// each isolate collects the ids that it has seen, each once a day, and sends them to the index in batches.
 
 import { retention, shardOf } from "./contents.js";
 
@@ -32,8 +32,6 @@ async function send(env) {
   await new Promise((resolve) => setTimeout(resolve, PAUSE));
   const ids = [...waiting];
   waiting = new Set();
-  const replies = [...Map.groupBy(ids, shardOf)].map(([shard, used]) =>
-    env.CONTENTS.getByName(shard).fetch("http://contents/used", { method: "POST", body: JSON.stringify(used) }),
-  );
+  const replies = [...Map.groupBy(ids, shardOf)].map(([shard, used]) => env.CONTENTS.getByName(shard).use(used));
   for (const { reason } of await Promise.allSettled(replies)) if (reason) console.error("cannot record uses of contents:", reason);
 }

@@ -3,8 +3,11 @@
 
 use std::net::IpAddr;
 
+use serde::{Deserialize, Serialize};
+
 /// A client: an IPv4 address, the first 64 bits of an IPv6 address, or the name of a signing key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Client(String);
 
 /// A rate limiter, and the key under which it counts a client.
@@ -53,13 +56,13 @@ impl Client {
         Self(key.to_owned())
     }
 
-    /// Returns the client as a text that needs no escaping in a query.
+    /// Returns the client as a text.
     pub fn key(&self) -> &str {
         &self.0
     }
 
-    /// Returns limits per minute, which grow with the width of the network. A client that signs its requests serves clients
-    /// of its own and has the widest limit.
+    /// Returns limits per minute, which grow with the width of the network. A client that signs its requests serves
+    /// clients of its own and has the widest limit.
     pub fn rate_limits(&self, [of_64, of_56, of_48]: [&'static str; 3]) -> Vec<RateLimit> {
         let limit = |binding, key: &str| RateLimit { binding, key: key.to_owned() };
         if self.0.starts_with(SIGNED) {

@@ -13,7 +13,7 @@ use worker::{Env, Result, console_error};
 use crate::config::Config;
 use crate::durable::backlog;
 use crate::platform::isolate::now;
-use crate::platform::pictures;
+use crate::regions::pictures;
 use crate::response::ApiError;
 use client::{CREATIONS, Client, RENDERINGS, RateLimit};
 use policy::{AdmissionError, Allowance};
@@ -65,8 +65,8 @@ pub(crate) async fn admit_rate(
     Ok(())
 }
 
-/// Admits and counts a rendering of a client: by its rate, and by the operator's allowance for the day. If a part of the
-/// check fails, the rendering is refused: it would cost money, and stored tiles do without.
+/// Admits and counts a rendering of a client: by its rate, and by the operator's allowance for the day. If a part of
+/// the check fails, the rendering is refused: it would cost money, and stored tiles do without.
 pub(crate) async fn admit_rendering(
     client: Option<&Client>,
     a_day: u64,

@@ -15,8 +15,8 @@ pub const VALID: Duration = Duration::from_secs(120);
 pub struct Shares {
     /// Maximum number of waiting jobs. Beyond it, new contents are refused.
     pub backlog: u64,
-    /// Maximum share of the tilers' slots for all clients that have jobs already, together, in percent. Below 100, another
-    /// client always finds a free slot if there are two or more.
+    /// Maximum share of the tilers' slots for all clients that have jobs already, together, in percent. Below 100,
+    /// another client always finds a free slot if there are two or more.
     pub slots_percent: u64,
     /// Maximum number of tiles for a client per day (UTC).
     pub tiles_a_day: u64,
@@ -24,8 +24,8 @@ pub struct Shares {
     pub host_jobs: u64,
 }
 
-/// Maximum of [`Shares::backlog`]: the object with the queue may have 128 MB, and a waiting job takes about 700 bytes of them
-/// (`edge/benches/backlog.mjs`).
+/// Maximum of [`Shares::backlog`]: the object with the queue may have 128 MB, and a waiting job takes about 700 bytes
+/// of them (`edge/benches/backlog.mjs`).
 pub const MAX_BACKLOG: u64 = 100_000;
 
 impl Default for Shares {
@@ -43,7 +43,8 @@ impl Default for Shares {
 }
 
 /// Why a new content is refused. Clients see the messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum AdmissionError {
     #[error("The service is down for maintenance and accepts no new contents. Try again later.")]
     Maintenance,
@@ -59,33 +60,6 @@ pub enum AdmissionError {
     /// The queue is too long, or admission cannot be checked.
     #[error("The service is overloaded and accepts no new contents. Try again later.")]
     Overloaded,
-}
-
-impl AdmissionError {
-    const ALL: [Self; 6] = [
-        Self::Maintenance,
-        Self::NotSigned,
-        Self::TooManyNew,
-        Self::TooManyWaiting,
-        Self::TooManyTiles,
-        Self::Overloaded,
-    ];
-
-    /// Returns the name in the Durable Object's reply.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Maintenance => "maintenance",
-            Self::NotSigned => "not-signed",
-            Self::TooManyNew => "too-many-new",
-            Self::TooManyWaiting => "too-many-waiting",
-            Self::TooManyTiles => "too-many-tiles",
-            Self::Overloaded => "overloaded",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|error| error.name() == name)
-    }
 }
 
 /// A tiler's report on the queue.
@@ -153,13 +127,6 @@ mod tests {
         assert!(!report.exceeds(10, Timestamp(1_120_000)));
         assert!(!report.exceeds(11, Timestamp(1_000_000)));
         assert!(report.exceeds(10, Timestamp(999_000)), "clocks differ");
-    }
-
-    #[test]
-    fn every_error_is_read_by_its_name() {
-        for error in AdmissionError::ALL {
-            assert_eq!(AdmissionError::from_name(error.name()), Some(error));
-        }
     }
 
     #[test]

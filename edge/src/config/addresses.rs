@@ -2,13 +2,14 @@
 //! content, because the operator may change them.
 
 use edgezoom_content::{Attempt, Coarse, ContentId, PreviewKind, Size};
-use url::{Url, form_urlencoded};
+use serde::{Deserialize, Serialize};
+use url::Url;
 
 use crate::request::place::Place;
 
 /// The service's public addresses, without a trailing slash, and without characters that JSON, XML or HTML would
 /// escape.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Addresses {
     /// Base of the API: `{base_url}`.
     pub base: String,
@@ -19,30 +20,6 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// Returns the addresses as a query, for a Durable Object.
-    pub fn to_query(&self) -> String {
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        query
-            .append_pair("base", &self.base)
-            .append_pair("share", &self.share)
-            .append_pair("cache", &self.cache);
-        query.finish()
-    }
-
-    /// Parses what [`Addresses::to_query`] wrote.
-    pub fn from_query(query: &str) -> Self {
-        let mut addresses = Self { base: String::new(), share: String::new(), cache: String::new() };
-        for (name, address) in form_urlencoded::parse(query.as_bytes()) {
-            match &*name {
-                "base" => addresses.base = address.into_owned(),
-                "share" => addresses.share = address.into_owned(),
-                "cache" => addresses.cache = address.into_owned(),
-                _ => {}
-            }
-        }
-        addresses
-    }
-
     pub fn content(&self, id: ContentId) -> String {
         format!("{}/v1/content/{id}", self.base)
     }

@@ -9,11 +9,12 @@ use std::time::Duration;
 use edgezoom_content::ContentId;
 use edgezoom_content::conversion::Timestamp;
 use edgezoom_content::protocol::{Backlog, Job};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use worker::js_sys::{Array, try_iter};
-use worker::{
-    DurableObject, Env, ListOptions, Request, Response, Result, State, Storage, console_error, durable_object,
-};
+use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+use worker::worker_sys::DurableObjectState;
+use worker::{Env, Error, ListOptions, Result, State, Storage, console_error};
 
 use crate::admission::policy::{AdmissionError, BacklogReport};
 use crate::admission::scheduler::{Asked, End, Scheduler, TILES_OF_A_JOB, Turn};
@@ -21,6 +22,8 @@ use crate::platform::bridge;
 use crate::platform::isolate::{config, now};
 
 const NAME: &str = "backlog";
+/// Reply to a message that needs none: `()` as JSON.
+const NOTED: &str = "null";
 /// Time for which an isolate uses its copy of the last report.
 const FRESH: Duration = Duration::from_secs(5);
 
@@ -33,11 +36,13 @@ thread_local! {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Message {
+    /// Get the last report of a tiler, if there is one.
+    LastReport,
     /// A tiler reports. The reply is the number of tilers.
     Reported(BacklogReport),
-    /// A client asks for a new job. The reply is a [`Turn`], or the name of an [`AdmissionError`].
+    /// A client asks for a new job. The reply is an [`Admitted`].
     Admit(Asked),
-    /// Enqueue a job that needs no admission. The reply is a [`Turn`].
+    /// Enqueue a job that needs no admission. The reply is an [`Admitted`].
     Enqueue(Asked),
     /// A tiler has reported the number of tiles of a job's pyramid.
     Sized { id: ContentId, tiles: u64 },
@@ -49,6 +54,9 @@ enum Message {
     },
 }
 
+/// The turn of a job, or the reason to refuse it.
+pub type Admitted = std::result::Result<Turn, AdmissionError>;
+
 /// Returns the last report of a tiler, if there is one.
 pub async fn last_report(env: &Env, now: Timestamp) -> Result<Option<BacklogReport>> {
     if let Some((since, report)) = COPY.get()
@@ -56,96 +64,99 @@ pub async fn last_report(env: &Env, now: Timestamp) -> Result<Option<BacklogRepo
     {
         return Ok(report);
     }
-    let (_, stored) = bridge::call_object(env, "BACKLOG", NAME, "/", "").await?;
-    let report = serde_json::from_str(&stored)?;
+    let report = send(&Message::LastReport, env).await?;
     COPY.set(Some((now, report)));
     Ok(report)
 }
 
 /// Stores a tiler's report. Returns the number of tilers.
-pub async fn report(backlog: Backlog, env: &Env) -> Result<String> {
+pub async fn report(backlog: Backlog, env: &Env) -> Result<usize> {
     let now = now();
     let report = BacklogReport { backlog, at: now };
-    let (_, tilers) = send(&Message::Reported(report), env).await?;
+    let tilers = send(&Message::Reported(report), env).await?;
     COPY.set(Some((now, Some(report))));
     Ok(tilers)
 }
 
 /// Admits a new job of a client and returns its turn, or refuses it.
-pub async fn admit(asked: Asked, env: &Env) -> Result<std::result::Result<Turn, AdmissionError>> {
-    let (status, reply) = send(&Message::Admit(asked), env).await?;
-    match (status, AdmissionError::from_name(&reply)) {
-        (503, Some(error)) => Ok(Err(error)),
-        _ => Ok(Ok(serde_json::from_str(&reply)?)),
-    }
+pub async fn admit(asked: Asked, env: &Env) -> Result<Admitted> {
+    send(&Message::Admit(asked), env).await
 }
 
 /// Enqueues a job and returns its turn.
 pub async fn enqueue(asked: Asked, env: &Env) -> Result<Turn> {
-    let (_, reply) = send(&Message::Enqueue(asked), env).await?;
-    Ok(serde_json::from_str(&reply)?)
+    let turn: Admitted = send(&Message::Enqueue(asked), env).await?;
+    turn.map_err(|error| Error::RustError(error.to_string()))
 }
 
 /// Records the number of tiles of a job's pyramid. Sends nothing if they are no more than every job counts as.
 pub async fn sized(id: ContentId, tiles: u64, env: &Env) -> Result<()> {
-    if tiles > TILES_OF_A_JOB { send(&Message::Sized { id, tiles }, env).await.map(drop) } else { Ok(()) }
+    if tiles > TILES_OF_A_JOB { send(&Message::Sized { id, tiles }, env).await } else { Ok(()) }
 }
 
 /// Notes the end of a conversion, or of an attempt that another one follows.
 pub async fn ended(id: ContentId, end: End, env: &Env) -> Result<()> {
     let tiles = if let End::Made(tiles) = end { tiles } else { 0 };
-    send(&Message::Ended { id, tiles, failed: end == End::Failed }, env).await.map(drop)
+    send(&Message::Ended { id, tiles, failed: end == End::Failed }, env).await
 }
 
-async fn send(message: &Message, env: &Env) -> Result<(u16, String)> {
-    bridge::call_object(env, "BACKLOG", NAME, "/", &serde_json::to_string(message)?).await
+async fn send<Reply: DeserializeOwned>(message: &Message, env: &Env) -> Result<Reply> {
+    let reply = bridge::call_object(env, "BACKLOG", NAME, "send", &serde_json::to_string(message)?).await?;
+    Ok(serde_json::from_str(&reply)?)
 }
 
 /// The Durable Object with the queue.
-#[durable_object]
+#[wasm_bindgen]
 pub struct BacklogObject {
     state: State,
     env: Env,
     scheduler: RefCell<Option<Scheduler>>,
 }
 
-impl DurableObject for BacklogObject {
-    fn new(state: State, env: Env) -> Self {
-        Self { state, env, scheduler: RefCell::new(None) }
+#[wasm_bindgen(wasm_bindgen_futures = worker::wasm_bindgen_futures, js_sys = worker::js_sys)]
+impl BacklogObject {
+    #[wasm_bindgen(constructor)]
+    pub fn new(state: DurableObjectState, env: Env) -> Self {
+        Self { state: state.into(), env, scheduler: RefCell::default() }
     }
 
-    /// Handles a message. A request without a body gets the last report, or `null`.
-    async fn fetch(&self, mut request: Request) -> Result<Response> {
-        let body = request.text().await?;
-        self.restore().await?;
-        if body.is_empty() {
-            return Response::ok(self.with(|scheduler| serde_json::to_string(&scheduler.last_report()))??);
-        }
-        let Ok(message) = serde_json::from_str(&body) else { return Response::error("Unknown message", 400) };
-        let (status, reply, due) = self.handle(message)?;
-        self.store().await?;
-        self.send_all(due).await?;
-        Ok(Response::builder().with_status(status).fixed(reply.into_bytes()))
+    /// Handles a [`Message`] and returns the reply, both as JSON.
+    ///
+    /// # Errors
+    /// The storage fails, or another version of the Worker sent the message.
+    pub async fn send(&self, message: String) -> std::result::Result<String, JsValue> {
+        Ok(self.reply(&message).await?)
     }
 }
 
 impl BacklogObject {
-    /// Returns the status and the body of the reply, and the jobs that are due.
-    fn handle(&self, message: Message) -> Result<(u16, String, Vec<Job>)> {
-        let (now, shares) = (now(), config(&self.env)?.shares);
+    async fn reply(&self, message: &str) -> Result<String> {
+        let message = serde_json::from_str(message)?;
+        self.restore().await?;
+        let (reply, due) = self.handle(message)?;
+        self.store().await?;
+        self.send_all(due).await?;
+        Ok(reply)
+    }
+
+    /// Returns the reply, and the jobs that are due.
+    fn handle(&self, message: Message) -> Result<(String, Vec<Job>)> {
+        let now = now();
+        let shares = config(&self.env)?.shares;
         self.with(|scheduler| {
             let (id, admitted) = match message {
+                Message::LastReport => return Ok((serde_json::to_string(&scheduler.last_report())?, vec![])),
                 Message::Reported(report) => {
                     scheduler.report(report);
-                    return Ok((200, scheduler.tilers(now).to_string(), scheduler.due(now, &shares)));
+                    return Ok((scheduler.tilers(now).to_string(), scheduler.due(now, &shares)));
                 }
                 Message::Sized { id, tiles } => {
                     scheduler.note_size(id, tiles);
-                    return Ok((200, String::new(), vec![]));
+                    return Ok((NOTED.to_owned(), vec![]));
                 }
                 Message::Ended { id, tiles, failed } => {
                     scheduler.end(id, if failed { End::Failed } else { End::Made(tiles) }, now);
-                    return Ok((200, String::new(), scheduler.due(now, &shares)));
+                    return Ok((NOTED.to_owned(), scheduler.due(now, &shares)));
                 }
                 Message::Admit(asked) => (asked.job.id, scheduler.admit(asked, now, &shares)),
                 Message::Enqueue(asked) => {
@@ -154,20 +165,21 @@ impl BacklogObject {
                     (id, Ok(()))
                 }
             };
-            match admitted {
+            let (admitted, due): (Admitted, _) = match admitted {
                 Ok(()) => {
                     let (turn, due) = scheduler.turns(id, now, &shares);
-                    Ok((200, serde_json::to_string(&turn)?, due))
+                    (Ok(turn), due)
                 }
-                Err(error) => Ok((503, error.name().to_owned(), vec![])),
-            }
+                Err(error) => (Err(error), vec![]),
+            };
+            Ok((serde_json::to_string(&admitted)?, due))
         })?
     }
 
     fn with<T>(&self, call: impl FnOnce(&mut Scheduler) -> T) -> Result<T> {
         match &mut *self.scheduler.borrow_mut() {
             Some(scheduler) => Ok(call(scheduler)),
-            None => Err(worker::Error::RustError("the scheduler is not restored".to_owned())),
+            None => Err(Error::RustError("the scheduler is not restored".to_owned())),
         }
     }
 
@@ -175,7 +187,8 @@ impl BacklogObject {
     async fn restore(&self) -> Result<()> {
         if self.scheduler.borrow().is_none() {
             let mut scheduler = Scheduler::default();
-            let (storage, mut start) = (self.state.storage(), String::new());
+            let storage = self.state.storage();
+            let mut start = String::new();
             while let Some(next) = read_rows(&storage, &start, &mut scheduler).await? {
                 start = next;
             }
@@ -198,7 +211,7 @@ impl BacklogObject {
     /// Sends jobs to the queue. Those that the queue refuses are due again at the next message.
     async fn send_all(&self, jobs: Vec<Job>) -> Result<()> {
         for job in jobs {
-            if let Err(error) = async { self.env.queue("JOBS")?.send(job).await }.await {
+            if let Err(error) = bridge::send_job(job, &self.env).await {
                 console_error!("{}: the queue refused the job: {error}", job.id);
                 self.with(|scheduler| scheduler.not_sent(job.id))?;
                 self.store().await?;
@@ -211,14 +224,16 @@ impl BacklogObject {
 /// Maximum number of rows that are read at once: all of a long backlog would not fit into the object's memory as text.
 const ROWS: usize = 10_000;
 
-/// Restores rows of the storage, from behind the key `after` on. Returns the key behind which to go on, if there are more.
+/// Restores rows of the storage, from behind the key `after` on. Returns the key behind which to go on, if there are
+/// more.
 async fn read_rows(storage: &Storage, after: &str, scheduler: &mut Scheduler) -> Result<Option<String>> {
     let mut options = ListOptions::new().limit(ROWS);
     if !after.is_empty() {
         options = options.start(after);
     }
     let stored = storage.list_with_options(options).await?;
-    let (mut rows, mut last) = (vec![], None);
+    let mut rows = vec![];
+    let mut last = None;
     for row in try_iter(&stored)?.into_iter().flatten() {
         let row = Array::from(&row?);
         last = row.get(0).as_string();

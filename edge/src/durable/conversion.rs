@@ -6,7 +6,7 @@
 //! with nothing in between, then the effects are performed. The result of an effect is another event, decided with the
 //! state at that time.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use edgezoom_content::protocol::{Job, Outcome, Report};
 use edgezoom_content::{Content, ContentId, Conversion, Status, Timestamp};
 use futures::future::join;
 use serde::{Deserialize, Serialize};
-use worker::{
-    Delay, DurableObject, Env, Method, Request, Response, Result, State, console_error, durable_object,
-};
+use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
+use worker::worker_sys::DurableObjectState;
+use worker::{Delay, Env, Error, Response, Result, State, console_error, web_sys};
 
 use crate::admission::client::Client;
 use crate::admission::policy::AdmissionError;
@@ -25,16 +25,15 @@ use crate::admission::scheduler::{Asked, End, Turn};
 use crate::admission::{self, admit_job};
 use crate::config::{Addresses, Config};
 use crate::durable::subscribers::Subscribers;
-use crate::durable::{backlog, messages, record};
+use crate::durable::{backlog, record};
 use crate::platform::isolate::{config, now};
-use crate::platform::{bridge, r2};
+use crate::platform::{bridge, kv, r2};
 
+const BINDING: &str = "CONVERSIONS";
 const STATE: &str = "conversion";
 const CLIENT: &str = "client";
 /// Minimum time between two questions whether another client's line is shorter.
 const SHARED_EVERY: Duration = Duration::from_secs(30);
-/// Path at which the operator's calls read the stored state.
-const STATE_PATH: &str = "/state";
 /// Pauses between attempts to tell the queue's object that a job has ended. It is briefly unavailable during a
 /// deployment.
 const RETRY_PAUSES: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(2), Duration::ZERO];
@@ -47,6 +46,18 @@ struct JobOwner {
     waits: bool,
 }
 
+/// A message to the object of a content. The operator's calls send it too (`edge/src/admin/`).
+#[derive(Debug, Serialize, Deserialize)]
+struct Message {
+    event: Event,
+    /// Client to count if the event makes a job; none for the operator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    client: Option<Client>,
+}
+
+/// The answer to a [`Message`]; an error if the event would make a job that is not admitted.
+pub type Answer = std::result::Result<Reply, AdmissionError>;
+
 /// The result of the admission check of an event.
 enum Admission {
     /// The event may be handled. If it makes a job, this is the job's turn.
@@ -56,11 +67,29 @@ enum Admission {
     Unchanged(Content),
 }
 
+/// Sends an event to the object of a content.
+pub async fn send(id: ContentId, event: Event, client: Option<Client>, env: &Env) -> Result<Answer> {
+    let message = serde_json::to_string(&Message { event, client })?;
+    let answer = bridge::call_object(env, BINDING, &id.to_string(), "send", &message).await?;
+    Ok(serde_json::from_str(&answer)?)
+}
+
+/// Opens the stream of events of an unfinished content; `None` if there is no such content, or it has too many
+/// subscribers.
+pub async fn subscribe(id: ContentId, addresses: &Addresses, env: &Env) -> Result<Option<Response>> {
+    let addresses = serde_json::to_string(addresses)?;
+    let response = bridge::subscribe(env, BINDING, &id.to_string(), &addresses).await?;
+    Ok((response.status() == 200).then(|| response.into()))
+}
+
 /// The Durable Object of a content. Its name is the content's id.
-#[durable_object]
+#[wasm_bindgen]
 pub struct ConversionObject {
     state: State,
     env: Env,
+    /// The stored state, once it is read. Only this object writes it.
+    conversion: RefCell<Option<Conversion>>,
+    is_read: Cell<bool>,
     subscribers: Subscribers,
     /// True if the job waits for its turn, as far as this instance of the object knows.
     waits: Cell<bool>,
@@ -70,65 +99,81 @@ pub struct ConversionObject {
     known_tiles: Cell<Option<u64>>,
 }
 
-impl DurableObject for ConversionObject {
-    fn new(state: State, env: Env) -> Self {
+#[wasm_bindgen(wasm_bindgen_futures = worker::wasm_bindgen_futures, js_sys = worker::js_sys)]
+impl ConversionObject {
+    #[wasm_bindgen(constructor)]
+    pub fn new(state: DurableObjectState, env: Env) -> Self {
         Self {
-            state,
+            state: state.into(),
             env,
+            conversion: RefCell::default(),
+            is_read: Cell::default(),
             subscribers: Subscribers::default(),
-            waits: Cell::new(false),
+            waits: Cell::default(),
             shared_at: Cell::default(),
             known_tiles: Cell::default(),
         }
     }
 
-    /// A `POST` is one of the [`messages`]; a `GET` subscribes to the content.
-    async fn fetch(&self, mut request: Request) -> Result<Response> {
-        if request.method() == Method::Get {
-            return self.subscribe(&request).await;
-        }
-        if request.path() == STATE_PATH {
-            let stored: Option<String> = self.state.storage().get(STATE).await?;
-            return stored.map_or_else(|| Response::error("", 404), Response::ok);
-        }
-        let body = request.text().await?;
-        let event = match messages::decode(self.id()?, &request.path(), &body) {
-            Ok(event) => event,
-            Err(why) => return Response::error(why, 400),
-        };
-        let url = request.url()?;
-        let client = url.query().and_then(messages::client).map(Client::of_key);
-        let (status, body) = match self.admit(&event, client.as_ref()).await? {
+    /// Handles a [`Message`] and returns the [`Answer`], both as JSON.
+    ///
+    /// # Errors
+    /// The storage fails, or another version of the Worker sent the message.
+    pub async fn send(&self, message: String) -> std::result::Result<String, JsValue> {
+        Ok(self.answer(&message).await?)
+    }
+
+    /// Streams the content's events until it is finished, with [`Addresses`] that are given as JSON. 503: no content, or
+    /// too many subscribers.
+    ///
+    /// # Errors
+    /// The storage fails.
+    pub async fn subscribe(&self, addresses: String) -> std::result::Result<web_sys::Response, JsValue> {
+        Ok(self.events(&addresses).await?.into())
+    }
+
+    /// Returns the stored state as JSON, for the operator.
+    ///
+    /// # Errors
+    /// The storage fails.
+    pub async fn stored(&self) -> std::result::Result<Option<String>, JsValue> {
+        Ok(self.state.storage().get(STATE).await?)
+    }
+
+    /// Handles the alarm.
+    ///
+    /// # Errors
+    /// The storage fails. The runtime calls again.
+    pub async fn alarm(&self) -> std::result::Result<(), JsValue> {
+        self.read().await?;
+        Ok(self.handle(Event::AlarmFired, None).await.map(drop)?)
+    }
+}
+
+impl ConversionObject {
+    async fn answer(&self, message: &str) -> Result<String> {
+        let Message { event, client } = serde_json::from_str(message)?;
+        self.read().await?;
+        let answer: Answer = match self.admit(&event, client.as_ref()).await? {
             Admission::Admitted(turn) => {
                 let tiles = tiles_in(&event);
                 let reply = self.handle(event, turn).await?;
                 if reply == Reply::Accepted {
                     self.note_tiles(tiles).await;
                 }
-                messages::encode_reply(&reply)?
+                Ok(reply)
             }
-            Admission::Refused(error) => messages::encode_admission_error(error),
-            Admission::Unchanged(content) => messages::encode_reply(&Reply::Content(content))?,
+            Admission::Refused(error) => Err(error),
+            Admission::Unchanged(content) => Ok(Reply::Content(content)),
         };
-        let reply = Response::builder().with_status(status.as_u16());
-        Ok(if body.is_empty() { reply.empty() } else { reply.fixed(body.into_bytes()) })
+        Ok(serde_json::to_string(&answer)?)
     }
 
-    async fn alarm(&self) -> Result<Response> {
-        self.handle(Event::AlarmFired, None).await?;
-        Response::empty()
-    }
-}
-
-impl ConversionObject {
-    /// Streams the content's events until it is finished. 404: no content; 503: too many subscribers.
-    async fn subscribe(&self, request: &Request) -> Result<Response> {
-        let addresses = Addresses::from_query(request.url()?.query().unwrap_or_default());
-        let Some(conversion) = self.stored().await? else {
-            return Response::error("", 404);
-        };
-        let Some(content) = conversion.content() else { return Response::error("", 410) };
-        match self.subscribers.add(&content, addresses, now()) {
+    async fn events(&self, addresses: &str) -> Result<Response> {
+        let addresses = serde_json::from_str(addresses)?;
+        self.read().await?;
+        let content = self.conversion.borrow().as_ref().and_then(Conversion::content);
+        match content.and_then(|content| self.subscribers.add(&content, addresses, now())) {
             Some(events) => Response::from_stream(events),
             None => Response::error("", 503),
         }
@@ -137,19 +182,32 @@ impl ConversionObject {
     /// Returns the content's id, which is the object's name.
     fn id(&self) -> Result<ContentId> {
         let name = self.state.id().name().unwrap_or_default();
-        name.parse().map_err(|_| worker::Error::RustError(format!("`{name}` is not the id of a content")))
+        name.parse().map_err(|_| Error::RustError(format!("`{name}` is not the id of a content")))
     }
 
-    async fn stored(&self) -> Result<Option<Conversion>> {
-        let stored: Option<String> = self.state.storage().get(STATE).await?;
-        Ok(stored.map(|json| serde_json::from_str(&json)).transpose()?)
+    /// Reads the stored state, unless it is known. No other message is handled while the storage is awaited.
+    async fn read(&self) -> Result<()> {
+        if !self.is_read.get() {
+            let stored: Option<String> = self.state.storage().get(STATE).await?;
+            *self.conversion.borrow_mut() = stored.map(|json| serde_json::from_str(&json)).transpose()?;
+            self.is_read.set(true);
+        }
+        Ok(())
+    }
+
+    /// Stores a new state.
+    async fn store(&self, conversion: &Conversion) -> Result<()> {
+        let json = serde_json::to_string(conversion)?;
+        *self.conversion.borrow_mut() = Some(conversion.clone());
+        // On failure it is unknown what is stored.
+        self.state.storage().put(STATE, json).await.inspect_err(|_| self.is_read.set(false))
     }
 
     /// Checks whether a content may be created or started again, and returns the turn of its job. The Worker would have
     /// to ask this object twice to do the same.
     async fn admit(&self, event: &Event, client: Option<&Client>) -> Result<Admission> {
         let config = config(&self.env)?;
-        let known = self.stored().await?;
+        let known = self.conversion.borrow().clone();
         let (id, host) = match (event, &known) {
             (Event::Created { id, url } | Event::Uploaded { id, url, .. }, None) => (*id, url.host()),
             (event, Some(conversion)) if conversion.starts_again(event, now(), &config.rules) => {
@@ -181,11 +239,14 @@ impl ConversionObject {
         }
     }
 
-    /// Moves a waiting job to the line of a second client that asks for the content, if that line is shorter. It is looked
-    /// at every 30 s, and as often as the client may create contents: otherwise two clients could keep the object with the
-    /// queue busy.
+    /// Moves a waiting job to the line of a second client that asks for the content, if that line is shorter. It is
+    /// looked at every 30 s, and as often as the client may create contents: otherwise two clients could keep the
+    /// object with the queue busy.
     async fn share(&self, conversion: &Conversion, client: Option<&Client>, config: &Config) -> Result<()> {
-        let (true, Some(owner)) = (conversion.is_queued(), self.owner().await?) else { return Ok(()) };
+        if !conversion.is_queued() {
+            return Ok(());
+        }
+        let Some(owner) = self.owner().await? else { return Ok(()) };
         let party = client.map(Client::party);
         if !owner.waits || party.as_ref() == Some(&owner.party) || now() - self.shared_at.get() < SHARED_EVERY
         {
@@ -252,8 +313,8 @@ impl ConversionObject {
         reply
     }
 
-    /// Tells the object with the queue how many tiles the job makes, once. Without that it counts as a photograph until it
-    /// has ended.
+    /// Tells the object with the queue how many tiles the job makes, once. Without that it counts as a photograph until
+    /// it has ended.
     async fn note_tiles(&self, tiles: Option<u64>) {
         let Some(tiles) = tiles.filter(|tiles| self.known_tiles.get() != Some(*tiles)) else { return };
         self.known_tiles.set(Some(tiles));
@@ -289,7 +350,7 @@ impl ConversionObject {
     /// ended the job, it also returns the content's status; `None` if the content was removed.
     async fn decide(&self, event: Event, config: &Config) -> Result<(Decision, Option<Option<Status>>)> {
         let storage = self.state.storage();
-        let before = self.stored().await?;
+        let before = self.conversion.borrow().clone();
         let fired = event == Event::AlarmFired; // an alarm that fired is no longer set
         let alarm_before = before.as_ref().and_then(Conversion::alarm).filter(|_| !fired);
         let now = now();
@@ -297,7 +358,7 @@ impl ConversionObject {
         if decision.after != before
             && let Some(conversion) = &decision.after
         {
-            storage.put(STATE, serde_json::to_string(conversion)?).await?;
+            self.store(conversion).await?;
             self.subscribers.publish(conversion.content().as_ref(), now);
             if let Some(change) = Change::between(before.as_ref(), conversion, now) {
                 bridge::note_change(&change);
@@ -315,7 +376,8 @@ impl ConversionObject {
     }
 
     async fn turn_of(&self, conversion: &Conversion, party: String) -> Turn {
-        let (job, host) = (conversion.job(), conversion.url().host().to_owned());
+        let job = conversion.job();
+        let host = conversion.url().host().to_owned();
         backlog::enqueue(Asked { job, party, host }, &self.env).await.unwrap_or_else(|error| {
             console_error!("{}: the job is sent without waiting for its turn: {error}", job.id);
             Turn::Now
@@ -323,7 +385,7 @@ impl ConversionObject {
     }
 
     async fn send_job(&self, job: Job) -> Result<()> {
-        let sent = async { self.env.queue("JOBS")?.send(job).await }.await;
+        let sent = bridge::send_job(job, &self.env).await;
         sent.inspect_err(|error| console_error!("{}: the queue refused the job: {error}", job.id))
     }
 
@@ -350,7 +412,8 @@ impl ConversionObject {
         conversion: &Conversion,
         turn: &mut Option<Turn>,
     ) -> Option<Event> {
-        let (id, env) = (conversion.job().id, &self.env);
+        let id = conversion.job().id;
+        let env = &self.env;
         let (what, done, next) = match effect {
             Effect::Enqueue => {
                 let queued = self.enqueue(conversion, turn.take()).await;
@@ -370,7 +433,7 @@ impl ConversionObject {
             }
             Effect::DeleteUpload(key) => ("delete the uploaded file", r2::delete(key, env).await, None),
             Effect::DeleteFromCache => {
-                ("delete the record, which will expire", record::forget(id, env).await, None)
+                ("delete the record, which will expire", kv::delete(id, env).await, None)
             }
         };
         match done {

@@ -1,8 +1,6 @@
 //! The Durable Objects: one for each content, the only writer of its conversion's state, and one for the queue.
 
-pub mod messages;
-
 pub(crate) mod backlog;
-mod conversion;
+pub(crate) mod conversion;
 mod record;
 mod subscribers;

@@ -4,14 +4,36 @@
 use std::time::Duration;
 
 use edgezoom_content::{Content, ContentId, Finished, Removal, RemovalKind, SourceUrl, Status, Timestamp};
-use worker::{Env, Error, Result};
+use serde::Serialize;
+use worker::{Env, Result};
 
-use crate::content::kv_cache::KvCache;
-use crate::platform::bridge;
-use crate::response::element::Element::{Count, Object, Text};
+use crate::platform::{bridge, kv};
 
 /// Number of objects of the index, which are named by numbers. `edge/src/admin/contents.js` has the same constant.
 const SHARDS: u8 = 16;
+
+/// A row of the index.
+#[derive(Serialize)]
+struct Row<'a> {
+    id: ContentId,
+    url: &'a SourceUrl,
+    state: &'a str,
+    /// Code of the failure, if there is one.
+    code: &'a str,
+    at: Timestamp,
+    pixels: u64,
+    tiles: u64,
+    bytes: u64,
+}
+
+/// An entry of the operator's log.
+#[derive(Serialize)]
+struct Entry<'a> {
+    id: ContentId,
+    url: &'a SourceUrl,
+    at: Timestamp,
+    removal: &'a Removal,
+}
 
 /// Records a content that is ready or has failed.
 pub async fn finished(
@@ -20,16 +42,22 @@ pub async fn finished(
     now: Timestamp,
     env: &Env,
 ) -> Result<()> {
-    let (state, code, sizes) = match &content.status {
+    let mut row = Row::of(content.id, &content.url, "processing", now);
+    match &content.status {
         Status::Ready { finished: Finished { dzi, archive, .. }, .. } => {
-            let bytes = archive.index_offset + u64::from(archive.index_length);
-            ("ready", "", [dzi.size.pixels(), dzi.tile_count(), bytes])
+            row.state = "ready";
+            row.pixels = dzi.size.pixels();
+            row.tiles = dzi.tile_count();
+            row.bytes = archive.index_offset + u64::from(archive.index_length);
         }
-        Status::Failed { failure, .. } => ("failed", failure.code.name(), [0; 3]),
-        Status::Processing { .. } => ("processing", "", [0; 3]),
-    };
-    KvCache::of(env).put(content, expires_in).await?;
-    index(content.id, &content.url, (state, code, sizes), now, env).await
+        Status::Failed { failure, .. } => {
+            row.state = "failed";
+            row.code = failure.code.name();
+        }
+        Status::Processing { .. } => {}
+    }
+    kv::put(content, expires_in, env).await?;
+    index(&row, env).await
 }
 
 /// Records a removal.
@@ -43,58 +71,27 @@ pub async fn removed(
     let state = if removal.kind == RemovalKind::TakenDown { "taken-down" } else { "deleted" };
     // First the operator's log, whose list of removed contents is effective everywhere in seconds; KV takes a minute.
     if removal.kind != RemovalKind::Unused {
-        let Removal { kind, reason, action, by } = removal;
-        let note = Object(vec![
-            ("id", Text(id.to_string())),
-            ("url", Text(url.to_string())),
-            ("at", Count(now.0)),
-            ("kind", Text(kind.name().to_owned())),
-            ("reason", Text(reason.clone())),
-            ("action", Text(action.clone())),
-            ("by", Text(by.clone())),
-        ]);
-        send("OPERATOR", "operator", &note.json(), env).await?;
+        let entry = serde_json::to_string(&Entry { id, url, at: now, removal })?;
+        bridge::call_object(env, "OPERATOR", "operator", "note", &entry).await?;
     }
     match removal.kind {
-        RemovalKind::TakenDown => KvCache::of(env).put_removal(id, url, Some(&removal.reason)).await?,
-        RemovalKind::Deleted => KvCache::of(env).put_removal(id, url, None).await?,
-        RemovalKind::Lifted | RemovalKind::Unused => forget(id, env).await?,
+        RemovalKind::TakenDown => kv::put_removal(id, url, Some(&removal.reason), env).await?,
+        RemovalKind::Deleted => kv::put_removal(id, url, None, env).await?,
+        RemovalKind::Lifted | RemovalKind::Unused => kv::delete(id, env).await?,
     }
-    index(id, url, (state, "", [0; 3]), now, env).await
+    index(&Row::of(id, url, state, now), env).await
 }
 
-/// Deletes the record of a content from KV.
-pub async fn forget(id: ContentId, env: &Env) -> Result<()> {
-    Ok(KvCache::of(env).delete(id).await?)
+/// Writes a row of the index.
+async fn index(row: &Row<'_>, env: &Env) -> Result<()> {
+    let shard = row.id.to_string().bytes().last().unwrap_or_default() % SHARDS;
+    let json = serde_json::to_string(row)?;
+    bridge::call_object(env, "CONTENTS", &shard.to_string(), "note", &json).await.map(drop)
 }
 
-/// Writes the row of a content in the index: state, failure code, and numbers of pixels, tiles and bytes.
-async fn index(
-    id: ContentId,
-    url: &SourceUrl,
-    (state, code, [pixels, tiles, bytes]): (&str, &str, [u64; 3]),
-    now: Timestamp,
-    env: &Env,
-) -> Result<()> {
-    let id = id.to_string();
-    let shard = id.bytes().last().unwrap_or_default() % SHARDS;
-    let row = Object(vec![
-        ("id", Text(id)),
-        ("url", Text(url.to_string())),
-        ("state", Text(state.to_owned())),
-        ("code", Text(code.to_owned())),
-        ("at", Count(now.0)),
-        ("pixels", Count(pixels)),
-        ("tiles", Count(tiles)),
-        ("bytes", Count(bytes)),
-    ]);
-    send("CONTENTS", &shard.to_string(), &row.json(), env).await
-}
-
-async fn send(binding: &str, name: &str, note: &str, env: &Env) -> Result<()> {
-    match bridge::call_object(env, binding, name, "/note", note).await? {
-        (200..300, _) => Ok(()),
-        (status, why) => Err(Error::RustError(format!("{binding} replied with {status} {why}"))),
+impl<'a> Row<'a> {
+    fn of(id: ContentId, url: &'a SourceUrl, state: &'a str, at: Timestamp) -> Self {
+        Self { id, url, state, code: "", at, pixels: 0, tiles: 0, bytes: 0 }
     }
 }
 

@@ -12,7 +12,7 @@ use futures::stream::{Stream, StreamExt, unfold};
 use worker::Delay;
 
 use crate::config::Addresses;
-use crate::content::events;
+use crate::representation::events;
 
 /// Maximum number of subscribers per content: each costs the object memory, and a write per change. Other clients poll.
 const MAX_SUBSCRIBERS: usize = 100;

@@ -4,16 +4,16 @@ use edgezoom_content::{Content, ContentId, DeletionKey, SourceUrl, Timestamp};
 use http::{Method, StatusCode};
 use worker::{Env, Headers, Result};
 
-use super::Outgoing;
 use crate::admission::admit_rate;
 use crate::admission::client::Client;
 use crate::config::{Addresses, Config, bearer};
-use crate::content::cached_content::CachedContent;
-use crate::content::events;
-use crate::content::repository::{Repository, RepositoryError};
-use crate::content::response::{ContentResponse, FoundContent, dzi_response};
 use crate::pages as page;
+use crate::platform::bridge::Outgoing;
 use crate::platform::isolate::now;
+use crate::repository::{Repository, RepositoryError};
+use crate::representation::cached_content::CachedContent;
+use crate::representation::events;
+use crate::representation::response::{ContentResponse, FoundContent, dzi_response};
 use crate::request::route::{ContentKey, HomeForm, Route};
 use crate::response::negotiation::Variant;
 use crate::response::{ApiError, CachePolicy, Response};
@@ -31,9 +31,9 @@ pub fn from_cache(
         return Err(cached);
     }
     let response = match key {
-        ContentKey::Source(url) if !cached.has_source(url) => return Err(cached),
+        ContentKey::Source { url, .. } if !cached.has_source(url) => return Err(cached),
         ContentKey::Id(_) => ContentResponse::Found(FoundContent::Cached(cached)),
-        ContentKey::Source(_) | ContentKey::Shared { .. } => {
+        ContentKey::Source { .. } | ContentKey::Shared { .. } => {
             ContentResponse::Moved(FoundContent::Cached(cached))
         }
     };
@@ -48,10 +48,10 @@ pub async fn find(
     repository: &Repository<'_>,
 ) -> ContentResponse {
     let found = match key {
-        Ok(ContentKey::Source(url)) => by_source(url, retry, repository).await,
+        Ok(ContentKey::Source { url, id }) => by_source(url, *id, retry, repository).await,
         Ok(ContentKey::Shared { id, source }) => match (repository.find(*id).await, source) {
             (Ok(Some(shown)), _) => Ok(ContentResponse::Moved(shown)),
-            (Ok(None), Ok(url)) => by_source(url, retry, repository).await,
+            (Ok(None), Ok(url)) => by_source(url, ContentId::of(url), retry, repository).await,
             (Ok(None), Err(error)) => Ok(ContentResponse::Failed(error.clone())),
             (Err(error), _) => Err(error),
         },
@@ -68,10 +68,11 @@ pub async fn find(
 
 async fn by_source(
     url: &SourceUrl,
+    id: ContentId,
     retry: bool,
     repository: &Repository<'_>,
 ) -> std::result::Result<ContentResponse, RepositoryError> {
-    let mut found = repository.find_or_create(url).await?;
+    let mut found = repository.find_or_create(url, id).await?;
     if retry && let Some(retried) = repository.retry(found.id()).await? {
         found = retried;
     }

@@ -5,13 +5,14 @@ use http::StatusCode;
 use worker::{Env, Request, Result};
 
 use super::content::by_id;
-use super::region::{self, Picture};
-use super::{Outgoing, object};
+use super::object;
 use crate::admission::client::Client;
 use crate::config::{Addresses, Regions};
-use crate::content::iiif::{self, StoredImage};
-use crate::content::repository::Repository;
 use crate::pages;
+use crate::platform::bridge::Outgoing;
+use crate::regions::{self, Picture};
+use crate::repository::Repository;
+use crate::representation::iiif::{self, StoredImage};
 use crate::request::iiif::{IiifRequest, ImageRequest, ImageRequestError};
 use crate::request::object_key::ObjectKey;
 use crate::response::{ApiError, Response, plain};
@@ -65,8 +66,8 @@ pub async fn serve(
     Ok(Outgoing::Buffered(response))
 }
 
-/// Returns a ready content's attempt and result, or else the response that says why there is none. Tiles that overlap are
-/// none of IIIF's, but images can be rendered from them.
+/// Returns a ready content's attempt and result, or else the response that says why there is none. Tiles that overlap
+/// are none of IIIF's, but images can be rendered from them.
 fn ready(content: &Content, renders: bool) -> std::result::Result<(Attempt, &Finished), Response> {
     match &content.status {
         Status::Ready { attempt, finished } if renders || finished.dzi.tile_overlap == 0 => {
@@ -121,7 +122,7 @@ async fn serve_image(
                 link: Some(link),
                 seconds: DAY,
             };
-            return region::serve(&picture, regions, client().as_ref(), repository, (request, env)).await;
+            return regions::serve(&picture, regions, client().as_ref(), repository, (request, env)).await;
         }
         (None, None) => Outgoing::Buffered(refused(ImageRequestError::NotStored)),
     };

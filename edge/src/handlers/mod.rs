@@ -2,9 +2,7 @@
 
 pub mod content;
 mod iiif;
-mod object;
-mod region;
-mod upload;
+pub mod object;
 
 use std::rc::Rc;
 
@@ -13,25 +11,18 @@ use worker::{Env, Request, Result, web_sys};
 
 use crate::admission::client::Client;
 use crate::config::{Addresses, Config, SigningKeys};
-use crate::content::repository::{LookedUp, Repository};
-use crate::content::response::{ContentResponse, descriptor_script};
 use crate::pages::{self, embed};
-use crate::platform::bridge::RequestHead;
+use crate::platform::bridge::{Outgoing, RequestHead};
 use crate::platform::isolate::now;
+use crate::regions;
+use crate::repository::{LookedUp, Repository};
+use crate::representation::response::{ContentResponse, descriptor_script};
 use crate::request::route::{Methods, Route};
-use crate::request::url::{RequestUrl, signature};
-use crate::response::{Response, plain};
+use crate::request::url::signature;
+use crate::response::plain;
 use crate::tiler_api;
-use upload::Upload;
-
-/// A response as it is sent.
-pub enum Outgoing {
-    Buffered(Response),
-    /// A response whose body the runtime streams.
-    Streamed(worker::Response),
-    /// A response of JavaScript's, complete.
-    Made(web_sys::Response),
-}
+use crate::uploads::Upload;
+use crate::uploads::request::UploadHeaders;
 
 /// A request whose route is known.
 pub struct RoutedRequest {
@@ -49,10 +40,19 @@ pub async fn handle(
     env: &Env,
 ) -> Result<Outgoing> {
     let RoutedRequest { config, addresses, route } = routed;
-    let client = || client(sent, &head.url, route, config, now());
+    let client = || client(sent, head.url.query(), route, config, now());
     let repository = &Repository::new(env, looked_up, &client);
     let request = || Request::from(Clone::clone(sent));
-    let upload = |uploads| Upload { routed, uploads, client: client(), request: sent, repository, env };
+    let upload = |uploads| Upload {
+        config,
+        addresses,
+        uploads,
+        client: client(),
+        request: sent,
+        headers: UploadHeaders::of(sent),
+        repository,
+        env,
+    };
     let has_uploads = config.uploads.is_some();
     let uploads_off = |methods: Methods| plain::uploads_off(methods.names(has_uploads));
     let response = match route {
@@ -63,7 +63,7 @@ pub async fn handle(
             (None, _) => uploads_off(Methods::ReadOrUpload),
             (Some(_), Err(error)) => ContentResponse::Failed(error.clone()).write(variant, addresses, now()),
             (Some(uploads), Ok(query)) => {
-                upload(uploads).receive(query).await?.write(variant, addresses, now()).uncached()
+                upload(uploads).receive(query).await.write(variant, addresses, now()).uncached()
             }
         },
         Route::Delete(id) => {
@@ -72,7 +72,7 @@ pub async fn handle(
         }
         Route::UploadInParts(step) => match &config.uploads {
             None => uploads_off(Methods::Upload),
-            Some(uploads) => upload(uploads).step(step).await?,
+            Some(uploads) => upload(uploads).step(step).await,
         },
         Route::Dzi { key, variant } => {
             content::dzi(content::find(key, false, repository).await, variant, addresses)
@@ -87,11 +87,11 @@ pub async fn handle(
         },
         Route::Preview(id, kind) => return object::preview(*id, *kind, &request(), repository, env).await,
         Route::Card(id, place) => {
-            let (client, request) = (client(), request());
-            let regions = config.regions.as_ref();
-            return region::card(
+            let client = client();
+            let request = request();
+            return regions::card(
                 (*id, *place),
-                regions,
+                config.regions.as_ref(),
                 addresses,
                 client.as_ref(),
                 repository,
@@ -141,19 +141,18 @@ pub async fn handle(
 /// Returns the client to count for a request: the name of its key if it is signed, else its address.
 fn client(
     request: &web_sys::Request,
-    url: &str,
+    query: &str,
     route: &Route,
     config: &Config,
     now: Timestamp,
 ) -> Option<Client> {
-    let signer = config.signing.as_ref().and_then(|keys| signer(keys, url, route, now));
+    let signer = config.signing.as_ref().and_then(|keys| signer(keys, query, route, now));
     signer.map(Client::signed).or_else(|| {
         let address = request.headers().get("CF-Connecting-IP").ok().flatten();
         Client::at(address.as_deref(), config.development)
     })
 }
 
-fn signer<'a>(keys: &'a SigningKeys, url: &str, route: &Route, now: Timestamp) -> Option<&'a str> {
-    let query = RequestUrl::split(url).query;
+fn signer<'a>(keys: &'a SigningKeys, query: &str, route: &Route, now: Timestamp) -> Option<&'a str> {
     keys.signer(signature(query)?, &route.signed_text(query)?, now)
 }

@@ -11,14 +11,13 @@ use edgezoom_content::{
 };
 use worker::{Env, Request, Response, Result, console_error};
 
-use super::Outgoing;
 use super::content::by_id;
-use crate::content::repository::{Repository, RepositoryError};
 use crate::pages;
-use crate::platform::bridge::{wait_for, wake};
+use crate::platform::bridge::{Outgoing, wait_for, wake};
 use crate::platform::index_cache::{StoredPyramid, with_cache};
 use crate::platform::isolate::is_taken_down;
 use crate::platform::r2::{self, Part};
+use crate::repository::{Repository, RepositoryError};
 use crate::request::object_key::{ObjectKey, PyramidObject};
 use crate::response::{ApiError, plain};
 
@@ -27,7 +26,7 @@ const MAX_INDEX_BYTES: u32 = 8 << 20;
 /// Maximum time to wait for another request that reads the index. It may have been cancelled.
 const MAX_WAIT: Duration = Duration::from_millis(300);
 /// Seconds for which caches keep previews and downloads.
-pub(super) const HOUR: u32 = 3600;
+pub const HOUR: u32 = 3600;
 /// Media type of an SZI, which is a ZIP and has no type of its own.
 const ARCHIVE_TYPE: &str = "application/zip";
 
@@ -75,7 +74,8 @@ pub async fn preview(
     };
     let object = &attempt.archive_key(id);
     let tag = &format!("\"{object}/{}\"", kind.name());
-    let (range, media_type) = (finished.previews.range(kind), TileFormat::Jpg.media_type());
+    let range = finished.previews.range(kind);
+    let media_type = TileFormat::Jpg.media_type();
     let part = Part { object, range, tag, media_type };
     let Some(response) = r2::serve_part(&part, request, env).await? else {
         return Ok(Outgoing::Buffered(plain::not_found()));
@@ -86,7 +86,7 @@ pub async fn preview(
 
 /// Sets the seconds for which caches may keep a response whose address has no attempt: after a takedown or another
 /// conversion it has other bytes.
-pub(super) fn keep_for(seconds: u32, response: &Response) -> Result<()> {
+pub fn keep_for(seconds: u32, response: &Response) -> Result<()> {
     if matches!(response.status_code(), 200 | 206 | 304) {
         response.headers().set("Cache-Control", &format!("public, max-age={seconds}"))?;
     }
@@ -142,7 +142,7 @@ fn find(key: &ObjectKey, StoredPyramid { dzi, index }: &StoredPyramid) -> Option
 }
 
 /// The reason why a pyramid is not stored.
-pub(super) enum NotStored {
+pub enum NotStored {
     /// There is no ready content with this attempt, or no archive.
     Missing,
     Removed(ApiError),
@@ -151,7 +151,7 @@ pub(super) enum NotStored {
 type Found = std::result::Result<Rc<StoredPyramid>, NotStored>;
 
 /// Returns the stored pyramid of a key.
-pub(super) async fn stored(key: &ObjectKey, repository: &Repository<'_>, env: &Env) -> Result<Found> {
+pub async fn stored(key: &ObjectKey, repository: &Repository<'_>, env: &Env) -> Result<Found> {
     let pyramid = (key.id, key.attempt);
     let name = || format!("{}/{}", key.id, key.attempt);
     if !is_taken_down(key.id) {

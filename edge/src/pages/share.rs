@@ -9,13 +9,14 @@ use url::form_urlencoded;
 use super::picture::{host, name, origin, preview, without_script};
 use super::{Frames, Page, home_address, icon, meta, script};
 use crate::config::Addresses;
-use crate::content::representation::content_json;
+use crate::representation::content_json;
 use crate::request::place::{Card, Place};
 use crate::response::element::Element::{self, Object, Text};
 use crate::response::escape;
 use crate::response::{CachePolicy, Response};
 
-/// Returns the share page of a content, which opens at a place if one is given. With `renders`, its card shows the place.
+/// Returns the share page of a content, which opens at a place if one is given. With `renders`, its card shows the
+/// place.
 pub fn share(
     content: &Content,
     place: Option<Place>,

@@ -1,4 +1,4 @@
-//! The contents of pages, their policies, and the escaping of sources' texts.
+//! What pages say, their policies, and the escaping of sources' texts.
 
 use std::time::Duration;
 

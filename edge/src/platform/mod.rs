@@ -3,6 +3,5 @@
 pub(crate) mod bridge;
 pub(crate) mod index_cache;
 pub(crate) mod isolate;
-pub(crate) mod pictures;
+pub(crate) mod kv;
 pub(crate) mod r2;
-pub(crate) mod upload;

@@ -7,5 +7,4 @@ pub mod place;
 pub mod route;
 pub mod router;
 mod typed;
-pub mod upload;
 pub mod url;

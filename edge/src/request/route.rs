@@ -5,10 +5,10 @@ use edgezoom_content::{ContentId, PreviewKind, SourceUrl};
 use super::iiif::IiifRequest;
 use super::object_key::ObjectKey;
 use super::place::Place;
-use super::upload::{UploadQuery, UploadStep};
 use super::url::url_parameter;
 use crate::response::ApiError;
 use crate::response::negotiation::Variant;
+use crate::uploads::request::{UploadQuery, UploadStep};
 
 /// An endpoint with its parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,7 +96,11 @@ pub enum Methods {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContentKey {
     /// By its source. The content is created if it does not exist.
-    Source(SourceUrl),
+    Source {
+        url: SourceUrl,
+        /// The first id that its content may have.
+        id: ContentId,
+    },
     Id(ContentId),
     /// By a share link of this service instead of a source's URL. If the content does not exist, the link is a source
     /// like any other.
@@ -144,19 +148,23 @@ impl Methods {
 }
 
 impl ContentKey {
+    /// Returns the key of a source.
+    pub fn of_source(url: SourceUrl) -> Self {
+        Self::Source { id: ContentId::of(&url), url }
+    }
+
     /// Returns the id under which KV may have the content.
-    pub fn content_id(&self) -> Option<ContentId> {
+    pub fn content_id(&self) -> ContentId {
         match self {
-            Self::Source(url) => ContentId::candidates(url).next(),
-            Self::Id(id) | Self::Shared { id, .. } => Some(*id),
+            Self::Source { id, .. } | Self::Id(id) | Self::Shared { id, .. } => *id,
         }
     }
 }
 
 impl Route {
-    /// Returns the text that a client signs for a request of this route with a query: the URL of a source as the client wrote
-    /// it, the id of a content, or `upload:` and the digest of a file. `None`: nothing that is admitted, or an upload that
-    /// was admitted when it began.
+    /// Returns the text that a client signs for a request of this route with a query: the URL of a source as the client
+    /// wrote it, the id of a content, or `upload:` and the digest of a file. `None`: nothing that is admitted, or an
+    /// upload that was admitted when it began.
     pub fn signed_text(&self, query: &str) -> Option<String> {
         match self {
             Self::Content { key: Ok(ContentKey::Id(id)), .. }
@@ -174,7 +182,7 @@ impl Route {
     pub fn content_id(&self) -> Option<ContentId> {
         match self {
             Self::Content { key, .. } | Self::Dzi { key, .. } | Self::Home(Some(HomeForm { key, .. })) => {
-                key.as_ref().ok().and_then(ContentKey::content_id)
+                key.as_ref().ok().map(ContentKey::content_id)
             }
             Self::Events(id)
             | Self::DescriptorScript(id)

@@ -5,26 +5,44 @@ use url::form_urlencoded;
 
 use crate::config::Signature;
 
-/// The parts of an http or https URL that is serialized by the WHATWG URL standard, as the runtime gives it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RequestUrl<'a> {
-    /// Scheme, host and port.
-    pub origin: &'a str,
-    /// Path, with its leading slash.
-    pub path: &'a str,
-    /// Query, without its question mark.
-    pub query: &'a str,
+/// An http or https URL that is serialized by the WHATWG URL standard, as the runtime gives it, and the places of its
+/// parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestUrl {
+    /// The URL without its fragment.
+    text: String,
+    /// Start of the path.
+    path: usize,
+    /// End of the path: a question mark, or the end.
+    query: usize,
 }
 
-impl<'a> RequestUrl<'a> {
-    pub fn split(url: &'a str) -> Self {
-        let url = url.split('#').next().unwrap_or_default();
-        let authority = url.find("//").map_or(0, |slashes| slashes + 2);
-        let path =
-            url.bytes().skip(authority).position(|byte| byte == b'/').map_or(url.len(), |at| authority + at);
-        let (origin, rest) = url.split_at(path);
-        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-        Self { origin, path, query }
+impl RequestUrl {
+    pub fn new(mut text: String) -> Self {
+        let end_at = |text: &str, from: usize, marks: &[u8]| {
+            let found = text.bytes().skip(from).position(|byte| marks.contains(&byte));
+            found.map_or(text.len(), |at| from + at)
+        };
+        text.truncate(end_at(&text, 0, b"#"));
+        let authority = text.find("//").map_or(0, |slashes| slashes + 2);
+        let path = end_at(&text, authority, b"/");
+        let query = end_at(&text, path, b"?");
+        Self { text, path, query }
+    }
+
+    /// Returns scheme, host and port.
+    pub fn origin(&self) -> &str {
+        self.text.get(..self.path).unwrap_or_default()
+    }
+
+    /// Returns the path, with its leading slash.
+    pub fn path(&self) -> &str {
+        self.text.get(self.path..self.query).unwrap_or_default()
+    }
+
+    /// Returns the query, without its question mark.
+    pub fn query(&self) -> &str {
+        self.text.get(self.query + 1..).unwrap_or_default()
     }
 }
 
@@ -68,10 +86,14 @@ mod tests {
             "https://user@zoom.example/é?é=#",
         ] {
             let url = Url::parse(text).unwrap();
-            let split = RequestUrl::split(url.as_str());
-            assert_eq!((split.path, split.query), (url.path(), url.query().unwrap_or_default()), "{text}");
+            let split = RequestUrl::new(url.to_string());
+            assert_eq!(
+                (split.path(), split.query()),
+                (url.path(), url.query().unwrap_or_default()),
+                "{text}"
+            );
             if url.username().is_empty() {
-                assert_eq!(split.origin, url.origin().ascii_serialization());
+                assert_eq!(split.origin(), url.origin().ascii_serialization());
             }
         }
     }

@@ -1,9 +1,10 @@
-//! Every failure code needs words in the viewer and an entry in the OpenAPI document. The compiler cannot check these;
-//! this test does.
+//! Every failure code needs words in the viewer, an entry in the OpenAPI document, and an answer whether http in place of https may help.
+//! The compiler cannot check these; this test does.
 
 use edgezoom_content::FailureCode;
 
 const WORDS: &str = include_str!("../../viewer/live/words.js");
+const ASSUMED: &str = include_str!("../../viewer/pages/assumed.js");
 const DESCRIPTION: &str = include_str!("../../interface/openapi.json");
 
 /// Returns the text of `words.js` from `begin` to `end`.
@@ -34,4 +35,25 @@ fn the_openapi_document_has_every_code() {
     let described = &description["components"]["schemas"]["Failure"]["properties"]["code"]["enum"];
     let names: Vec<&str> = FailureCode::ALL.iter().map(|code| code.name()).collect();
     assert_eq!(*described, serde_json::json!(names), "the codes in edge/interface/openapi.json");
+}
+
+/// Returns true if a server without https, or with another site there, causes this failure.
+fn may_be_cured_by_http(code: FailureCode) -> bool {
+    use FailureCode::{
+        CorruptSource, Internal, SourceExcluded, SourceForbidden, SourceNotFound, SourceTooLarge,
+        SourceUnreachable, TimedOut, TooComplex, TooManyPixels, UnsupportedFormat,
+    };
+    match code {
+        SourceUnreachable | SourceNotFound | TimedOut => true,
+        SourceForbidden | SourceExcluded | SourceTooLarge | UnsupportedFormat | CorruptSource
+        | TooManyPixels | TooComplex | Internal => false,
+    }
+}
+
+#[test]
+fn the_share_page_tries_http_for_the_failures_that_it_may_cure() {
+    let list = ASSUMED.split_once("const CURABLE = ").and_then(|(_, rest)| rest.split_once(';')).unwrap().0;
+    let listed: std::collections::BTreeSet<&str> = serde_json::from_str(list).unwrap();
+    let curable = FailureCode::ALL.into_iter().filter(|code| may_be_cured_by_http(*code));
+    assert_eq!(listed, curable.map(FailureCode::name).collect(), "CURABLE in assumed.js");
 }

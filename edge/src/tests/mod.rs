@@ -8,7 +8,7 @@ mod requests;
 
 use crate::admission::policy::AdmissionError;
 use crate::config::Addresses;
-use crate::content::response::{ContentResponse, dzi_response};
+use crate::representation::response::{ContentResponse, dzi_response};
 use crate::request::route::{ContentKey, Methods, Route};
 use crate::request::router::{RequestParts, route};
 use crate::response::{ApiError, Response, plain};
@@ -82,7 +82,7 @@ fn answer(method: Method, target: &str, accept: Option<&str>, there: There) -> R
             Err(error) => ContentResponse::Failed(error),
             Ok(_) if there == Outage => ContentResponse::Failed(ApiError::Unavailable),
             Ok(_) if there == Maintenance => ContentResponse::Failed(AdmissionError::Maintenance.into()),
-            Ok(ContentKey::Source(_) | ContentKey::Shared { .. }) => {
+            Ok(ContentKey::Source { .. } | ContentKey::Shared { .. }) => {
                 ContentResponse::Moved(content(there).into())
             }
             Ok(ContentKey::Id(_)) if there == Nothing => ContentResponse::Failed(ApiError::NoSuchContent),

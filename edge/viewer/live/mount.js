@@ -131,7 +131,7 @@ function progressCard(content) {
       const words = stageWords(name);
       if (stage.textContent !== words) stage.textContent = words;
       // Without a value the bar is indeterminate.
-      const begun = name !== "queued" || progress > 0;
+      const begun = !["building", "queued"].includes(name) || progress > 0;
       if (begun) bar.value = progress;
       else bar.removeAttribute("value");
       figure.textContent = begun ? `${Math.floor(progress * 100)}\u2009%` : "";

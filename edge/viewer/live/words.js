@@ -2,6 +2,7 @@
 // one.
 
 const STAGES = {
+  building: "The renderer is still being built", // only from a local service (`edge/local/`)
   queued: "Waiting in the queue",
   waiting: "Waiting for the next try",
   downloading: "Downloading the source",

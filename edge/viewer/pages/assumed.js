@@ -3,7 +3,7 @@
 
 import { element } from "../dom.js";
 
-/** Failures that a server without https, or with another site there, causes. */
+/** Failures that a server without https, or with another site there, causes. `edge/src/tests/failure_codes.rs` asks for each code. */
 const CURABLE = ["source-unreachable", "source-not-found", "timed-out"];
 const WORDS = {
   https: "https:// was assumed.",

@@ -12,8 +12,8 @@ setUp();
 
 /** Number of requests for the viewer's module. */
 let viewerLoads;
-/** Opens a page of another site. */
-async function open(body, settings = {}, options = {}) {
+/** Opens a page of another site with this body. */
+async function openElsewhere(body, settings = {}, options = {}) {
   await openEmpty(options);
   viewerLoads = 0;
   page.on("request", (request) => {
@@ -26,7 +26,7 @@ const script = (query = "", id = ready) => `<script src="${service.origin}/${id}
 const embeds = (scope = page) => scope.locator("div[style*=aspect-ratio]");
 
 test("a script shows the picture in its place", async () => {
-  await open(`<p>before</p>${script("?width=auto&height=400px")}<p>after</p>`);
+  await openElsewhere(`<p>before</p>${script("?width=auto&height=400px")}<p>after</p>`);
   await painted(page);
   const order = [embeds(), page.getByText("before"), page.getByText("after")];
   const [box, above, below] = await Promise.all(order.map((element) => element.boundingBox()));
@@ -39,7 +39,7 @@ test("a script shows the picture in its place", async () => {
 });
 
 test("an async script shows it in the element of its `id`, even a later one", ofTheViewer, async () => {
-  await open(`${script("?id=here").replace("<script", "<script async")}<div id="other"></div><div id="here"></div>`);
+  await openElsewhere(`${script("?id=here").replace("<script", "<script async")}<div id="other"></div><div id="here"></div>`);
   await painted(page);
   assert.equal(await page.locator("#here > div").count(), 1);
   assert.deepEqual(page.wrongs, []);
@@ -47,7 +47,7 @@ test("an async script shows it in the element of its `id`, even a later one", of
 
 test("embedHtml that is written into a frame shows the picture there", async () => {
   const { embedHtml } = await (await fetch(`${service.origin}/v1/content/${ready}`)).json();
-  await open(`<iframe id="written" title="Picture" width="700" height="450"></iframe>
+  await openElsewhere(`<iframe id="written" title="Picture" width="700" height="450"></iframe>
     <script>
       const { contentDocument } = document.getElementById("written");
       contentDocument.open();
@@ -61,7 +61,7 @@ test("embedHtml that is written into a frame shows the picture there", async () 
 });
 
 test("a script that is inserted later shows it in its place, or in the element of its `id`", ofTheViewer, async () => {
-  await open(`<div id="here"></div><div id="there"></div>`);
+  await openElsewhere(`<div id="here"></div><div id="there"></div>`);
   for (const [parent, query] of [["here", ""], ["there", "?id=here"]]) {
     await page.evaluate(([id, src]) => {
       document.getElementById(id).append(Object.assign(document.createElement("script"), { src }));
@@ -75,7 +75,7 @@ test("a script that is inserted later shows it in its place, or in the element o
 for (const [closed, ending] of [[true, "doc.close()"], [false, ""]]) {
   test(`a script that is written into a frame fills it, ${closed ? "closed" : "though the document is never closed"}`, async () => {
     const written = JSON.stringify(script("?width=100%25&height=100%25")).replaceAll("</", "<\\/");
-    await open(`<iframe title="Picture" width="700" height="500"></iframe>
+    await openElsewhere(`<iframe title="Picture" width="700" height="500"></iframe>
       <script>const doc = document.querySelector("iframe").contentDocument;
       doc.open(); doc.write(${written}); ${ending}</script>`, { never: !closed });
     const frame = page.frameLocator("iframe");
@@ -86,7 +86,7 @@ for (const [closed, ending] of [[true, "doc.close()"], [false, ""]]) {
 }
 
 test("several embeds load the viewer once", ofTheViewer, async () => {
-  await open(script() + script() + script("?height=300", await service.ready()));
+  await openElsewhere(script() + script() + script("?height=300", await service.ready()));
   await page.waitForFunction(() => document.querySelectorAll("div[style*=aspect-ratio]").length === 3);
   for (let index = 0; index < 3; index += 1) await painted(page, embeds().nth(index));
   assert.equal(viewerLoads, 1);
@@ -96,7 +96,7 @@ test("several embeds load the viewer once", ofTheViewer, async () => {
 });
 
 test("the viewer is loaded when the reader scrolls near", ofTheViewer, async () => {
-  await open(`<p style="height: 4000px">Long text</p>${script()}`);
+  await openElsewhere(`<p style="height: 4000px">Long text</p>${script()}`);
   await page.waitForTimeout(500);
   assert.equal(viewerLoads, 0);
   assert.equal((await embeds().boundingBox()).height, 400, "its space is reserved");
@@ -107,7 +107,7 @@ test("the viewer is loaded when the reader scrolls near", ofTheViewer, async () 
 
 test("an embed of an unfinished content shows the picture when it is ready", async () => {
   const { id, finish } = await service.slow();
-  await open(script("?height=300", id));
+  await openElsewhere(script("?height=300", id));
   await page.getByRole("progressbar").waitFor();
   await assertAccessible(page);
   finish();
@@ -116,19 +116,19 @@ test("an embed of an unfinished content shows the picture when it is ready", asy
 });
 
 test("an embed of a failed content shows the reason", async () => {
-  await open(script("", await service.failed()));
+  await openElsewhere(script("", await service.failed()));
   await page.getByRole("heading", { name: "The source does not exist" }).waitFor();
   await assertAccessible(page);
   assert.deepEqual(page.wrongs, []);
 });
 
 test("an embed of an unknown content says so", async () => {
-  await open(script("", `${ready.slice(0, 10)}${ready.endsWith("z") ? "y" : "z"}`));
+  await openElsewhere(script("", `${ready.slice(0, 10)}${ready.endsWith("z") ? "y" : "z"}`));
   await page.getByRole("heading", { name: "There is no picture here" }).waitFor();
 });
 
 test("an embed with a malformed id says so in its place", async () => {
-  await open(`<p>before</p>${script("?height=300", "nope")}<p>after</p>`);
+  await openElsewhere(`<p>before</p>${script("?height=300", "nope")}<p>after</p>`);
   await page.getByRole("heading", { name: "There is no picture here" }).waitFor();
   assert.equal((await embeds().boundingBox()).height, 300);
   await assertAccessible(page);
@@ -136,18 +136,18 @@ test("an embed with a malformed id says so in its place", async () => {
 
 test("a mark links to the share page, unless it is turned off", async () => {
   const mark = (scope) => scope.getByRole("link", { name: "Open in Edgezoom" });
-  await open(script());
+  await openElsewhere(script());
   await painted(page);
   assert.equal(await mark(page).getAttribute("href"), `${service.origin}/${ready}`);
   const opened = page.waitForEvent("popup");
   await mark(page).click();
   assert.equal((await opened).url(), `${service.origin}/${ready}`);
   await assertAccessible(page);
-  await open(script("?attribution=0"));
+  await openElsewhere(script("?attribution=0"));
   await painted(page);
   assert.equal(await mark(page).count(), 0);
   for (const [query, count] of [["", 1], ["?attribution=0", 0]]) {
-      await open(`<iframe title="Picture" src="${service.origin}/${ready}/embed${query}" width="800" height="400"></iframe>`);
+      await openElsewhere(`<iframe title="Picture" src="${service.origin}/${ready}/embed${query}" width="800" height="400"></iframe>`);
     const frame = page.frameLocator("iframe");
     await painted(page, frame);
     assert.equal(await mark(frame).count(), count, query);
@@ -155,7 +155,7 @@ test("a mark links to the share page, unless it is turned off", async () => {
 });
 
 test("all forms of width and height are supported", ofTheViewer, async () => {
-  await open(`<div id="box" style="width: 800px; height: 600px"></div>`);
+  await openElsewhere(`<div id="box" style="width: 800px; height: 600px"></div>`);
   const cases = [
     ["", 800, 400],
     ["&width=auto&height=auto", 800, 533],
@@ -188,7 +188,7 @@ test("the picture is centred above the controls, in a low embed as far as there 
     [300, 200, { width: 6000, height: 4000 }],
   ]) {
     const id = service.create({ kind: "ready", size });
-    await open(script(`?width=${width}&height=${height}`, id), {}, { reducedMotion: "reduce" });
+    await openElsewhere(script(`?width=${width}&height=${height}`, id), {}, { reducedMotion: "reduce" });
     await painted(page);
     const viewer = parts(page);
     const [around, controls] = [await viewer.region.boundingBox(), await page.locator(".controls").boundingBox()];
@@ -214,17 +214,17 @@ function edges(screenshot) {
 
 test("fit and background apply, and a background must be a colour", ofTheViewer, async () => {
   const ground = () => page.getByRole("region").evaluate((region) => getComputedStyle(region).backgroundColor);
-  await open(script("?height=300px&width=900px&background=204060&fit=cover"));
+  await openElsewhere(script("?height=300px&width=900px&background=204060&fit=cover"));
   await painted(page);
   assert.equal(await ground(), "rgb(32, 64, 96)");
   assert.equal(await parts(page).zoomOut.getAttribute("aria-disabled"), "false"); // zooming out shows more
-  await open(script("?background=url(//evil.example/x)"));
+  await openElsewhere(script("?background=url(//evil.example/x)"));
   await painted(page);
   assert.equal(await ground(), "rgb(236, 235, 232)");
 });
 
 test("the wheel scrolls the page and shows a hint; with Ctrl it zooms", ofTheViewer, async () => {
-  await open(`${script()}<p style="height: 3000px">Long text</p>`);
+  await openElsewhere(`${script()}<p style="height: 3000px">Long text</p>`);
   await painted(page);
   const viewer = parts(page);
   const before = await restingScale(viewer);
@@ -248,7 +248,7 @@ test("the wheel scrolls the page and shows a hint; with Ctrl it zooms", ofTheVie
 });
 
 test("in fullscreen the wheel zooms", ofTheViewer, async () => {
-  await open(script());
+  await openElsewhere(script());
   await painted(page);
   const viewer = parts(page);
   await viewer.fullscreen.click();
@@ -264,7 +264,7 @@ test("in fullscreen the wheel zooms", ofTheViewer, async () => {
 
 test("one finger scrolls the page, two fingers zoom", ofTheViewer, async () => {
   const phone = { viewport: { width: 400, height: 700 }, hasTouch: true, isMobile: true };
-  await open(`${script()}<p style="height: 3000px">Long text</p>`, {}, phone);
+  await openElsewhere(`${script()}<p style="height: 3000px">Long text</p>`, {}, phone);
   await painted(page);
   const viewer = parts(page);
   const before = await restingScale(viewer);
@@ -298,7 +298,7 @@ async function touch(at) {
 }
 
 test("without fullscreen the viewer covers the page, and Escape ends that", ofTheViewer, async () => {
-  await open(script());
+  await openElsewhere(script());
   await page.addInitScript(() => delete Element.prototype.requestFullscreen);
   await page.reload();
   await painted(page);
@@ -320,7 +320,7 @@ test("a strict policy, an AMD loader and a hostile style sheet do no harm", ofTh
   host.file("/amd.js", "text/javascript", "window.define = () => { throw new Error('wrong loader'); }; define.amd = {};");
   const hostile = "* { color: red !important; display: none } html, body, main, div { display: block !important }";
   host.file("/hostile.css", "text/css", `${hostile} button { display: none !important }`);
-  await open(`<link rel="stylesheet" href="/hostile.css"><script src="/amd.js"></script>${script()}`, { policy });
+  await openElsewhere(`<link rel="stylesheet" href="/hostile.css"><script src="/amd.js"></script>${script()}`, { policy });
   await painted(page);
   assert.ok(await parts(page).zoomIn.isVisible());
   assert.deepEqual(page.wrongs, []);
@@ -340,7 +340,7 @@ test("if the viewer does not load, the reader can retry", ofTheViewer, async () 
 
 test("the page for frames can be framed, and lets the outer page scroll", async () => {
   const address = `${service.origin}/${ready}/embed`;
-  await open(`<iframe title="Picture" src="${address}" width="800" height="400" allow="fullscreen"></iframe>
+  await openElsewhere(`<iframe title="Picture" src="${address}" width="800" height="400" allow="fullscreen"></iframe>
     <p style="height: 3000px">Long text</p>`);
   const frame = page.frameLocator("iframe");
   await painted(page, frame);
@@ -355,7 +355,7 @@ test("the page for frames can be framed, and lets the outer page scroll", async 
 });
 
 test("the share page cannot be framed", async () => {
-  await open(`<iframe title="Picture" src="${service.origin}/${ready}" width="800" height="400"></iframe>`);
+  await openElsewhere(`<iframe title="Picture" src="${service.origin}/${ready}" width="800" height="400"></iframe>`);
   await page.waitForTimeout(300);
   assert.match(page.wrongs.join(), /frame-ancestors/);
 });

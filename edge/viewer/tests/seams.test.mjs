@@ -1,13 +1,16 @@
-// Seams between tiles of 512 pixels without overlap are no more visible than between tiles of 510 that overlap by one.
-// `seams_report.mjs` measures more views, and pyramids of JPEG.
+// Tiles decode in Chromium as in libjpeg-turbo (`engines/core.mjs` tests it in Firefox and WebKit), and seams between tiles of 512
+// pixels without overlap are no more visible than between tiles of 510 that overlap by one. `seams_report.mjs` measures more
+// views, and pyramids of JPEG.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { startBrowser } from "./browser.mjs";
+import { newPage, startBrowser } from "./browser.mjs";
+import { assertTilesDecode } from "./engines/tiles.mjs";
 import { gradient, pyramidOf, scene } from "./pyramid.mjs";
 import { seamsOf, seamsPage } from "./seams.mjs";
 import { serve } from "./servers.mjs";
+import { aroundTests } from "./site.mjs";
 
 /** Visibility in steps of 255, averaged along the seam. In a gradient, steps below 1 are invisible. */
 const VISIBLE = 0.5;
@@ -19,7 +22,7 @@ const GRIDS = { whole: [2048, 1], now: [512, 0], before: [510, 1] };
 let browser;
 let server;
 const pyramids = {};
-before(async () => {
+aroundTests(async () => {
   const page = await seamsPage();
   const files = new Map([["/", { body: page }]]);
   server = await serve(({ pathname }) => files.get(pathname));
@@ -31,8 +34,15 @@ before(async () => {
     });
   }
   browser = await startBrowser();
+}, () => Promise.all([browser?.close(), server?.close()]));
+
+test("tiles decode as in libjpeg-turbo", async () => {
+  const page = await newPage(browser);
+  await assertTilesDecode({
+    open: (url) => page.goto(url),
+    evaluate: (call, ...args) => page.evaluate(`(${call})(...${JSON.stringify(args)})`),
+  });
 });
-after(() => Promise.all([browser?.close(), server.close()]));
 
 const middle = { x: 530, y: 490 };
 const VIEWS = [

@@ -1,5 +1,5 @@
 // The browser, the service, another site and the current page of a file of tests, as live bindings. `setUp` starts and
-// closes them.
+// closes them; `aroundTests` does so for what else a file needs.
 
 import { after, afterEach, before } from "node:test";
 
@@ -16,18 +16,33 @@ export let ready;
 /** Page of the running test. */
 export let page;
 
+/**
+ * Runs `start` before the tests of a file, and `stop` after them. If no test matches a pattern, Node.js runs `after` while
+ * `before` still runs, and what that starts later would keep the process running for ever.
+ */
+export function aroundTests(start, stop) {
+  let started;
+  before(() => (started = start()));
+  after(async () => {
+    await Promise.allSettled([started]); // `before` has reported its error
+    await stop();
+  });
+}
+
 /** Registers the hooks of a file of tests; `prepare` runs after the start. */
 export function setUp(prepare = () => {}, start = startService) {
-  before(async () => {
-    [browser, service, host] = await Promise.all([startBrowser(), start(), startHost()]);
-    ready = await service.ready();
-    await prepare();
-  });
+  aroundTests(
+    async () => {
+      [browser, service, host] = await Promise.all([startBrowser(), start(), startHost()]);
+      ready = await service.ready();
+      await prepare();
+    },
+    async () => {
+      await browser?.close();
+      await Promise.all([service?.close(), host?.close()]);
+    },
+  );
   afterEach(() => page?.context().close());
-  after(async () => {
-    await browser.close();
-    await Promise.all([service.close(), host.close()]);
-  });
 }
 
 /** Replaces the current page by an empty one. */
@@ -36,7 +51,7 @@ export async function openEmpty(options) {
   page = await newPage(browser, options);
 }
 
-/** Opens a path of the service and returns the parts of its viewer. */
+/** Opens a page of the service by its path, and returns the parts of its viewer. */
 export async function open(path, options) {
   await openEmpty(options);
   await page.goto(service.origin + path);

@@ -2,11 +2,12 @@
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 
 import { startBrowser } from "./browser.mjs";
 import { startService } from "./service.mjs";
+import { aroundTests } from "./site.mjs";
 import { compressed, firstPaint } from "./slow.mjs";
 
 const MAX_BYTES = 120 * 1024;
@@ -14,8 +15,10 @@ const MAX_LOADER_BYTES = 4096;
 const MAX_SECONDS = 2.5;
 
 let service;
-before(async () => (service = await startService()));
-after(() => service.close());
+aroundTests(
+  async () => (service = await startService()),
+  () => service?.close(),
+);
 
 test("the embed script has at most 4 KB, writes into no document and evaluates no text", async () => {
   const answer = await fetch(`${service.origin}/${await service.ready()}.js?width=auto`);

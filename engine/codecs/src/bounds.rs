@@ -78,4 +78,16 @@ impl Bounds {
         }
         Ok(())
     }
+
+    /// Allocates `bytes` bytes, all zero, if they may be used. `reason` names the use.
+    pub(crate) fn allocate(&self, bytes: u64, reason: &'static str) -> Result<Vec<u8>, SourceError> {
+        self.admit_memory(bytes, reason)?;
+        let mut memory = Vec::new();
+        usize::try_from(bytes)
+            .ok()
+            .and_then(|bytes| memory.try_reserve_exact(bytes).ok())
+            .ok_or(SourceError::TooMuchMemory { reason, bytes, memory: self.memory })?;
+        memory.resize(bytes as usize, 0);
+        Ok(memory)
+    }
 }

@@ -23,13 +23,7 @@ impl Buffered {
     /// Returns a black picture, for a decoder to fill.
     pub fn new(size: Size, layout: Layout, bounds: Bounds) -> Result<Self, SourceError> {
         let bytes = size.pixels() * layout.channels() as u64;
-        bounds.admit_memory(bytes, "holding it as a whole")?;
-        let mut pixels = Vec::new();
-        usize::try_from(bytes).ok().and_then(|bytes| pixels.try_reserve_exact(bytes).ok()).ok_or(
-            SourceError::TooMuchMemory { reason: "holding it as a whole", bytes, memory: bounds.memory },
-        )?;
-        pixels.resize(bytes as usize, 0);
-        Ok(Self { size, layout, pixels, damage: None, read: 0 })
+        Ok(Self::of(size, layout, bounds.allocate(bytes, "holding it as a whole")?))
     }
 
     /// Returns a picture with these pixels.

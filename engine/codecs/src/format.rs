@@ -8,13 +8,14 @@ use std::fmt::{self, Display};
 use std::io::BufReader;
 use std::path::Path;
 
-use edgezoom_geometry::{Scale, Size};
+use edgezoom_geometry::{Orientation, Scale, Size};
 
 use crate::bounds::Bounds;
 use crate::colour::icc::Profile;
 use crate::error::SourceError;
+#[cfg(feature = "rare")]
+use crate::formats::other::Header;
 use crate::options::DecodeOptions;
-use crate::orientation::Orientation;
 use crate::row_reader::{Layout, RowReader, Rows};
 use crate::scratch::TemporaryFile;
 use crate::source_file::SourceFile;
@@ -57,6 +58,9 @@ pub enum Reading {
 pub(crate) enum Open {
     /// With nothing but the file.
     Directly(fn(Input<'_>) -> Result<Decoded, SourceError>),
+    /// By a crate that decodes the whole picture, which begins with the header.
+    #[cfg(feature = "rare")]
+    Crate(Header),
     /// With fonts or a library, which are loaded before the process enters its sandbox.
     Prepared(fn(&System<'_>) -> Opener),
 }

@@ -33,18 +33,11 @@
 //! picture. The bytes may be hostile, so run all of this in a process of its own, as the tiler does.
 //!
 //! Formats with heavy dependencies are features, all of them on by default: `modern` (AVIF, HEIC, JPEG XL, JPEG 2000),
-//! `dds`, `openexr`, `pdf`, `svg`, `tiff`. The feature `serde` lets options and bounds be sent to another process.
+//! `pdf`, `rare` (OpenEXR and the formats that crates decode as a whole), `svg`, `tiff`. The feature `serde` lets options and bounds be sent to another process.
 
 // Helpers of formats that this build leaves out are not called.
 #![cfg_attr(
-    not(all(
-        feature = "dds",
-        feature = "modern",
-        feature = "openexr",
-        feature = "pdf",
-        feature = "svg",
-        feature = "tiff"
-    )),
+    not(all(feature = "modern", feature = "pdf", feature = "rare", feature = "svg", feature = "tiff")),
     allow(dead_code, unused_imports)
 )]
 
@@ -56,23 +49,20 @@ mod format;
 pub mod formats;
 #[cfg(feature = "tiff")]
 mod lzw;
-mod mapped;
 mod open;
 mod options;
-mod orientation;
 mod parallel;
 mod read_ahead;
 mod row_reader;
 mod scaled;
 mod scratch;
 mod source_file;
-mod swap;
 mod tolerant;
 mod upright;
 
 pub use bounds::Bounds;
 pub use colour::flatten::{Flattened, is_opaque};
-pub use edgezoom_geometry::Damage;
+pub use edgezoom_geometry::{Damage, Orientation};
 pub use edgezoom_jpeg::ycbcr420;
 pub use error::SourceError;
 pub use format::{Format, Reading};
@@ -82,13 +72,11 @@ pub use formats::fonts::installed as installed_fonts;
 pub use formats::pdf::locate as locate_pdfium;
 pub use formats::{HEAD_BYTES, Thumbnail};
 pub use open::{Prepared, open, open_with, prepare};
-pub use options::{DecodeOptions, DrawingOptions};
-pub use orientation::Orientation;
+pub use options::{AsPlanes, DecodeOptions, DrawingOptions};
 pub use parallel::vectorised;
-pub use row_reader::{Layout, RowReader, Turned};
+pub use row_reader::{BlockReader, Jpeg, Layout, RowReader, Turned};
 pub use scratch::TemporaryFile;
 pub use source_file::{SourceFile, announcement};
-pub use swap::SwappingAllocator;
 
 // The examples in the README are tests.
 #[cfg(doctest)]

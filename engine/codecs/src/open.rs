@@ -52,8 +52,12 @@ pub fn open_with(
 
 impl Prepared {
     fn of(format: &'static Format, system: &System<'_>) -> Self {
-        let opener = match format.open {
+        let opener: Opener = match format.open {
             Open::Directly(open) => Box::new(open),
+            #[cfg(feature = "rare")]
+            Open::Crate(header) => {
+                Box::new(move |input: Input<'_>| formats::other::open(format, header, input))
+            }
             Open::Prepared(prepare) => prepare(system),
         };
         Self { format, opener, temporary: None }
@@ -65,13 +69,12 @@ impl Prepared {
         Self { temporary: Some(file), ..self }
     }
 
-    /// Returns a small picture of the whole, if there is one that is known sooner than the picture's rows. With a temporary
-    /// file, open the picture only afterwards.
+    /// Returns a small picture of the whole, if there is one that is known sooner than the picture's rows.
     #[must_use]
     pub fn thumbnail(&self, file: impl Into<SourceFile>, bounds: Bounds) -> Option<Thumbnail> {
         let mut file: SourceFile = file.into();
         file.rewind().ok()?;
-        formats::thumbnail(self.format, file, bounds, self.temporary.as_ref())
+        formats::thumbnail(self.format, file, bounds)
     }
 
     /// Opens the picture in the file, upright unless the options allow otherwise. A file may be opened several times, but

@@ -32,10 +32,8 @@ pub struct DecodeOptions {
     /// True to keep the transparent background of an SVG. Otherwise it is drawn on white: nearly all are made for white, most
     /// have no background, and black lines would vanish on a viewer's dark one.
     pub transparent: bool,
-    /// True to allow planes, [`Layout::YCbCr420`](crate::Layout::YCbCr420).
-    pub ycbcr420: bool,
-    /// True to allow planes of a JPEG with more chroma, too, whose 2×2 samples are averaged.
-    pub averages_chroma: bool,
+    /// The pictures that may be returned as planes.
+    pub planes: AsPlanes,
     /// True to allow pictures as stored, with their [`Orientation`](crate::RowReader::orientation), for a caller that turns
     /// them. Otherwise a picture that is not upright is buffered as a whole.
     pub as_stored: bool,
@@ -43,6 +41,17 @@ pub struct DecodeOptions {
     pub strict: bool,
     /// Number of threads for decoding or drawing.
     pub threads: NonZeroUsize,
+}
+
+/// The pictures that may be returned as planes, in [`Layout::YCbCr420`](crate::Layout::YCbCr420).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AsPlanes {
+    /// None.
+    Never,
+    /// Those whose chroma is halved both ways.
+    Halved,
+    /// Also JPEGs with more chroma, whose 2×2 samples are averaged.
+    Averaged,
 }
 
 impl Default for DrawingOptions {
@@ -56,8 +65,7 @@ impl Default for DecodeOptions {
         Self {
             drawing: DrawingOptions::default(),
             transparent: false,
-            ycbcr420: false,
-            averages_chroma: false,
+            planes: AsPlanes::Never,
             as_stored: false,
             strict: false,
             threads: NonZeroUsize::MIN,
@@ -69,6 +77,6 @@ impl DecodeOptions {
     /// Returns true if a picture with this stored orientation and size may be returned as planes.
     pub(crate) fn allow_planes(&self, orientation: Orientation, stored: Size) -> bool {
         let is_upright = orientation == Orientation::UPRIGHT;
-        self.ycbcr420 && (is_upright || self.as_stored && orientation.keeps_chroma(stored))
+        self.planes != AsPlanes::Never && (is_upright || self.as_stored && orientation.keeps_chroma(stored))
     }
 }

@@ -42,27 +42,34 @@ pub trait RowReader {
     fn scale(&self) -> Option<Scale> {
         None
     }
-    /// Returns the quantisation steps of a JPEG whose blocks begin at the first stored pixel. Encoders that use the same blocks can
-    /// adapt their own.
-    fn jpeg_steps(&self) -> SourceSteps {
-        [None; 2]
-    }
-    /// Prepares to read the blocks of a JPEG for tiles, before any row has been read. Returns false if the picture has none of use.
-    fn begin_blocks(&mut self, _tiles: &TileBlocks) -> bool {
-        false
-    }
-    /// Returns the blocks of the next rows: 16 in [`Layout::YCbCr420`], 8 in [`Layout::Grey`], or what is left. Fills `halved` with
-    /// half as many rows of half the size. `None`: from here on the picture must be read as rows.
-    ///
-    /// # Errors
-    /// As [`RowReader::read_rows`].
-    fn read_blocks(&mut self, _halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
-        Ok(None)
+    /// Returns what tiles in JPEG can use of a JPEG whose samples are returned as they are stored.
+    fn as_jpeg(&mut self) -> Option<Jpeg<'_>> {
+        None
     }
     /// Returns the number of rows that are best read at once: if that fails, all of them are lost.
     fn rows_at_once(&self) -> u32 {
         1
     }
+}
+
+/// A JPEG whose blocks begin at the first stored pixel.
+pub struct Jpeg<'a> {
+    /// Its quantisation steps. Encoders that use the same blocks can adapt their own.
+    pub steps: SourceSteps,
+    /// Its blocks.
+    pub blocks: &'a mut dyn BlockReader,
+}
+
+/// The blocks of a JPEG, quantised again for tiles.
+pub trait BlockReader {
+    /// Prepares to read blocks for tiles, before any row has been read. Returns false if the picture has none of use.
+    fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool;
+    /// Returns the blocks of the next rows: 16 in [`Layout::YCbCr420`], 8 in [`Layout::Grey`], or what is left. Fills `halved` with
+    /// half as many rows of half the size. `None`: from here on the picture must be read as rows.
+    ///
+    /// # Errors
+    /// As [`RowReader::read_rows`].
+    fn read_blocks(&mut self, halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError>;
 }
 
 /// The components of a pixel, in bytes of 8-bit sRGB. Colours are not premultiplied with alpha.
@@ -185,12 +192,8 @@ impl Wrapper for Turned {
         self.source.orientation().then(self.by)
     }
 
-    fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
-        self.source.begin_blocks(tiles)
-    }
-
-    fn read_blocks(&mut self, halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
-        self.source.read_blocks(halved)
+    fn as_jpeg(&mut self) -> Option<Jpeg<'_>> {
+        self.source.as_jpeg()
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
@@ -198,7 +201,8 @@ impl Wrapper for Turned {
     }
 }
 
-/// A reader that changes the rows of another one. It overrides what it changes; everything else comes from the source.
+/// A reader that changes the rows of another one. It overrides what it changes; everything else comes from the source, but
+/// nothing of a JPEG's own.
 pub(crate) trait Wrapper {
     fn source(&self) -> &dyn RowReader;
 
@@ -228,16 +232,8 @@ pub(crate) trait Wrapper {
         self.source().scale()
     }
 
-    fn begin_blocks(&mut self, _tiles: &TileBlocks) -> bool {
-        false
-    }
-
-    fn read_blocks(&mut self, _halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
-        Ok(None)
-    }
-
-    fn jpeg_steps(&self) -> SourceSteps {
-        self.source().jpeg_steps()
+    fn as_jpeg(&mut self) -> Option<Jpeg<'_>> {
+        None
     }
 
     fn rows_at_once(&self) -> u32 {
@@ -274,16 +270,8 @@ impl<W: Wrapper> RowReader for W {
         Wrapper::scale(self)
     }
 
-    fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
-        Wrapper::begin_blocks(self, tiles)
-    }
-
-    fn read_blocks(&mut self, halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
-        Wrapper::read_blocks(self, halved)
-    }
-
-    fn jpeg_steps(&self) -> SourceSteps {
-        Wrapper::jpeg_steps(self)
+    fn as_jpeg(&mut self) -> Option<Jpeg<'_>> {
+        Wrapper::as_jpeg(self)
     }
 
     fn rows_at_once(&self) -> u32 {

@@ -1,10 +1,8 @@
 //! A picture whose file states the physical size of a pixel.
 
 use edgezoom_geometry::Scale;
-use edgezoom_jpeg::decoder::requantise::TileBlocks;
-use edgezoom_jpeg::encoder::Piece;
 
-use crate::row_reader::Wrapper;
+use crate::row_reader::{Jpeg, Wrapper};
 use crate::{RowReader, SourceError};
 
 /// A picture with its scale. It is the outermost reader, so that no other has to pass the scale on.
@@ -22,12 +20,8 @@ impl Wrapper for Scaled {
         self.source.read_rows(into)
     }
 
-    fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
-        self.source.begin_blocks(tiles)
-    }
-
-    fn read_blocks(&mut self, halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
-        self.source.read_blocks(halved)
+    fn as_jpeg(&mut self) -> Option<Jpeg<'_>> {
+        self.source.as_jpeg()
     }
 
     fn scale(&self) -> Option<Scale> {

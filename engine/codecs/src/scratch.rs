@@ -3,11 +3,10 @@
 //! A process in a sandbox cannot create files, so the [`TemporaryFile`] is created before.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use crate::mapped::Mapping;
 use crate::{Bounds, SourceError};
 
 /// The share of [`Bounds::memory`] up to which memory is used although there is a file. It leaves enough of a renderer's
@@ -16,81 +15,25 @@ const MEMORY_SHARE: u64 = 4;
 /// Number of bytes read or written at once.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// A file that decoders may use in place of memory. It serves one picture at a time. A [`Scratch`] has its beginning, the
-/// program's allocator its end; neither gets bytes that the other has.
+/// A file that decoders may use in place of memory. It serves one picture at a time.
 #[derive(Clone, Debug)]
 pub struct TemporaryFile {
     file: Arc<File>,
     bytes: u64,
-    taken: Arc<Mutex<Taken>>,
-}
-
-/// The parts of a temporary file that are in use.
-#[derive(Debug, Default)]
-struct Taken {
-    /// Number of scratches in the file, and the end of the longest.
-    scratches: (usize, u64),
-    /// Offset from which the allocator has the file, for ever.
-    allocator: Option<u64>,
 }
 
 impl TemporaryFile {
     /// Returns a temporary file of up to `bytes` bytes. `file` is readable and writable, with any content.
     #[must_use]
     pub fn new(file: File, bytes: u64) -> Self {
-        Self { file: Arc::new(file), bytes, taken: Arc::default() }
-    }
-
-    fn taken(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Gives the allocator all bytes from an offset on. Returns false if a scratch has some of them.
-    pub(crate) fn give_to_allocator(&self, offset: u64) -> bool {
-        let mut taken = self.taken();
-        let is_free = taken.scratches.1 <= offset;
-        if is_free {
-            taken.allocator = Some(taken.allocator.map_or(offset, |before| before.min(offset)));
-        }
-        is_free
-    }
-
-    /// Returns its largest size in bytes.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    pub(crate) fn file(&self) -> &Arc<File> {
-        &self.file
+        Self { file: Arc::new(file), bytes }
     }
 }
 
-/// Bytes in memory or in a file. Unwritten bytes have any value.
+/// Bytes in memory or at the start of a file. Unwritten bytes have any value.
 pub(crate) enum Scratch {
     Memory(Vec<u8>),
-    File(InFile),
-}
-
-/// The first bytes of a temporary file.
-pub(crate) struct InFile {
-    whole: TemporaryFile,
-    bytes: u64,
-}
-
-impl InFile {
-    /// Returns the file, if the scratch has these bytes.
-    fn file_at(&self, offset: u64, bytes: usize) -> io::Result<&File> {
-        let end = offset.checked_add(bytes as u64).filter(|end| *end <= self.bytes);
-        end.map(|_| &*self.whole.file).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
-    }
-}
-
-impl Drop for InFile {
-    fn drop(&mut self) {
-        let mut taken = self.whole.taken();
-        let scratches = taken.scratches.0.saturating_sub(1);
-        taken.scratches = (scratches, if scratches == 0 { 0 } else { taken.scratches.1 });
-    }
+    File(TemporaryFile),
 }
 
 impl Scratch {
@@ -101,83 +44,40 @@ impl Scratch {
         bounds: Bounds,
         file: Option<&TemporaryFile>,
     ) -> Result<Self, SourceError> {
-        if let Some(file) = file.filter(|_| bytes > bounds.memory / MEMORY_SHARE) {
-            return Self::in_file(bytes, reason, file);
-        }
-        bounds.admit_memory(bytes, reason)?;
-        let mut memory = Vec::new();
-        usize::try_from(bytes)
-            .ok()
-            .and_then(|bytes| memory.try_reserve_exact(bytes).ok())
-            .ok_or(SourceError::TooMuchMemory { reason, bytes, memory: bounds.memory })?;
-        memory.resize(bytes as usize, 0);
-        Ok(Self::Memory(memory))
-    }
-
-    /// Returns room for `bytes` bytes in a file.
-    pub(crate) fn in_file(
-        bytes: u64,
-        reason: &'static str,
-        file: &TemporaryFile,
-    ) -> Result<Self, SourceError> {
-        let mut taken = file.taken();
-        let room = taken.allocator.unwrap_or(u64::MAX).min(file.bytes);
-        if bytes > room {
-            return Err(SourceError::TooMuchMemory { reason, bytes, memory: room });
-        }
-        taken.scratches = (taken.scratches.0 + 1, taken.scratches.1.max(bytes));
-        drop(taken);
-        Ok(Self::File(InFile { whole: file.clone(), bytes }))
-    }
-
-    /// Maps the first bytes, so that they can be written in any order. Sets them to `value`.
-    pub(crate) fn map(&mut self, bytes: u64, value: u8) -> Result<Mapped<'_>, SourceError> {
-        let bytes = usize::try_from(bytes).map_err(|_| SourceError::OutOfMemory)?;
-        Ok(match self {
-            Self::Memory(memory) => {
-                memory.fill(value);
-                Mapped::Memory(memory)
+        match file.filter(|_| bytes > bounds.memory / MEMORY_SHARE) {
+            None => bounds.allocate(bytes, reason).map(Self::Memory),
+            Some(file) if bytes > file.bytes => {
+                Err(SourceError::TooMuchMemory { reason, bytes, memory: file.bytes })
             }
-            Self::File(file) => Mapped::File(Mapping::new(file.file_at(0, bytes)?, bytes, value)?),
-        })
+            Some(file) => Ok(Self::File(TemporaryFile { bytes, ..file.clone() })),
+        }
     }
 
     /// Reads bytes at an offset.
-    pub(crate) fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
         match self {
             Self::Memory(memory) => {
                 let part = part(offset, into.len()).and_then(|range| memory.get(range));
-                into.copy_from_slice(part.ok_or(io::ErrorKind::UnexpectedEof)?);
+                into.copy_from_slice(part.ok_or(ErrorKind::UnexpectedEof)?);
                 Ok(())
             }
-            Self::File(file) => file.file_at(offset, into.len())?.read_exact_at(into, offset),
+            Self::File(TemporaryFile { file, .. }) => file.read_exact_at(into, offset),
         }
     }
 
     /// Writes at an offset.
-    pub(crate) fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
+    fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
         match self {
             Self::Memory(memory) => {
                 let part = part(offset, bytes.len()).and_then(|range| memory.get_mut(range));
-                part.ok_or(io::ErrorKind::WriteZero)?.copy_from_slice(bytes);
+                part.ok_or(ErrorKind::WriteZero)?.copy_from_slice(bytes);
                 Ok(())
             }
-            Self::File(file) => file.file_at(offset, bytes.len())?.write_all_at(bytes, offset),
-        }
-    }
-}
-
-/// Bytes of a scratch that can be written in any order.
-pub(crate) enum Mapped<'a> {
-    Memory(&'a mut [u8]),
-    File(Mapping),
-}
-
-impl Mapped<'_> {
-    pub(crate) fn bytes(&mut self) -> &mut [u8] {
-        match self {
-            Self::Memory(memory) => memory,
-            Self::File(mapping) => mapping.bytes(),
+            Self::File(TemporaryFile { file, bytes: room }) => {
+                let end = offset.checked_add(bytes.len() as u64).filter(|end| end <= room);
+                end.ok_or(ErrorKind::WriteZero)?;
+                file.write_all_at(bytes, offset)
+            }
         }
     }
 }
@@ -245,7 +145,7 @@ impl ScratchReader {
             scratch.read_at(&mut self.block[kept..], self.offset)?;
             self.offset += more as u64;
         }
-        let read = self.block.get(self.next..self.next + bytes).ok_or(io::ErrorKind::UnexpectedEof)?;
+        let read = self.block.get(self.next..self.next + bytes).ok_or(ErrorKind::UnexpectedEof)?;
         self.next += bytes;
         Ok(read)
     }
@@ -281,23 +181,17 @@ mod tests {
     }
 
     #[test]
-    fn a_scratch_and_the_allocator_never_have_the_same_bytes() {
+    fn nothing_is_written_beyond_the_room() {
         let file = TemporaryFile::new(tempfile::tempfile().unwrap(), 10_000_000);
-        let scratch = |bytes| Scratch::in_file(bytes, "a test", &file);
-        let mut first = scratch(3_000_000).unwrap();
-        let other = scratch(1000).unwrap();
-        assert!(
-            !file.give_to_allocator(0) && !file.give_to_allocator(2_999_999),
-            "the scratch has these bytes"
-        );
-        assert!(first.write_at(&[1], 2_999_999).is_ok());
-        assert!(first.write_at(&[1, 2], 2_999_999).is_err() && first.read_at(&mut [0], 3_000_000).is_err());
-        assert!(first.map(3_000_001, 0).is_err() && first.write_at(&[1], u64::MAX).is_err());
-        drop(first);
-        assert!(!file.give_to_allocator(2_999_999), "another scratch is left");
-        drop(other);
-        assert!(file.give_to_allocator(2_000_000));
-        assert!(scratch(2_000_000).is_ok() && scratch(2_000_001).is_err(), "the allocator has these bytes");
+        for (bytes, memory) in [(3000, 4_000_000), (3000, 10_000)] {
+            let bounds = Bounds { memory, ..Bounds::default() };
+            let mut scratch = Scratch::new(bytes, "a test", bounds, Some(&file)).unwrap();
+            assert!(scratch.write_at(&[1], bytes - 1).is_ok());
+            assert!(
+                scratch.write_at(&[1, 2], bytes - 1).is_err() && scratch.write_at(&[1], u64::MAX).is_err()
+            );
+            assert!(scratch.read_at(&mut [0], bytes).is_err());
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use edgezoom_jpeg::decoder::requantise::TileBlocks;
 use edgezoom_jpeg::encoder::Piece;
 
-use crate::row_reader::Wrapper;
+use crate::row_reader::{BlockReader, Jpeg, Wrapper};
 use crate::{Damage, Layout, RowReader, SourceError};
 
 /// Value of a missing sample: the middle of the range.
@@ -51,22 +51,9 @@ impl Wrapper for Tolerant {
         self.damage.or_else(|| self.source.damage())
     }
 
-    fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
-        self.source.begin_blocks(tiles)
-    }
-
-    fn read_blocks(&mut self, halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
-        let pieces = match self.source.read_blocks(halved) {
-            Err(SourceError::Corrupt { .. }) if self.next_row > 0 => {
-                self.damage = Some(Damage::FromRow { row: self.next_row, rows: self.source.size().height });
-                return Ok(None);
-            }
-            result => result?,
-        };
-        if pieces.is_some() {
-            self.advance(if self.source.layout() == Layout::Grey { 8 } else { 16 });
-        }
-        Ok(pieces)
+    fn as_jpeg(&mut self) -> Option<Jpeg<'_>> {
+        let steps = self.source.as_jpeg()?.steps;
+        Some(Jpeg { steps, blocks: self })
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
@@ -89,6 +76,27 @@ impl Wrapper for Tolerant {
             rows.fill(missing(layout));
         }
         Ok(())
+    }
+}
+
+impl BlockReader for Tolerant {
+    fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
+        self.source.as_jpeg().is_some_and(|jpeg| jpeg.blocks.begin_blocks(tiles))
+    }
+
+    fn read_blocks(&mut self, halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
+        let Some(jpeg) = self.source.as_jpeg() else { return Ok(None) };
+        let pieces = match jpeg.blocks.read_blocks(halved) {
+            Err(SourceError::Corrupt { .. }) if self.next_row > 0 => {
+                self.damage = Some(Damage::FromRow { row: self.next_row, rows: self.source.size().height });
+                return Ok(None);
+            }
+            result => result?,
+        };
+        if pieces.is_some() {
+            self.advance(if self.source.layout() == Layout::Grey { 8 } else { 16 });
+        }
+        Ok(pieces)
     }
 }
 
@@ -116,18 +124,26 @@ impl Wrapper for Strict {
         &*self.source
     }
 
-    fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
-        self.source.begin_blocks(tiles)
-    }
-
-    fn read_blocks(&mut self, halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
-        let pieces = self.source.read_blocks(halved)?;
-        self.refuse_damage().map(|()| pieces)
+    fn as_jpeg(&mut self) -> Option<Jpeg<'_>> {
+        let steps = self.source.as_jpeg()?.steps;
+        Some(Jpeg { steps, blocks: self })
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         self.source.read_rows(into)?;
         self.refuse_damage()
+    }
+}
+
+impl BlockReader for Strict {
+    fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
+        self.source.as_jpeg().is_some_and(|jpeg| jpeg.blocks.begin_blocks(tiles))
+    }
+
+    fn read_blocks(&mut self, halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
+        let Some(jpeg) = self.source.as_jpeg() else { return Ok(None) };
+        let pieces = jpeg.blocks.read_blocks(halved)?;
+        self.refuse_damage().map(|()| pieces)
     }
 }
 

@@ -3,12 +3,9 @@
 //! rows first, so the picture is buffered within the memory bound (768 MiB hold 268 megapixels in RGB), and refused beyond.
 
 use edgezoom_geometry::Size;
-use edgezoom_jpeg::decoder::requantise::TileBlocks;
-use edgezoom_jpeg::encoder::Piece;
-use edgezoom_jpeg::quantisation::SourceSteps;
 
 use crate::buffered::Buffered;
-use crate::row_reader::Wrapper;
+use crate::row_reader::{Jpeg, Wrapper};
 use crate::{Bounds, Damage, Layout, Orientation, RowReader, SourceError};
 
 /// Makes a picture upright, or with `as_stored` sets the orientation of its reader.
@@ -59,12 +56,8 @@ impl Wrapper for AsStored {
         self.orientation
     }
 
-    fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
-        self.source.begin_blocks(tiles)
-    }
-
-    fn read_blocks(&mut self, halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
-        self.source.read_blocks(halved)
+    fn as_jpeg(&mut self) -> Option<Jpeg<'_>> {
+        self.source.as_jpeg()
     }
 
     fn damage(&self) -> Option<Damage> {
@@ -81,10 +74,6 @@ impl Wrapper for AsStored {
 impl Wrapper for Mirrored {
     fn source(&self) -> &dyn RowReader {
         &*self.source
-    }
-
-    fn jpeg_steps(&self) -> SourceSteps {
-        [None; 2]
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {

@@ -2,7 +2,8 @@
 //! a decoder of baseline and progressive files that uses all cores for one file.
 //!
 //! - [`encoder`] encodes rows of pixels with Huffman tables for each file, and the steps of [`quantisation`].
-//! - [`decoder`] decodes regular files on several threads, sample by sample as libjpeg-turbo does, or into blocks for tiles, which [`turn`] turns.
+//! - [`decoder`] decodes regular files on several threads, sample by sample as libjpeg-turbo does, or into blocks for tiles, which it turns.
+//! - [`markers`] reads the markers of a file, of any kind.
 //! - [`ycbcr420`] is the layout of rows whose chroma is subsampled already, as JPEG decoders and video codecs give them.
 //!
 //! ```
@@ -22,9 +23,10 @@
 
 pub mod decoder;
 pub mod encoder;
+pub mod markers;
 pub mod quantisation;
 mod tables;
-pub mod turn;
+mod turn;
 mod vectors;
 pub mod ycbcr420;
 

@@ -8,11 +8,10 @@
 use std::io;
 use std::num::NonZeroUsize;
 use std::ops::DerefMut;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, ScopedJoinHandle};
 
-use edgezoom_codecs::{Damage, RowReader, SourceError};
+use edgezoom_codecs::{Damage, Jpeg, Orientation, RowReader, SourceError};
 use edgezoom_geometry::{Dzi, PreviewKind, Size, TileFormat};
 use edgezoom_jpeg::decoder::requantise::TileBlocks;
 use edgezoom_jpeg::ycbcr420::ROWS;
@@ -76,19 +75,18 @@ pub fn build<'a>(
     let (layout, orientation) = (reader.layout(), reader.orientation());
     let encoding = Encoding { format: dzi.tile_format, quality, layout, orientation };
     let levels = geometry::levels(dzi, first_level, layout, orientation);
-    let of_blocks = has_blocks_of_source(dzi, &*reader).then(|| {
-        let steps = reader.jpeg_steps();
-        let steps =
-            if orientation.swapped { steps.map(|table| table.as_ref().map(transposed)) } else { steps };
-        encoding.quantisation_for(&steps)
-    });
-    let tiles = match &of_blocks {
-        Some(quantisation) if can_keep_blocks(dzi, &levels, encoding, &wanted) => {
-            let (quantisation, side) = (quantisation.clone(), dzi.tile_size);
-            let tiles = TileBlocks { quantisation, side, turn: orientation.of_blocks() };
-            reader.begin_blocks(&tiles).then_some(tiles)
+    let has_common_blocks = has_common_blocks(dzi, reader.size(), orientation);
+    let jpeg = reader.as_jpeg().filter(|jpeg| has_common_blocks && jpeg.steps[0].is_some());
+    let (of_blocks, tiles) = match jpeg {
+        None => (None, None),
+        Some(Jpeg { steps, blocks }) => {
+            let steps =
+                if orientation.swapped { steps.map(|table| table.as_ref().map(transposed)) } else { steps };
+            let quantisation = encoding.quantisation_for(&steps);
+            let tiles = TileBlocks { quantisation: quantisation.clone(), side: dzi.tile_size, orientation };
+            let keeps = can_keep_blocks(dzi, &levels, encoding, &wanted) && blocks.begin_blocks(&tiles);
+            (Some(quantisation), keeps.then_some(tiles))
         }
-        _ => None,
     };
     let stored_rows = u64::from(reader.size().height.max(1));
     let progress = |rows| {
@@ -132,12 +130,10 @@ pub fn build<'a>(
     })
 }
 
-/// Returns true if the MCUs of full-size tiles are MCUs of the stored picture.
-fn has_blocks_of_source(dzi: &Dzi, reader: &dyn RowReader) -> bool {
-    let (Size { width, height }, orientation) = (reader.size(), reader.orientation());
+/// Returns true if the MCUs of full-size tiles are MCUs of a JPEG of this stored size.
+fn has_common_blocks(dzi: &Dzi, Size { width, height }: Size, orientation: Orientation) -> bool {
     let is_whole = |pixels: u32| pixels.is_multiple_of(ROWS);
-    reader.jpeg_steps()[0].is_some()
-        && dzi.tile_overlap == 0
+    dzi.tile_overlap == 0
         && is_whole(dzi.tile_size)
         && (!orientation.from_right || is_whole(width))
         && (!orientation.from_bottom || is_whole(height))
@@ -166,7 +162,7 @@ struct Encoder<'a> {
 }
 
 impl Encoder<'_> {
-    fn take(&mut self, strip: &Arc<Strip>) -> io::Result<()> {
+    fn take(&mut self, strip: &Strip) -> io::Result<()> {
         if let Some(coarse) = &mut self.coarse {
             coarse.take(strip)?;
         }
@@ -176,12 +172,12 @@ impl Encoder<'_> {
 }
 
 /// Encodes strips until the channel is closed. Returns at the first error, which closes the channel.
-fn take_all(mut encoder: Encoder<'_>, strips: Receiver<Arc<Strip>>) -> io::Result<()> {
+fn take_all(mut encoder: Encoder<'_>, strips: Receiver<Strip>) -> io::Result<()> {
     strips.into_iter().try_for_each(|strip| encoder.take(&strip))
 }
 
-fn send(senders: &[Sender<Arc<Strip>>], strip: &Arc<Strip>) -> Result<(), BuildError> {
-    senders.iter().try_for_each(|sender| sender.send(Arc::clone(strip)).map_err(|_| BuildError::Thread))
+fn send(senders: &[Sender<Strip>], strip: &Strip) -> Result<(), BuildError> {
+    senders.iter().try_for_each(|sender| sender.send(strip.clone()).map_err(|_| BuildError::Thread))
 }
 
 fn join(thread: ScopedJoinHandle<'_, io::Result<()>>) -> Result<(), BuildError> {

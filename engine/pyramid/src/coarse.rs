@@ -5,7 +5,6 @@
 //! MB and encodes it from time to time. Nothing is decoded twice.
 
 use std::io;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use edgezoom_codecs::{Layout, Orientation, Thumbnail};
@@ -81,7 +80,8 @@ impl Coarse {
 
 impl CoarseMaker<'_> {
     /// Adds a strip of any level. A level's strips must be added in order.
-    pub fn take(&mut self, strip: &Arc<Strip>) -> io::Result<()> {
+    pub fn take(&mut self, strip: &Strip) -> io::Result<()> {
+        let Strip::Rows(strip) = strip else { return Ok(()) };
         if strip.level != self.level.number {
             return Ok(());
         }

@@ -10,7 +10,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::sync::Arc;
 
 use edgezoom_codecs::{Layout, Orientation};
 use edgezoom_jpeg::quantisation::Quantisation;
@@ -123,9 +122,9 @@ impl<'a> Cutter<'a> {
     }
 
     /// Passes the rows of a strip to the encoders of the thread's tiles. A level's strips must be passed in order.
-    pub fn cut(&mut self, strip: &Arc<Strip>) -> io::Result<()> {
+    pub fn cut(&mut self, strip: &Strip) -> io::Result<()> {
         let levels = self.levels;
-        let Some(level) = levels.get(self.index(strip.level)) else { return Ok(()) };
+        let Some(level) = levels.get(self.index(strip.level())) else { return Ok(()) };
         let tile_rows = level.rows.touching(&strip.rows());
         let is_upright = self.encoding.orientation == Orientation::UPRIGHT;
         for column in self.partition.columns(level) {
@@ -200,31 +199,36 @@ impl<'a> Cutter<'a> {
         };
         let strip_rows = strip.rows();
         let common = rows.start.max(strip_rows.start)..rows.end.min(strip_rows.end);
-        if let Some(blocks) = strip.blocks() {
-            for pieces in blocks.rows(&common) {
-                let of_tile = pieces.iter().filter(|piece| blocks.is_in(piece, &columns));
-                encoder.mcus(of_tile.flat_map(|piece| piece.runs()));
-            }
-        } else if self.encoding.layout == Layout::YCbCr420 {
-            let first = common.start - strip_rows.start;
-            let pairs = strip.pairs(level).skip(first as usize / 2);
-            let pairs = fetched_ahead(pairs, ROWS_AHEAD / 2, |pair| fetch_pair(pair, &columns));
-            let rows = pairs.flat_map(|pair| [(pair, false), (pair, true)]).skip(first as usize % 2);
-            for (pair, is_lower) in rows.take(common.len()) {
-                encoder.ycbcr420_row(&pair, is_lower, &columns);
-            }
-        } else {
-            let channels = self.encoding.layout.channels();
-            let bytes = columns.start as usize * channels..columns.end as usize * channels;
-            let rows = strip.pixels_of(&common).chunks_exact(level.row_bytes).map(|row| &row[bytes.clone()]);
-            let rows = fetched_ahead(rows, ROWS_AHEAD, |row| fetch(row));
-            if background.is_used() {
-                for row in rows {
-                    is_blank &= background.row(&mut encoder, row, tile)?;
+        match strip {
+            Strip::Blocks(blocks) => {
+                for pieces in blocks.mcus(&common) {
+                    let of_tile = pieces.iter().filter(|piece| blocks.is_in(piece, &columns));
+                    encoder.mcus(of_tile.flat_map(|piece| piece.runs()));
                 }
-            } else {
-                for row in rows {
-                    encoder.row(row)?;
+            }
+            Strip::Rows(strip) if self.encoding.layout == Layout::YCbCr420 => {
+                let first = common.start - strip_rows.start;
+                let pairs = strip.pairs(level).skip(first as usize / 2);
+                let pairs = fetched_ahead(pairs, ROWS_AHEAD / 2, |pair| fetch_pair(pair, &columns));
+                let rows = pairs.flat_map(|pair| [(pair, false), (pair, true)]).skip(first as usize % 2);
+                for (pair, is_lower) in rows.take(common.len()) {
+                    encoder.ycbcr420_row(&pair, is_lower, &columns);
+                }
+            }
+            Strip::Rows(strip) => {
+                let channels = self.encoding.layout.channels();
+                let bytes = columns.start as usize * channels..columns.end as usize * channels;
+                let rows =
+                    strip.pixels_of(&common).chunks_exact(level.row_bytes).map(|row| &row[bytes.clone()]);
+                let rows = fetched_ahead(rows, ROWS_AHEAD, |row| fetch(row));
+                if background.is_used() {
+                    for row in rows {
+                        is_blank &= background.row(&mut encoder, row, tile)?;
+                    }
+                } else {
+                    for row in rows {
+                        encoder.row(row)?;
+                    }
                 }
             }
         }

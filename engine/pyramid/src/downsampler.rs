@@ -11,16 +11,15 @@
 use std::mem;
 use std::sync::Arc;
 
-use edgezoom_codecs::{Layout, RowReader, ycbcr420};
+use edgezoom_codecs::{Layout, Orientation, RowReader, ycbcr420};
 use edgezoom_jpeg::decoder::requantise::{SampleTiler, TileBlocks};
-use edgezoom_jpeg::turn::Turn;
 use edgezoom_jpeg::ycbcr420::ROWS;
 
 use crate::BuildError;
 use crate::geometry::Level;
 use crate::row_pairs::RowPairs;
 use crate::shrink::{halve_rows, halve_ycbcr420};
-use crate::strip::{Pool, Strip, mcu_side};
+use crate::strip::{Pool, Rows, Strip, mcu_side};
 
 /// Size of a strip in bytes. A strip should still be in a core's cache when its tiles are encoded. Measured at a width of 18,000
 /// pixels with 2 MiB of cache per core: strips of 3.4 MB cost 15 % more than strips of 0.9 MB, and smaller ones save nothing.
@@ -43,7 +42,7 @@ pub struct Downsampler<'a> {
 struct LevelBuffer<'a> {
     level: &'a Level,
     pool: Arc<Pool>,
-    strip: Option<Strip>,
+    strip: Option<Rows>,
     /// First row of the next strip.
     next_row: u32,
     /// Rows of a full strip.
@@ -78,13 +77,13 @@ impl<'a> Downsampler<'a> {
         mut self,
         reader: &mut dyn RowReader,
         mut progress: impl FnMut(u32) -> Result<(), BuildError>,
-        mut cut: impl FnMut(Arc<Strip>) -> Result<(), BuildError>,
+        mut cut: impl FnMut(Strip) -> Result<(), BuildError>,
     ) -> Result<(), BuildError> {
         self.run_blocks(reader, &mut progress, &mut cut)?;
         let Some((full, lower)) = self.levels.split_last_mut() else { return Ok(()) };
         // A tile that has to be turned consists of blocks only.
         let width = full.level.columns.side;
-        let turned = self.tiles.as_ref().filter(|tiles| tiles.turn != Turn::default());
+        let turned = self.tiles.as_ref().filter(|tiles| tiles.orientation != Orientation::UPRIGHT);
         let mut tiler = turned.map(|tiles| SampleTiler::new(tiles, width, self.layout == Layout::Grey));
         let mut pairs = RowPairs::new(reader);
         while full.next_row < full.level.rows.positions() {
@@ -94,7 +93,7 @@ impl<'a> Downsampler<'a> {
             pairs.read(strip.extend(rows, room))?;
             full.next_row += rows;
             if let (Some(tiler), Some((below, lowest))) = (&mut tiler, lower.split_last_mut()) {
-                cut(Arc::new(strip.to_blocks(full.level, self.layout, tiler)))?;
+                cut(Strip::Blocks(Arc::new(strip.to_blocks(full.level, self.layout, tiler))))?;
                 if let Some(filled) = below.take_halved(self.layout, &strip) {
                     pass_on(self.layout, lowest, filled, &mut cut)?;
                 }
@@ -111,22 +110,23 @@ impl<'a> Downsampler<'a> {
         &mut self,
         reader: &mut dyn RowReader,
         progress: &mut impl FnMut(u32) -> Result<(), BuildError>,
-        cut: &mut impl FnMut(Arc<Strip>) -> Result<(), BuildError>,
+        cut: &mut impl FnMut(Strip) -> Result<(), BuildError>,
     ) -> Result<(), BuildError> {
         let mcu_side = mcu_side(self.layout);
         let [lower @ .., below, full] = self.levels.as_mut_slice() else { return Ok(()) };
-        let mut has_more = self.tiles.is_some();
+        let Some(jpeg) = reader.as_jpeg().filter(|_| self.tiles.is_some()) else { return Ok(()) };
+        let mut has_more = true;
         while has_more && full.next_row < full.level.rows.positions() {
-            let mut blocks = full.pool.strip_of_blocks(full.level.number, full.next_row, mcu_side);
+            let mut blocks = full.pool.blocks(full.level.number, full.next_row, mcu_side);
             let end = full.next_row + full.rows_of_strip();
             while full.next_row < end {
                 let rows = mcu_side.min(end - full.next_row);
                 let halved = rows.div_ceil(2);
                 let mut strip = below.strip.take().unwrap_or_else(|| below.empty_strip());
-                let pieces = reader.read_blocks(strip.extend(halved, mcu_side / 2))?;
+                let pieces = jpeg.blocks.read_blocks(strip.extend(halved, mcu_side / 2))?;
                 has_more = pieces.is_some();
                 match pieces {
-                    Some(pieces) => blocks.push_blocks(rows, pieces),
+                    Some(pieces) => blocks.push(rows, pieces),
                     None => strip.retract(halved),
                 }
                 below.next_row = strip.rows().end;
@@ -141,7 +141,7 @@ impl<'a> Downsampler<'a> {
                 full.next_row += rows;
             }
             if !blocks.rows().is_empty() {
-                cut(Arc::new(blocks))?;
+                cut(Strip::Blocks(Arc::new(blocks)))?;
                 progress(full.next_row)?;
             }
         }
@@ -153,12 +153,12 @@ impl<'a> Downsampler<'a> {
 fn pass_on(
     layout: Layout,
     mut levels: &mut [LevelBuffer<'_>],
-    strip: Strip,
-    cut: &mut impl FnMut(Arc<Strip>) -> Result<(), BuildError>,
+    strip: Rows,
+    cut: &mut impl FnMut(Strip) -> Result<(), BuildError>,
 ) -> Result<(), BuildError> {
     let mut strip = Arc::new(strip);
     loop {
-        cut(Arc::clone(&strip))?;
+        cut(Strip::Rows(Arc::clone(&strip)))?;
         let Some((level, lower)) = levels.split_last_mut() else { return Ok(()) };
         let Some(filled) = level.take_halved(layout, &strip) else { return Ok(()) };
         strip = Arc::new(filled);
@@ -174,13 +174,13 @@ impl LevelBuffer<'_> {
         self.level.rows.part(self.next_row, self.strip_rows - begun)
     }
 
-    fn empty_strip(&self) -> Strip {
+    fn empty_strip(&self) -> Rows {
         let rows = self.rows_of_strip();
-        self.pool.strip(self.level.number, self.next_row, rows, self.level.row_bytes)
+        self.pool.rows(self.level.number, self.next_row, rows, self.level.row_bytes)
     }
 
     /// Halves a strip of the level above into this level's strip. Returns this level's strip once it is full.
-    fn take_halved(&mut self, layout: Layout, strip_above: &Strip) -> Option<Strip> {
+    fn take_halved(&mut self, layout: Layout, strip_above: &Rows) -> Option<Rows> {
         let above = self.above?;
         let mut strip = self.strip.take().unwrap_or_else(|| self.empty_strip());
         let rows = strip_above.rows();

@@ -62,7 +62,7 @@
 //!
 //! A picture of 20,000×10,000 pixels takes 40 MiB. Buffering rows of tiles would take 31 MB for each, and several of them.
 //!
-//! A JPEG whose blocks are blocks of the tiles is read as blocks ([`read_blocks`](codecs::RowReader::read_blocks)), quantised for the
+//! A JPEG whose blocks are blocks of the tiles is read as blocks ([`as_jpeg`](codecs::RowReader::as_jpeg)), quantised for the
 //! tiles by the threads that decode it, with rows of half the size. Full-size pixels are never made.
 //!
 //! A picture that has to be turned, as most photographs of phones, is read and halved as stored, and turned tile by tile. Only then

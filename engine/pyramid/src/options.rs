@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use edgezoom_codecs::{DecodeOptions, DrawingOptions};
+use edgezoom_codecs::{AsPlanes, DecodeOptions, DrawingOptions};
 use edgezoom_geometry::{Dzi, Size, TileFormat};
 
 use crate::tile_encoder::halves_chroma;
@@ -140,11 +140,18 @@ impl Options {
         let is_png = self.format == Some(TileFormat::Png);
         let needs_pixels =
             self.skip_blanks.is_some() || self.layout == TileLayout::Google || self.angle != Angle::D0;
+        let is_even = self.tile_size.is_multiple_of(2) && self.overlap.is_multiple_of(2);
+        let planes = if is_png || !halves_chroma(self.quality) || needs_pixels {
+            AsPlanes::Never
+        } else if is_even {
+            AsPlanes::Averaged
+        } else {
+            AsPlanes::Halved
+        };
         DecodeOptions {
             drawing: self.drawing,
             transparent: is_png,
-            ycbcr420: !is_png && halves_chroma(self.quality) && !needs_pixels,
-            averages_chroma: self.tile_size.is_multiple_of(2) && self.overlap.is_multiple_of(2),
+            planes,
             as_stored: true,
             strict: self.strict,
             threads: self.threads,

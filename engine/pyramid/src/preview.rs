@@ -88,6 +88,7 @@ pub fn previews<'a>(
 impl PreviewMaker<'_> {
     /// Adds a strip of any level. A level's strips must be added in order.
     pub fn take(&mut self, strip: &Strip) -> io::Result<()> {
+        let Strip::Rows(strip) = strip else { return Ok(()) };
         if strip.level != self.level.number {
             return Ok(());
         }

@@ -63,28 +63,32 @@ impl StoredTile {
     pub fn collect(&mut self, level: &Level, strip: &Strip, layout: Layout, buffers: &mut Buffers) -> bool {
         let strip_rows = strip.rows();
         let common = self.rows.start.max(strip_rows.start)..self.rows.end.min(strip_rows.end);
-        if let Some(blocks) = strip.blocks() {
-            for pieces in blocks.rows(&common) {
-                let of_tile = pieces.iter().filter(|piece| blocks.is_in(piece, &self.columns));
-                self.mcus.push(of_tile.cloned().collect());
+        match strip {
+            Strip::Blocks(blocks) => {
+                for pieces in blocks.mcus(&common) {
+                    let of_tile = pieces.iter().filter(|piece| blocks.is_in(piece, &self.columns));
+                    self.mcus.push(of_tile.cloned().collect());
+                }
             }
-        } else if layout == Layout::YCbCr420 {
-            let skipped = (common.start - strip_rows.start) as usize / 2;
-            let luma = self.columns.start as usize..self.columns.end as usize;
-            let chroma = luma.start / 2..luma.end / 2;
-            for Pair { luma: [upper, lower], chroma: [blue, red] } in
-                strip.pairs(level).skip(skipped).take(common.len().div_ceil(2))
-            {
-                let rows = [&upper[luma.clone()], &lower[luma.clone()]];
-                let block = self.block(3 * luma.len(), BLOCK_ROWS / 2, buffers);
-                rows.into_iter().for_each(|row| block.extend_from_slice(row));
-                [blue, red].into_iter().for_each(|row| block.extend_from_slice(&row[chroma.clone()]));
+            Strip::Rows(strip) if layout == Layout::YCbCr420 => {
+                let skipped = (common.start - strip_rows.start) as usize / 2;
+                let luma = self.columns.start as usize..self.columns.end as usize;
+                let chroma = luma.start / 2..luma.end / 2;
+                for Pair { luma: [upper, lower], chroma: [blue, red] } in
+                    strip.pairs(level).skip(skipped).take(common.len().div_ceil(2))
+                {
+                    let rows = [&upper[luma.clone()], &lower[luma.clone()]];
+                    let block = self.block(3 * luma.len(), BLOCK_ROWS / 2, buffers);
+                    rows.into_iter().for_each(|row| block.extend_from_slice(row));
+                    [blue, red].into_iter().for_each(|row| block.extend_from_slice(&row[chroma.clone()]));
+                }
             }
-        } else {
-            let channels = layout.channels();
-            let bytes = self.columns.start as usize * channels..self.columns.end as usize * channels;
-            for pixels in strip.pixels_of(&common).chunks_exact(level.row_bytes) {
-                self.block(bytes.len(), BLOCK_ROWS, buffers).extend_from_slice(&pixels[bytes.clone()]);
+            Strip::Rows(strip) => {
+                let channels = layout.channels();
+                let bytes = self.columns.start as usize * channels..self.columns.end as usize * channels;
+                for pixels in strip.pixels_of(&common).chunks_exact(level.row_bytes) {
+                    self.block(bytes.len(), BLOCK_ROWS, buffers).extend_from_slice(&pixels[bytes.clone()]);
+                }
             }
         }
         // The last pair of an odd level has no lower row.
@@ -147,7 +151,7 @@ impl StoredTile {
         let rows: Vec<Vec<_>> =
             self.mcus.iter().map(|row| row.iter().flat_map(|piece| piece.runs()).collect()).collect();
         let (height, width) = (rows.len(), rows.first().map_or(0, Vec::len));
-        let upright: Vec<_> = orientation.of_blocks().cells((height, width)).collect();
+        let upright: Vec<_> = orientation.cells((height, width)).collect();
         let upright_width = if orientation.swapped { height } else { width };
         for cells in upright.chunks(upright_width.max(1)) {
             encoder.mcus(cells.iter().filter_map(|&(row, column)| rows.get(row)?.get(column).copied()));

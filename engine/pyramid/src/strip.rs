@@ -27,9 +27,23 @@ pub struct Pool {
     bytes: usize,
 }
 
-/// Consecutive rows of a level without gaps between them, as pixels, as pairs of rows in [`ycbcr420`], or as blocks of a JPEG.
-/// Dropping a strip returns its buffer to the pool.
-pub struct Strip {
+/// A buffer of a pool. Dropping it returns it.
+struct Buffer {
+    bytes: Vec<u8>,
+    pool: Arc<Pool>,
+}
+
+/// Consecutive rows of a level.
+#[derive(Clone)]
+pub enum Strip {
+    /// As pixels.
+    Rows(Arc<Rows>),
+    /// As blocks of a JPEG.
+    Blocks(Arc<Blocks>),
+}
+
+/// Rows of a level without gaps between them, as pixels or as pairs of rows in [`ycbcr420`].
+pub struct Rows {
     /// Number of the level.
     pub level: u32,
     /// First row.
@@ -39,30 +53,39 @@ pub struct Strip {
     /// Number of rows that it holds.
     filled: u32,
     row_bytes: usize,
-    pixels: Vec<u8>,
-    blocks: Option<Blocks>,
-    pool: Arc<Pool>,
+    buffer: Buffer,
 }
 
 /// Rows of blocks, quantised for tiles.
 pub struct Blocks {
+    /// Number of the level.
+    pub level: u32,
     /// Width and height of an MCU in pixels.
-    pub mcu_side: u32,
+    mcu_side: u32,
     /// First row of pixels.
     first: u32,
+    /// Number of rows of pixels that it holds.
+    filled: u32,
     rows: Vec<Vec<Arc<Piece>>>,
+    /// Limits the number of strips.
+    _buffer: Buffer,
 }
 
-impl Blocks {
-    /// Returns the rows of MCUs at these rows of pixels, which begin with an MCU.
-    pub fn rows(&self, pixels: &Range<u32>) -> &[Vec<Arc<Piece>>] {
-        let row = |pixel: u32| ((pixel - self.first).div_ceil(self.mcu_side) as usize).min(self.rows.len());
-        &self.rows[row(pixels.start)..row(pixels.end)]
+impl Strip {
+    /// Returns the number of its level.
+    pub fn level(&self) -> u32 {
+        match self {
+            Self::Rows(rows) => rows.level,
+            Self::Blocks(blocks) => blocks.level,
+        }
     }
 
-    /// Returns true if a piece has blocks at these columns of pixels.
-    pub fn is_in(&self, piece: &Piece, pixels: &Range<u32>) -> bool {
-        pixels.contains(&(piece.mcus.start * self.mcu_side))
+    /// Returns the rows that it holds, by their positions in the level.
+    pub fn rows(&self) -> Range<u32> {
+        match self {
+            Self::Rows(rows) => rows.rows(),
+            Self::Blocks(blocks) => blocks.rows(),
+        }
     }
 }
 
@@ -73,50 +96,76 @@ impl Pool {
         Arc::new(Self { free, returned: Condvar::new(), bytes })
     }
 
-    /// Returns an empty strip. Waits until a buffer is free.
-    pub fn strip(self: &Arc<Self>, level: u32, first: u32, capacity: u32, row_bytes: usize) -> Strip {
-        let mut strip = self.strip_of_blocks(level, first, 1);
-        strip.pixels.resize(self.bytes, 0);
-        (strip.capacity, strip.row_bytes, strip.blocks) = (capacity, row_bytes, None);
-        strip
-    }
-
-    /// Returns an empty strip of blocks, which has no pixels. Waits until a buffer is free, which limits the number of strips.
-    pub fn strip_of_blocks(self: &Arc<Self>, level: u32, first: u32, mcu_side: u32) -> Strip {
+    /// Waits until a buffer is free.
+    fn buffer(self: &Arc<Self>) -> Buffer {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let pixels = loop {
+        let bytes = loop {
             match free.pop() {
                 Some(buffer) => break buffer,
                 None => free = self.returned.wait(free).unwrap_or_else(PoisonError::into_inner),
             }
         };
-        drop(free);
-        let blocks = Some(Blocks { mcu_side, first, rows: Vec::new() });
-        Strip { level, first, capacity: 0, filled: 0, row_bytes: 0, pixels, blocks, pool: Arc::clone(self) }
+        Buffer { bytes, pool: Arc::clone(self) }
+    }
+
+    /// Returns an empty strip of pixels. Waits until a buffer is free.
+    pub fn rows(self: &Arc<Self>, level: u32, first: u32, capacity: u32, row_bytes: usize) -> Rows {
+        let mut buffer = self.buffer();
+        buffer.bytes.resize(self.bytes, 0);
+        Rows { level, first, capacity, filled: 0, row_bytes, buffer }
+    }
+
+    /// Returns an empty strip of blocks. Waits until a buffer is free.
+    pub fn blocks(self: &Arc<Self>, level: u32, first: u32, mcu_side: u32) -> Blocks {
+        Blocks { level, mcu_side, first, filled: 0, rows: Vec::new(), _buffer: self.buffer() }
     }
 }
 
-impl Strip {
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        let bytes = mem::take(&mut self.bytes);
+        self.pool.free.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+        self.pool.returned.notify_one();
+    }
+}
+
+impl Blocks {
+    /// Adds a row of MCUs, which has this number of rows of pixels.
+    pub fn push(&mut self, rows: u32, pieces: Vec<Piece>) {
+        self.rows.push(pieces.into_iter().map(Arc::new).collect());
+        self.filled += rows;
+    }
+
+    /// Returns the rows of pixels that it holds, by their positions in the level.
+    pub fn rows(&self) -> Range<u32> {
+        self.first..self.first + self.filled
+    }
+
+    /// Returns the rows of MCUs at these rows of pixels, which begin with an MCU.
+    pub fn mcus(&self, pixels: &Range<u32>) -> &[Vec<Arc<Piece>>] {
+        let row = |pixel: u32| ((pixel - self.first).div_ceil(self.mcu_side) as usize).min(self.rows.len());
+        &self.rows[row(pixels.start)..row(pixels.end)]
+    }
+
+    /// Returns true if a piece has blocks at these columns of pixels.
+    pub fn is_in(&self, piece: &Piece, pixels: &Range<u32>) -> bool {
+        pixels.contains(&(piece.mcus.start * self.mcu_side))
+    }
+}
+
+impl Rows {
     /// Marks the next `rows` rows as filled and returns their bytes for writing. If `room`, also in rows, is larger, the slice
     /// is longer: pairs are written as a whole, past the last row.
     pub fn extend(&mut self, rows: u32, room: u32) -> &mut [u8] {
         let start = self.filled as usize * self.row_bytes;
         self.filled += rows;
-        &mut self.pixels[start..start + room.max(rows) as usize * self.row_bytes]
-    }
-
-    /// Adds a row of MCUs, which has this number of rows of pixels.
-    pub fn push_blocks(&mut self, rows: u32, pieces: Vec<Piece>) {
-        if let Some(blocks) = &mut self.blocks {
-            blocks.rows.push(pieces.into_iter().map(Arc::new).collect());
-            self.filled += rows;
-        }
+        &mut self.buffer.bytes[start..start + room.max(rows) as usize * self.row_bytes]
     }
 
     /// Makes blocks of its pixels, whose rows begin with an MCU.
-    pub fn to_blocks(&self, level: &Level, layout: Layout, tiler: &mut SampleTiler) -> Self {
+    pub fn to_blocks(&self, level: &Level, layout: Layout, tiler: &mut SampleTiler) -> Blocks {
         let mcu_side = mcu_side(layout);
-        let mut strip = self.pool.strip_of_blocks(self.level, self.first, mcu_side);
+        let mut blocks = self.buffer.pool.blocks(self.level, self.first, mcu_side);
         let planes: [Vec<&[u8]>; 3] = match layout {
             Layout::YCbCr420 => [
                 self.pairs(level).flat_map(|pair| pair.luma).collect(),
@@ -134,19 +183,14 @@ impl Strip {
                 let rows = &planes[component];
                 rows.get(above + row).or(rows.last()).copied().unwrap_or_default()
             });
-            strip.push_blocks(mcu_side.min(self.filled - first), pieces);
+            blocks.push(mcu_side.min(self.filled - first), pieces);
         }
-        strip
+        blocks
     }
 
     /// Takes back the last rows.
     pub fn retract(&mut self, rows: u32) {
         self.filled -= rows;
-    }
-
-    /// Returns its blocks, if it has blocks instead of pixels.
-    pub fn blocks(&self) -> Option<&Blocks> {
-        self.blocks.as_ref()
     }
 
     /// Returns the rows that it holds, by their positions in the level.
@@ -162,7 +206,7 @@ impl Strip {
     /// Returns its pairs of rows, if the layout is `YCbCr420`. A pair at the level's edge may have only one row of pixels, which
     /// is returned twice.
     pub fn pairs(&self, level: &Level) -> impl Iterator<Item = Pair<'_>> + Clone {
-        let pixels = &self.pixels[..self.filled.next_multiple_of(2) as usize * self.row_bytes];
+        let pixels = &self.buffer.bytes[..self.filled.next_multiple_of(2) as usize * self.row_bytes];
         let (lead, end) = (level.rows.lead, self.first + self.filled);
         let pairs = ycbcr420::pairs(pixels, level.columns.positions());
         (self.first..).step_by(2).zip(pairs).map(move |(row, pair)| {
@@ -206,14 +250,6 @@ impl Strip {
     /// Returns the pixels of some rows, by their positions in the level.
     pub fn pixels_of(&self, rows: &Range<u32>) -> &[u8] {
         let offset = |row: u32| (row - self.first) as usize * self.row_bytes;
-        &self.pixels[offset(rows.start)..offset(rows.end)]
-    }
-}
-
-impl Drop for Strip {
-    fn drop(&mut self) {
-        let buffer = mem::take(&mut self.pixels);
-        self.pool.free.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
-        self.pool.returned.notify_one();
+        &self.buffer.bytes[offset(rows.start)..offset(rows.end)]
     }
 }

@@ -1,6 +1,6 @@
 //! A brief search for inputs that crash a parser. Each crate lists its parsers in a module `fuzz`: functions that take
 //! bytes and panic if an invariant is violated. Its tests run them on mutated inputs for a moment. The programs in
-//! `tests/fuzz/` run the same functions under libFuzzer, which is guided by coverage (see CONTRIBUTING.md).
+//! `tests/fuzz/` run the same functions under libFuzzer, which is guided by coverage (see docs/maintaining.md).
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod deadline;

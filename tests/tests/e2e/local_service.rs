@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use edgezoom_tests::{Options, System, processes};
+use edgezoom_tests::{Client, Course, Options, Source, SourceServer, System, picture, processes};
 use rustix::process::Signal;
 
 #[test]
@@ -47,6 +47,37 @@ fn only_the_owner_can_read_the_token() -> Result<()> {
     let token = std::fs::metadata(system.state().path().join("token"))?;
     assert_eq!(token.permissions().mode() & 0o777, 0o600);
     assert!(system.token()?.len() >= 16);
+    Ok(())
+}
+
+#[tokio::test]
+async fn pages_answer_and_pictures_wait_while_the_tiler_is_built() -> Result<()> {
+    let mut system = System::start(Options { building: true, ..Options::default() })?;
+    assert!(system.tiler().is_err(), "a tiler runs");
+    let client = Client::new(system.url())?;
+    assert_eq!(client.get("/").await?.status, 200);
+    let sources = SourceServer::start()?;
+    let source =
+        sources.serve("picture", Source::file("image/png", picture::png(&picture::cutout(300, 200, 5))?));
+    let mut course = Course::default();
+    course.see(client.ask(&source).await?.json()?)?;
+    assert_eq!(course.stages(), ["building"]);
+    let page = client.get(&format!("/{}", course.id()?)).await?.text();
+    assert!(page.contains(r#""stage":"building""#), "{page}");
+
+    system.complete()?;
+    client.follow(&mut course).await?;
+    course.ready()?;
+    Ok(())
+}
+
+#[test]
+fn a_tiler_that_cannot_be_built_ends_the_system() -> Result<()> {
+    let mut system = System::start(Options { building: true, ..Options::default() })?;
+    system.fail_to_build();
+    assert!(!system.wait()?.success());
+    let log = system.whole_log()?;
+    assert!(log.contains("the renderer cannot be built"), "{log}");
     Ok(())
 }
 

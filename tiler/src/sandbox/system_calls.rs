@@ -76,23 +76,15 @@ fn allow_list(file: Option<RawFd>) -> Result<BpfProgram, BackendError> {
         ALLOWED.iter().map(|&call| (call, Vec::new())).collect();
     // Threads, not processes.
     rules.insert(libc::SYS_clone, vec![rule(&[flags(0, libc::CLONE_THREAD, libc::CLONE_THREAD)?])?]);
-    // Private memory that is not executable. Shared memory does not count towards `RLIMIT_DATA`, so only `file` may be
-    // mapped as shared.
+    // Private memory that is not executable. Shared memory does not count towards `RLIMIT_DATA`.
     let not_executable = || flags(2, libc::PROT_EXEC, 0);
     let private = flags(3, libc::MAP_SHARED | libc::MAP_PRIVATE, libc::MAP_PRIVATE)?;
-    let mut mappings = vec![rule(&[not_executable()?, private])?];
+    rules.insert(libc::SYS_mmap, vec![rule(&[not_executable()?, private])?]);
     rules.insert(libc::SYS_mprotect, vec![rule(&[not_executable()?])?]);
     if let Some(file) = file {
-        let is_file = |argument| {
-            SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, file as u64)
-        };
-        rules.insert(libc::SYS_pwrite64, vec![rule(&[is_file(0)?])?]);
-        // Neither way writes beyond the maximum size of the file. Anonymous memory must be excluded, because it ignores the
-        // file that is passed.
-        let kind = libc::MAP_SHARED | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        mappings.push(rule(&[not_executable()?, flags(3, kind, libc::MAP_SHARED)?, is_file(4)?])?);
+        let is_file = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, file as u64)?;
+        rules.insert(libc::SYS_pwrite64, vec![rule(&[is_file])?]);
     }
-    rules.insert(libc::SYS_mmap, mappings);
     // The only signal is that of abort(3): it tells the parent a lack of memory from a crash.
     let itself =
         SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, u64::from(std::process::id()))?;
@@ -228,10 +220,8 @@ mod tests {
         for (is_allowed, number, arguments) in [
             (true, libc::SYS_mmap, [0, 4096, read, private | anonymous, none, 0]),
             (false, libc::SYS_mmap, [0, 4096, read | execute, private | anonymous, none, 0]),
-            (true, libc::SYS_mmap, [0, 4096, read, shared, file, 0]),
-            (false, libc::SYS_mmap, [0, 4096, read | execute, shared, file, 0]),
-            (false, libc::SYS_mmap, [0, 4096, read, shared | anonymous, file, 0]),
-            (false, libc::SYS_mmap, [0, 4096, read, shared, file + 1, 0]),
+            (false, libc::SYS_mmap, [0, 4096, read, shared, file, 0]),
+            (false, libc::SYS_mmap, [0, 4096, read, shared | anonymous, none, 0]),
             (true, libc::SYS_mprotect, [0, 4096, read, 0, 0, 0]),
             (false, libc::SYS_mprotect, [0, 4096, execute, 0, 0, 0]),
             (true, libc::SYS_pwrite64, [file, 0, 1, 0, 0, 0]),

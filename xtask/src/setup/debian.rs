@@ -100,6 +100,7 @@ pub const TESTING: &[Tool] = &[
     tool(&["vips"], "libvips-tools", FORMATS),
     tool(&["openslide-write-png"], "openslide-tools", FORMATS),
     tool(&["png2icns"], "icnsutils", FORMATS),
+    tool(&["dcmcjpls"], "dcmtk", FORMATS),
     // Python scripts make the files that no program writes.
     tool(&["/usr/lib/python3/dist-packages/PIL/Image.py"], "python3-pil", FORMATS),
     tool(&["/usr/lib/python3/dist-packages/numpy/__init__.py"], "python3-numpy", FORMATS),

@@ -3,7 +3,6 @@
 
 pub mod arm64;
 mod cache;
-mod licences;
 mod rust;
 
 use std::time::Instant;
@@ -13,7 +12,7 @@ use clap::ValueEnum;
 
 use crate::build;
 use crate::project::Project;
-use crate::setup::{self, Purpose};
+use crate::setup::{self, Purpose, pinned};
 use crate::steps::{self, Tally, Transcript};
 use cache::{Cache, Reads};
 use rust::Programs;
@@ -107,7 +106,7 @@ impl Step {
             Self::Format => {
                 Check::new("format", |out| out.check(project.cargo().args(["fmt", "--all", "--check"])))
             }
-            Self::Licences => Check::new("licences", |out| licences::check(project, out)),
+            Self::Licences => Check::new("licences", |out| licences(project, out)),
             Self::Clippy => Check::new("clippy", |_| programs.clippy()).needs(&["compile"]),
             Self::Unit => Check::new("unit", |out| programs.unit(cache, out)).needs(&["set-up", "compile"]),
             Self::Sources => Check::new("sources", |out| programs.sources(cache, out))
@@ -121,4 +120,11 @@ impl Step {
                 .after(&["worker"]),
         }
     }
+}
+
+/// Checks the licences, bans and sources of `deny.toml` with cargo-deny. The weekly workflow checks advisories: they need a database from the
+/// network, and change while the code does not.
+fn licences(project: &Project, out: &Transcript<'_>) -> Result<Tally> {
+    let mut deny = project.command(&pinned::cargo_deny(project)?.to_string_lossy());
+    out.check(deny.args(["--locked", "check", "bans", "licenses", "sources"]))
 }

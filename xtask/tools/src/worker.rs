@@ -26,14 +26,12 @@ const MOST_REGIONS_BYTES: usize = 200_000;
 const START: &str = "let wasmInstance = new WebAssembly.Instance(wasmModule, __wbg_get_imports());\n\
                      let wasm = wasmInstance.exports;\nwasm.__wbindgen_start();\n";
 /// Inputs of the build besides the wasm. This file is one, because changing it changes the output.
-const INGREDIENTS: [&str; 12] = [
+const INGREDIENTS: [&str; 10] = [
     "Cargo.toml",
     "docs/limits.md",
     "edge/entry.js",
     "edge/interface",
-    "edge/src/admin",
-    "edge/src/platform",
-    "edge/src/regions",
+    "edge/src",
     "edge/viewer",
     "package.json",
     "package-lock.json",

@@ -8,11 +8,11 @@ use super::iiif::IiifRequest;
 use super::place::Place;
 use super::route::{ContentKey, HomeForm, Methods, OembedRequest, Route, TilerCall};
 use super::typed;
-use super::upload::{self, UPLOADS, UploadQuery, UploadStep};
 use super::url::{parameter, url_parameter};
 use crate::config::shared_content;
 use crate::response::ApiError;
 use crate::response::negotiation::{NotAcceptable, Variant};
+use crate::uploads::request::{self as upload, UPLOADS, UploadQuery, UploadStep};
 
 /// The parts of a request that determine its route.
 #[derive(Clone, Copy, Debug)]
@@ -173,7 +173,7 @@ fn by_url(url: Option<&str>, share: &str, policy: &AddressPolicy) -> Result<Cont
     };
     match shared_content(url, share) {
         Some(id) => Ok(ContentKey::Shared { id, source: source() }),
-        None => source().map(ContentKey::Source),
+        None => source().map(ContentKey::of_source),
     }
 }
 
@@ -186,7 +186,7 @@ fn home_form(text: String, request: RequestParts<'_>, policy: &AddressPolicy) ->
     }
     let key = by_url(Some(&format!("https://{url}")), request.share, policy);
     // A share link needs no source, so its scheme does not matter.
-    let assumes_https = matches!(key, Ok(ContentKey::Source(_)));
+    let assumes_https = matches!(key, Ok(ContentKey::Source { .. }));
     HomeForm { text, assumes_https, key }
 }
 

@@ -31,7 +31,7 @@ fn key(target: &str) -> Result<ContentKey, ApiError> {
 
 #[test]
 fn a_content_is_requested_by_url_with_or_without_a_slash() {
-    let source = Ok(ContentKey::Source(SourceUrl::parse("http://example.com/a?b=1&c").unwrap()));
+    let source = Ok(ContentKey::of_source(SourceUrl::parse("http://example.com/a?b=1&c").unwrap()));
     assert_eq!(key("/v1/content/?url=http%3A%2F%2Fexample.com%2Fa%3Fb%3D1%26c"), source);
     assert_eq!(key("/v1/content?_=1&url=HTTP://example.com/a?b=1%26c&url=http://other.example/"), source);
 }
@@ -157,7 +157,7 @@ fn share_links_embed_scripts_and_the_home_page_are_found() {
     assert_eq!(get("/?url="), Route::Home(None));
     assert!(matches!(
         get("/?url=http://a.example/"),
-        Route::Home(Some(HomeForm { key: Ok(ContentKey::Source(_)), .. }))
+        Route::Home(Some(HomeForm { key: Ok(ContentKey::Source { .. }), .. }))
     ));
     assert!(matches!(get("/?url=nonsense"), Route::Home(Some(HomeForm { key: Err(_), .. }))));
     assert_eq!(get(&format!("/{ID}")), Route::Share(id(), None));
@@ -265,7 +265,7 @@ fn the_dzi_object_is_requested_like_a_content() {
     assert_eq!(of("/v1/dzi/x"), Err(ApiError::NoSuchContent));
     assert_eq!(of("/v1/dzi/"), Err(ApiError::NeitherIdNorUrl));
     let source = SourceUrl::parse("http://example.com/a").unwrap();
-    assert_eq!(of("/v1/dzi/?callback=a&url=http://example.com/a"), Ok(ContentKey::Source(source)));
+    assert_eq!(of("/v1/dzi/?callback=a&url=http://example.com/a"), Ok(ContentKey::of_source(source)));
 }
 
 #[test]
@@ -276,7 +276,11 @@ fn bytes_of_a_source_that_are_not_utf_8_stay_percent_encoded() {
         ("http://example.com/caf%e9+au+lait%3F%C3%A9", "http://example.com/caf%E9%20au%20lait?%C3%A9"),
     ] {
         let source = SourceUrl::parse(url).unwrap();
-        assert_eq!(key(&format!("/v1/content/?_=1&url={query}")), Ok(ContentKey::Source(source)), "{query}");
+        assert_eq!(
+            key(&format!("/v1/content/?_=1&url={query}")),
+            Ok(ContentKey::of_source(source)),
+            "{query}"
+        );
     }
 }
 
@@ -291,7 +295,7 @@ fn the_home_page_adds_a_missing_scheme() {
         ("HTTP://example.com/", false, "http://example.com/"),
     ] {
         let Route::Home(Some(form)) = get(&format!("/?url={text}")) else { panic!("{text}") };
-        assert_eq!(form.key, Ok(ContentKey::Source(SourceUrl::parse(url).unwrap())), "{text}");
+        assert_eq!(form.key, Ok(ContentKey::of_source(SourceUrl::parse(url).unwrap())), "{text}");
         assert_eq!(form.assumes_https, assumes_https, "{text}");
     }
     for text in ["ftp://example.com/", "javascript:alert(1)", "mailto:a@b.example"] {
@@ -320,7 +324,7 @@ fn a_source_can_be_the_path_of_the_home_page() {
     ] {
         let Route::Home(Some(form)) = get(path) else { panic!("{path}") };
         assert_eq!((form.text.as_str(), form.assumes_https), (url, false));
-        assert_eq!(form.key, Ok(ContentKey::Source(SourceUrl::parse(url).unwrap())), "{path}");
+        assert_eq!(form.key, Ok(ContentKey::of_source(SourceUrl::parse(url).unwrap())), "{path}");
     }
     let Route::Home(Some(form)) = get("/https://cats") else { panic!() };
     assert_eq!(form.key, Err(ApiError::Url(SourceUrlError::NoDomain)));
@@ -345,7 +349,7 @@ fn a_share_link_names_the_content_that_it_shows() {
         format!("https://zoom.example.com/{ID}"),
         format!("https://other.example/{ID}"),
     ] {
-        assert!(matches!(key(&format!("/v1/content/?url={link}")), Ok(ContentKey::Source(_))), "{link}");
+        assert!(matches!(key(&format!("/v1/content/?url={link}")), Ok(ContentKey::Source { .. })), "{link}");
     }
 }
 

@@ -5,10 +5,7 @@ use std::array;
 
 use edgezoom_geometry::Size;
 
-use edgezoom_jpeg::decoder::requantise::TileBlocks;
-use edgezoom_jpeg::encoder::Piece;
-
-use crate::row_reader::Wrapper;
+use crate::row_reader::{Jpeg, Wrapper};
 use crate::{Layout, RowReader, SourceError};
 
 /// Bytes of rows that are read at once.
@@ -66,12 +63,8 @@ impl Wrapper for Flattened {
         }
     }
 
-    fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
-        self.source.begin_blocks(tiles)
-    }
-
-    fn read_blocks(&mut self, halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
-        self.source.read_blocks(halved)
+    fn as_jpeg(&mut self) -> Option<Jpeg<'_>> {
+        self.source.as_jpeg()
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {

@@ -8,7 +8,6 @@
 
 use std::sync::Arc;
 
-use edgezoom_jpeg::quantisation::SourceSteps;
 use moxcms::{
     CicpColorPrimaries, CicpProfile, ColorProfile, DataColorSpace, MatrixCoefficients,
     TransferCharacteristics, Transform8BitExecutor, Transform16BitExecutor, TransformOptions,
@@ -210,10 +209,6 @@ impl Profile {
 impl Wrapper for Converted {
     fn source(&self) -> &dyn RowReader {
         &*self.source
-    }
-
-    fn jpeg_steps(&self) -> SourceSteps {
-        [None; 2]
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {

@@ -16,6 +16,8 @@
 
 use std::io;
 
+use edgezoom_geometry::Orientation;
+
 use super::section::ReadAt;
 
 /// Maximum number of bytes of a value: enough for the places of two million chunks.
@@ -213,6 +215,11 @@ pub fn exif_orientation(exif: &[u8]) -> Option<u32> {
     let (ifds, first) = exif_directories(exif)?;
     let directory = ifds.directory(exif, first).ok()?;
     ifds.first(exif, &directory, ORIENTATION)?.try_into().ok()
+}
+
+/// Returns the same as an orientation. Broken EXIF counts as upright: the pixels may be good.
+pub fn orientation_of_exif(exif: &[u8]) -> Orientation {
+    exif_orientation(exif).map_or(Orientation::UPRIGHT, Orientation::from_exif)
 }
 
 /// Returns the JPEG file of the thumbnail in a block of EXIF, which its second directory describes.

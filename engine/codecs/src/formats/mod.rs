@@ -1,30 +1,25 @@
 //! The list that registers all formats, and a file or folder for each.
 //!
-//! A new format is a file here that exports `FORMAT`, its `mod` line, and its line in the list. Kinds of files that are
-//! recognised only to be refused by name are in `refused`.
+//! There are two tiers. A new format that is read by rows is a file here that exports `FORMAT`, its `mod` line, and its line
+//! in the list. A format that a crate decodes as a whole is an entry in `other`. Kinds of files that are recognised only to
+//! be refused by name are in `refused`.
 
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
-use crate::scratch::TemporaryFile;
 use crate::{Bounds, Format, SourceError, SourceFile};
 pub use jpeg::thumbnail::Thumbnail;
 
 mod bmp;
 mod camera_raw;
-#[cfg(feature = "dds")]
-mod dds;
 mod dicom;
-#[cfg(feature = "openexr")]
+#[cfg(feature = "rare")]
 mod exr;
-mod farbfeld;
 mod fits;
 #[cfg(any(feature = "pdf", feature = "svg"))]
 pub(crate) mod fonts;
 mod gif;
-mod hdr;
 #[cfg(feature = "modern")]
 mod heif;
-mod icns;
 mod ico;
 pub(crate) mod ifd;
 mod iso_boxes;
@@ -35,30 +30,26 @@ mod jpeg2000;
 mod jxl;
 #[cfg(test)]
 mod mutated;
-mod pcx;
+#[cfg(feature = "rare")]
+pub(crate) mod other;
 #[cfg(feature = "pdf")]
 pub(crate) mod pdf;
 mod png;
 mod pnm;
 mod psd;
-mod qoi;
 pub(crate) mod refused;
 pub mod screenshot;
 pub(crate) mod section;
-mod sgi;
 mod sun_raster;
 #[cfg(feature = "svg")]
 mod svg;
-mod tga;
 #[cfg(feature = "tiff")]
 mod tiff;
 mod webp;
-mod xbm;
-mod xpm;
 
-/// All formats, in the order in which their signatures are compared: SVG is found by its root element and PDF anywhere
-/// in the first KiB, so they come late, and TGA has no signature, so it comes last. Camera raw files are TIFFs too, and
-/// gzipped FITS is gzipped as SVG may be: the narrower signature comes first.
+/// The formats of the first tier, in the order in which their signatures are compared: SVG is found by its root element and
+/// PDF anywhere in the first KiB, so they come last. Camera raw files are TIFFs too, and gzipped FITS is gzipped as SVG may
+/// be: the narrower signature comes first.
 #[rustfmt::skip] // one line a format
 static FORMATS: &[&Format] = &[
     &jpeg::FORMAT,
@@ -72,27 +63,28 @@ static FORMATS: &[&Format] = &[
     #[cfg(feature = "modern")] &jxl::FORMAT,
     #[cfg(feature = "modern")] &jpeg2000::FORMAT,
     &bmp::FORMAT,
-    &pcx::FORMAT,
     &psd::FORMAT,
     &fits::FORMAT,
     &dicom::FORMAT,
-    &sgi::FORMAT,
     &sun_raster::FORMAT,
-    &xbm::FORMAT,
-    &xpm::FORMAT,
-    &icns::FORMAT,
     &ico::FORMAT,
-    #[cfg(feature = "dds")] &dds::FORMAT,
-    #[cfg(feature = "openexr")] &exr::FORMAT,
-    &hdr::FORMAT,
-    &qoi::FORMAT,
+    #[cfg(feature = "rare")] &exr::FORMAT,
     &pnm::FORMAT,
-    &farbfeld::FORMAT,
     &screenshot::FORMAT,
     #[cfg(feature = "svg")] &svg::FORMAT,
     #[cfg(feature = "pdf")] &pdf::FORMAT,
-    &tga::FORMAT,
 ];
+
+/// The formats of the second tier.
+#[cfg(feature = "rare")]
+static OTHER: &[Format] = other::FORMATS;
+#[cfg(not(feature = "rare"))]
+static OTHER: &[Format] = &[];
+
+/// Returns all formats, in the order in which signatures are compared.
+fn formats() -> impl Iterator<Item = &'static Format> {
+    FORMATS.iter().copied().chain(OTHER)
+}
 
 /// Number of bytes of a file that are compared with signatures. A PDF may begin up to 1 KiB into the file, and the root
 /// element of an SVG may follow comments with whole licences and declarations of entities.
@@ -100,19 +92,14 @@ pub const HEAD_BYTES: u64 = 64 << 10;
 
 /// Finds a small picture of the whole, if the format has one that is known sooner than the picture's rows. The file is
 /// at its start.
-pub(crate) fn thumbnail(
-    format: &Format,
-    file: SourceFile,
-    bounds: Bounds,
-    temporary: Option<&TemporaryFile>,
-) -> Option<Thumbnail> {
-    if *format == jpeg::FORMAT { jpeg::thumbnail::find(file, bounds, temporary) } else { None }
+pub(crate) fn thumbnail(format: &Format, file: SourceFile, bounds: Bounds) -> Option<Thumbnail> {
+    if *format == jpeg::FORMAT { jpeg::thumbnail::find(file, bounds) } else { None }
 }
 
 impl Format {
     /// Returns all formats that files on the web have, in the order in which signatures are compared.
     pub fn all() -> impl Iterator<Item = &'static Self> {
-        FORMATS.iter().copied().filter(|format| !format.endings.is_empty())
+        formats().filter(|format| !format.endings.is_empty())
     }
 
     /// Returns the names of all formats as a list in a sentence: "JPEG, PNG and TGA".
@@ -162,7 +149,7 @@ impl Format {
     /// Returns the format of a file that begins with these bytes: its first [`HEAD_BYTES`], or all of it.
     #[must_use]
     pub fn of_head(head: &[u8]) -> Option<&'static Self> {
-        FORMATS.iter().copied().find(|format| (format.signature)(head))
+        formats().find(|format| (format.signature)(head))
     }
 }
 
@@ -193,7 +180,7 @@ mod tests {
     #[test]
     fn no_signature_is_that_of_a_text_or_an_empty_file() {
         for head in [b"".as_slice(), b"\n", b"Dear reader, BM is not a bitmap.\n", &[0; 64]] {
-            let found = FORMATS.iter().find(|format| (format.signature)(head));
+            let found = formats().find(|format| (format.signature)(head));
             assert!(found.is_none(), "{found:?}: {}", head.escape_ascii());
         }
     }

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use edgezoom_codecs::{Bounds, DecodeOptions, Layout, RowReader, open_with, ycbcr420};
+use edgezoom_codecs::{AsPlanes, Bounds, DecodeOptions, Layout, RowReader, open_with, ycbcr420};
 use edgezoom_test_support::likeness::{Tolerance, compare};
 use edgezoom_test_support::{Picture, files};
 
@@ -63,7 +63,7 @@ fn frames_with_the_colour_encoding_of_jpeg_are_read_as_planes() {
             script(&folder, &format!("rm -f f.*; {make} && {shown}"));
         });
         let bytes = fs::read(folder.join(file)).unwrap();
-        let options = DecodeOptions { ycbcr420: true, ..DecodeOptions::default() };
+        let options = DecodeOptions { planes: AsPlanes::Halved, ..DecodeOptions::default() };
         let mut reader = open_with(files::file(&bytes), Bounds::default(), &options).unwrap();
         assert_eq!(reader.layout() == Layout::YCbCr420, stays, "{make}");
         if !stays {

@@ -1,5 +1,6 @@
-# Writes f.dcm of the kind named by the first argument, and shown.png as pydicom renders it.
-import io, sys
+# Writes f.dcm of the kind named by the first argument, and shown.png as pydicom renders it. Behind " | " follow a program that
+# compresses the file, or the part of its beginning that is removed.
+import io, os, subprocess, sys
 import numpy as np
 from PIL import Image
 from pydicom import dcmread, uid
@@ -28,6 +29,7 @@ def part(pixels, bits=(8, 8), signed=0, colours=GREY, syntax=uid.ExplicitVRLittl
     meta.TransferSyntaxUID = syntax
     meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID = "1.2.840.10008.5.1.4.1.1.7", "1.2.3"
     file = FileDataset(None, {}, file_meta=meta, preamble=b"\0" * 128)
+    file.SOPClassUID, file.SOPInstanceUID = meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID
     file.is_little_endian, file.is_implicit_VR = syntax != uid.ExplicitVRBigEndian, syntax == uid.ImplicitVRLittleEndian
     file.Rows, file.Columns = grey.shape
     (file.BitsAllocated, file.BitsStored), file.PixelRepresentation = bits, signed
@@ -92,7 +94,8 @@ kinds = {
     ),
 }
 
-kinds[sys.argv[1]]().save_as("f.dcm", write_like_original=False)
+kind, _, then = sys.argv[1].partition(" | ")
+kinds[kind]().save_as("f.dcm", write_like_original=False)
 file = dcmread("f.dcm")
 values = file.pixel_array if file.get("NumberOfFrames", 1) == 1 else file.pixel_array[0]
 colours = file.PhotometricInterpretation
@@ -115,3 +118,12 @@ elif file.SamplesPerPixel == 1:
     values = ((values - low) / (high - low) * 255).round()
     values = 255 - values if colours == "MONOCHROME1" else values
 Image.fromarray(np.asarray(values).astype("u1")).save("shown.png")
+if then.startswith("without"):
+    whole = open("f.dcm", "rb").read()
+    # The first element of group 2 has the length of the others.
+    data = 144 + int.from_bytes(whole[140:144], "little")
+    start = {"without zeros": 128, "without preamble": 132, "without group 2": data}[then]
+    open("f.dcm", "wb").write(whole[start:])
+elif then:
+    subprocess.run([*then.split(), "f.dcm", "compressed.dcm"], check=True)
+    os.replace("compressed.dcm", "f.dcm")

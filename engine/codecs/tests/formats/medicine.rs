@@ -1,4 +1,4 @@
-//! DICOM files written by pydicom, compared with pydicom's rendering.
+//! DICOM files written by pydicom and compressed by DCMTK, compared with pydicom's rendering.
 
 use crate::variant::{Variant, check_all, variant};
 
@@ -33,6 +33,23 @@ const DICOM: &[Variant] = &[
     dicom!("dicom jpeg grey in parts", "jpeg grey"),
     dicom!("dicom jpeg 2000", "jpeg 2000"),
     dicom!("dicom jpeg 2000 16 bits", "jpeg 2000 16"),
+    dicom!("dicom lossless jpeg", "window | dcmcjpeg +e1"),
+    dicom!("dicom lossless jpeg in parts", "window | dcmcjpeg +e1 +fs 8"),
+    dicom!("dicom lossless jpeg 8 bits", "grey | dcmcjpeg +e1"),
+    dicom!("dicom lossless jpeg 12 bits", "all | dcmcjpeg +e1"),
+    dicom!("dicom lossless jpeg in colour", "rgb | dcmcjpeg +e1"),
+    dicom!("dicom lossless jpeg by predictor 4", "window | dcmcjpeg +el +sv 4"),
+    dicom!("dicom lossless jpeg by predictor 6", "all | dcmcjpeg +el +sv 6"),
+    dicom!("dicom lossless jpeg by predictor 7", "rgb | dcmcjpeg +el +sv 7"),
+    dicom!("dicom jpeg-ls", "window | dcmcjpls"),
+    dicom!("dicom jpeg-ls 8 bits", "grey | dcmcjpls"),
+    dicom!("dicom jpeg-ls 12 bits", "all | dcmcjpls"),
+    dicom!("dicom jpeg-ls nearly lossless", "grey | dcmcjpls +en +md 2"),
+    dicom!("dicom without zeros", "window | without zeros"),
+    dicom!("dicom without a preamble", "implicit | without preamble"),
+    dicom!("dicom without a preamble, big-endian", "big-endian | without preamble"),
+    dicom!("dicom without group 2", "window | without group 2"),
+    dicom!("dicom without group 2, implicit", "implicit | without group 2"),
 ];
 
 #[test]

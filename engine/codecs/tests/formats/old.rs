@@ -96,7 +96,6 @@ const BMP: &[Variant] = &[
 const PCX: &[Variant] = &[
     variant("pcx 24 bits", "f.pcx", "convert photo.png f.pcx", MAGICK),
     variant("pcx 24 bits not compressed", "f.pcx", "convert photo.png -compress None f.pcx", MAGICK),
-    variant("pcx with opacity", "f.pcx", "convert clear.png f.pcx", MAGICK),
     variant("pcx at a distance", "f.pcx", "pngtopnm photo.png | ppmtopcx -24bit -xpos 7 -ypos 9 > f.pcx", "cp photo.png shown.png"),
     variant("pcx palette 8 bits", "f.pcx", "convert photo.png -colors 200 -type Palette f.pcx", MAGICK),
     variant("pcx palette 4 bits", "f.pcx", "convert photo.png -colors 16 +dither ppm:- | ppmtopcx -packed > f.pcx", MAGICK),

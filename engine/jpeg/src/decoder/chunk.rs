@@ -351,7 +351,8 @@ impl Chunk {
         let steps = plan.steps(frame);
         for (raw, mcus) in parts {
             self.source.replace(raw).ok_or(Irregular)?;
-            (self.end, self.predictions) = (0, Predictions::default());
+            self.end = 0;
+            self.predictions = Predictions::default();
             let mcus = self.mcus + mcus;
             self.run(&steps, usize::MAX, mcus, false)?;
             // libjpeg warns of whole bytes that are left.

@@ -9,6 +9,8 @@
 
 use std::ops::Range;
 
+use edgezoom_geometry::Orientation;
+
 use super::chunk::{Chunk, MCUS, Plan};
 use super::coefficients::{BLOCKS, Group};
 use super::frame::{Colours, Frame};
@@ -19,7 +21,6 @@ use crate::encoder::tokens::PieceMaker;
 use crate::encoder::transform::{Coefficients, Each, Quantiser, Transformed, quantise, transform};
 use crate::quantisation::Quantisation;
 use crate::tables::ZIGZAG;
-use crate::turn::Turn;
 use crate::vectors::with_vectors;
 
 /// Bounds of the first coefficient of a block, and of the others, that a baseline file can store at any step.
@@ -32,8 +33,8 @@ pub struct TileBlocks {
     pub quantisation: Quantisation,
     /// Width and height of a tile in pixels.
     pub side: u32,
-    /// The turn of the picture. A side that is counted from its end must consist of whole MCUs.
-    pub turn: Turn,
+    /// Orientation of the picture. A side that is counted from its end must consist of whole MCUs.
+    pub orientation: Orientation,
 }
 
 /// Quantises the blocks of a picture for tiles.
@@ -101,19 +102,19 @@ impl Requantiser {
 impl Tiling {
     /// `across` is the number of MCUs of a stored row.
     fn new(tiles: &TileBlocks, plan: &Plan, tile_mcus: u32, across: u32) -> Self {
-        let turn = tiles.turn;
-        let missing = if turn.from_right { across.next_multiple_of(tile_mcus) - across } else { 0 };
+        let orientation = tiles.orientation;
+        let missing = if orientation.from_right { across.next_multiple_of(tile_mcus) - across } else { 0 };
         Self {
-            quantisers: [0, 1].map(|kind| Quantiser::turning(turn, &tiles.quantisation, kind)),
+            quantisers: [0, 1].map(|kind| Quantiser::turning(orientation, &tiles.quantisation, kind)),
             blocks: plan
                 .components
                 .iter()
                 .flat_map(|plane| {
-                    let cells = turn.cells((plane.down, plane.across));
+                    let cells = orientation.cells((plane.down, plane.across));
                     cells.map(move |(row, column)| plane.group + row * plane.across + column)
                 })
                 .collect(),
-            is_turned: turn != Turn::default(),
+            is_turned: orientation != Orientation::UPRIGHT,
             tile_mcus,
             missing,
         }
@@ -135,9 +136,10 @@ impl SampleTiler {
     /// Makes a tiler of a stored picture of this width, in grey or YCbCr 4:2:0.
     #[must_use]
     pub fn new(tiles: &TileBlocks, width: u32, is_grey: bool) -> Self {
-        let (plan, mcu_side) = match is_grey {
-            true => (Plan::of_sampling([(1, 1)]), 8),
-            false => (Plan::of_sampling([(2, 2), (1, 1), (1, 1)]), 16),
+        let (plan, mcu_side) = if is_grey {
+            (Plan::of_sampling([(1, 1)]), 8)
+        } else {
+            (Plan::of_sampling([(2, 2), (1, 1), (1, 1)]), 16)
         };
         let across = width.div_ceil(mcu_side);
         let tiling = Tiling::new(tiles, &plan, tiles.side / mcu_side, across);
@@ -354,7 +356,7 @@ mod tests {
                     let tiles = TileBlocks {
                         quantisation: Quantisation::of_quality(82, true),
                         side: 64,
-                        turn: Turn::default(),
+                        orientation: Orientation::UPRIGHT,
                     };
                     let requantiser = Requantiser::new(&frame, &tiles);
                     assert!(requantiser.is_some());

@@ -1,7 +1,7 @@
 //! Decodes a scan on the calling thread: for small pictures of which there are many, such as the tiles of a TIFF. Each
 //! thread decodes some of them.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 
 use super::chunk::{Chunk, Irregular, MCUS, Plan, Scan};
 use super::frame::{self, Frame};
@@ -29,7 +29,7 @@ impl Workspace {
     ///
     /// # Errors
     /// The reader's.
-    pub fn read_headers(&mut self, file: &mut impl Read) -> io::Result<Option<Frame>> {
+    pub fn read_headers(&mut self, file: &mut impl BufRead) -> io::Result<Option<Frame>> {
         let frame = frame::read_with(file, &mut self.tables)?;
         Ok(frame.filter(|frame| frame.restart_interval <= LONGEST_INTERVAL))
     }

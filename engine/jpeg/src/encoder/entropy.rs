@@ -158,11 +158,8 @@ impl Scan {
     /// Writes tokens.
     #[inline(always)]
     pub fn write(&mut self, tokens: &[u16], codes: &Codes, pending: &mut PendingBits) {
-        self.reserve(tokens.len() * TOKEN_BYTES + CHUNK_BYTES);
         for tokens in tokens.chunks(CHUNK) {
-            let room = self.bytes.get_mut(self.written..).and_then(|bytes| bytes.first_chunk_mut());
-            let Some(bytes) = room else { return };
-            let mut out = Writer { bytes, written: 0, pending: *pending };
+            let mut out = Writer { bytes: self.room(), written: 0, pending: *pending };
             let (groups, rest) = tokens.as_chunks();
             for &[one, two, three, four] in groups {
                 let first = then(codes.of(one), codes.of(two));
@@ -184,17 +181,19 @@ impl Scan {
         }
     }
 
+    /// Returns the unwritten bytes for a chunk.
     #[inline(always)]
-    fn reserve(&mut self, bytes: usize) {
-        if self.bytes.len() < self.written + bytes {
-            self.grow(bytes);
+    fn room(&mut self) -> &mut [u8; CHUNK_BYTES] {
+        if self.bytes.len() < self.written + CHUNK_BYTES {
+            self.grow();
         }
+        &mut self.bytes[self.written..].as_chunks_mut().0[0]
     }
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, bytes: usize) {
-        self.bytes.resize(2 * self.written + bytes, 0);
+    fn grow(&mut self) {
+        self.bytes.resize(2 * self.written + CHUNK_BYTES, 0);
     }
 
     /// Writes the pending bits as a byte, filled up with ones.
@@ -246,10 +245,7 @@ impl BlockSink for Coder<'_> {
         }
         *previous_dc = dc;
         let codes = self.codes;
-        self.scan.reserve(CHUNK_BYTES);
-        let room = self.scan.bytes.get_mut(self.scan.written..).and_then(|bytes| bytes.first_chunk_mut());
-        let Some(bytes) = room else { return };
-        let mut out = Writer { bytes, written: 0, pending: *self.pending };
+        let mut out = Writer { bytes: self.scan.room(), written: 0, pending: *self.pending };
         let ends_early = nonzero >> 63 == 0;
         let kind = kind as u16;
         // A chroma token has 16 zeros more.

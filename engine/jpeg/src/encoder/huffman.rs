@@ -40,7 +40,8 @@ impl Table {
         let (mut next, mut previous) = (0_u32, 0_u32);
         self.symbols.iter().zip(lengths).map(move |(&symbol, length)| {
             next <<= length - previous;
-            (previous, next) = (length, next + 1);
+            previous = length;
+            next += 1;
             (symbol, next - 1, length)
         })
     }

@@ -192,7 +192,8 @@ impl McuRow {
                 self.chroma.iter_mut().for_each(|rows| rows.copy_within(..stride, stride));
                 self.halve_chroma();
             }
-            (stride, rows) = (stride / 2, rows.div_ceil(2));
+            stride /= 2;
+            rows = rows.div_ceil(2);
         }
         self.planes[1..]
             .iter_mut()

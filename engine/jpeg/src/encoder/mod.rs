@@ -403,9 +403,10 @@ impl Tables {
                 with_vectors!(_simd => for mcu in 0..blocks.div_ceil(2) {
                     for (coefficients, exists) in [(first, true), (second, has_lower)] {
                         for block in [2 * mcu, 2 * mcu + 1] {
-                            match exists && block < blocks {
-                                true => sink.block(Luma, coefficients, block, luma),
-                                false => sink.empty_block(Luma),
+                            if exists && block < blocks {
+                                sink.block(Luma, coefficients, block, luma);
+                            } else {
+                                sink.empty_block(Luma);
                             }
                         }
                     }

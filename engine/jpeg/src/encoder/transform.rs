@@ -6,12 +6,13 @@
 //! Source: C. Loeffler, A. Ligtenberg and G. Moschytz, "Practical fast 1-D DCT algorithms with 11 multiplications", 1989;
 //! libjpeg's `jfdctint.c` and `jcdctmgr.c`.
 
+use edgezoom_geometry::Orientation;
 use fearless_simd::Simd;
 use fearless_simd::prelude::*;
 
 use crate::quantisation::Quantisation;
 use crate::tables::ZIGZAG;
-use crate::turn::Turn;
+use crate::turn;
 use crate::vectors::weights::*;
 use crate::vectors::{added, shifted, weighted, zip};
 
@@ -71,11 +72,11 @@ struct Step {
 impl Quantiser {
     /// Makes the quantiser of luma (0) or chroma (1).
     pub fn new(quantisation: &Quantisation, kind: usize) -> Self {
-        Self::turning(Turn::default(), quantisation, kind)
+        Self::turning(Orientation::UPRIGHT, quantisation, kind)
     }
 
     /// Makes a quantiser that turns stored blocks.
-    pub fn turning(turn: Turn, quantisation: &Quantisation, kind: usize) -> Self {
+    pub fn turning(orientation: Orientation, quantisation: &Quantisation, kind: usize) -> Self {
         let step = |place| {
             let step = quantisation.steps[kind][place];
             Step::new(step, quantisation.rounding(kind, place))
@@ -85,7 +86,7 @@ impl Quantiser {
             (8 * step - quantisation.rounding(kind, place), quantisation.busy_rounding(kind, place))
         };
         Self {
-            sources: turn.coefficients(),
+            sources: turn::coefficients(orientation),
             steps: std::array::from_fn(step),
             busy: (kind == 1).then(|| std::array::from_fn(busy)),
         }

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use edgezoom_codecs::{Damage, DecodeOptions, Layout, Orientation, RowReader, SourceError};
+use edgezoom_codecs::{
+    AsPlanes, BlockReader, Damage, DecodeOptions, Jpeg, Layout, Orientation, RowReader, SourceError,
+};
 use edgezoom_geometry::{Dzi, Size, TileFormat};
 use edgezoom_jpeg::decoder::frame;
 use edgezoom_jpeg::decoder::requantise::TileBlocks;
 use edgezoom_jpeg::encoder::Piece;
-use edgezoom_jpeg::quantisation::{Quantisation, SourceSteps};
+use edgezoom_jpeg::quantisation::Quantisation;
 use edgezoom_pyramid::TileCoord;
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, BOUNDS};
@@ -48,16 +50,19 @@ impl RowReader for Counted {
         self.reader.damage()
     }
 
-    fn jpeg_steps(&self) -> SourceSteps {
-        self.reader.jpeg_steps()
+    fn as_jpeg(&mut self) -> Option<Jpeg<'_>> {
+        let steps = self.reader.as_jpeg()?.steps;
+        Some(Jpeg { steps, blocks: self })
     }
+}
 
+impl BlockReader for Counted {
     fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
-        self.has_blocks && self.reader.begin_blocks(tiles)
+        self.has_blocks && self.reader.as_jpeg().unwrap().blocks.begin_blocks(tiles)
     }
 
     fn read_blocks(&mut self, halved: &mut [u8]) -> Result<Option<Vec<Piece>>, SourceError> {
-        let pieces = self.reader.read_blocks(halved)?;
+        let pieces = self.reader.as_jpeg().unwrap().blocks.read_blocks(halved)?;
         self.rows += usize::from(pieces.is_some());
         Ok(pieces)
     }
@@ -74,7 +79,8 @@ pub fn build(file: &[u8], dzi: &Dzi, has_blocks: bool, threads: usize) -> Built 
 /// Builds the pyramid of a picture with this orientation in EXIF.
 fn build_turned(file: &[u8], number: u32, dzi: &Dzi, has_blocks: bool, threads: usize) -> Built {
     let threads_of_decoder = threads.try_into().unwrap();
-    let options = DecodeOptions { ycbcr420: true, threads: threads_of_decoder, ..DecodeOptions::default() };
+    let options =
+        DecodeOptions { planes: AsPlanes::Halved, threads: threads_of_decoder, ..DecodeOptions::default() };
     let reader = edgezoom_codecs::open_with(files::file(file), BOUNDS, &options).unwrap();
     let mut reader = Counted { reader, orientation: Orientation::from_exif(number), has_blocks, rows: 0 };
     let tiles = output::build(&mut reader, dzi, QUALITY, threads);

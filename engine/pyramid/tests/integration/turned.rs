@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use edgezoom_codecs::{DecodeOptions, Layout, Orientation, RowReader, SourceError, ycbcr420};
+use edgezoom_codecs::{AsPlanes, DecodeOptions, Layout, Orientation, RowReader, SourceError, ycbcr420};
 use edgezoom_geometry::{Dzi, Size, TileFormat};
 use edgezoom_jpeg::quantisation::Quantisation;
 use edgezoom_pyramid::{Options, TileCoord, TileSource};
@@ -218,7 +218,7 @@ fn a_jpeg_is_turned_as_planes_unless_an_odd_side_is_counted_from_its_end() {
             let source = edgezoom_codecs::open_with(
                 files::file(&with_exif(&file, number)),
                 BOUNDS,
-                &DecodeOptions { ycbcr420: true, as_stored: true, ..DecodeOptions::default() },
+                &DecodeOptions { planes: AsPlanes::Halved, as_stored: true, ..DecodeOptions::default() },
             )
             .unwrap();
             assert_eq!(source.orientation(), Orientation::from_exif(number));
@@ -243,7 +243,8 @@ fn files_that_are_turned_tile_by_tile_show_what_the_upright_file_shows() {
     let build = |file: &[u8], as_stored, as_planes| -> (Dzi, BTreeMap<TileCoord, Picture>) {
         let options = Options { tile_size: 100, ..Options::default() };
         let open = |decode: &DecodeOptions| {
-            let decode = DecodeOptions { as_stored, averages_chroma: as_planes, ..*decode };
+            let planes = if as_planes { AsPlanes::Averaged } else { AsPlanes::Halved };
+            let decode = DecodeOptions { as_stored, planes, ..*decode };
             edgezoom_codecs::open_with(files::file(file), BOUNDS, &decode)
         };
         let output = MemoryOutput::default();

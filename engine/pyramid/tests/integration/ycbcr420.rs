@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-use edgezoom_codecs::{Damage, DecodeOptions, Layout, SourceError};
+use edgezoom_codecs::{AsPlanes, Damage, DecodeOptions, Layout, SourceError};
 use edgezoom_geometry::{Dzi, Size, TileFormat};
 use edgezoom_jpeg::encoder::{Encoder, Input};
 use edgezoom_jpeg::quantisation::{Quantisation, SourceSteps};
@@ -20,8 +20,12 @@ use crate::blocks::{self, QUALITY};
 use crate::output;
 
 /// Returns decode options that accept YCbCr 4:2:0.
+fn planes_if(accepted: bool, planes: AsPlanes) -> AsPlanes {
+    if accepted { planes } else { AsPlanes::Never }
+}
+
 fn ycbcr420_accepted() -> DecodeOptions {
-    DecodeOptions { ycbcr420: true, ..DecodeOptions::default() }
+    DecodeOptions { planes: AsPlanes::Halved, ..DecodeOptions::default() }
 }
 
 /// A plane of samples.
@@ -148,7 +152,7 @@ fn build(file: &[u8], dzi: &Dzi, ycbcr420: bool, threads: usize) -> BTreeMap<Til
     let mut source = edgezoom_codecs::open_with(
         files::file(file),
         BOUNDS,
-        &DecodeOptions { ycbcr420, ..DecodeOptions::default() },
+        &DecodeOptions { planes: planes_if(ycbcr420, AsPlanes::Halved), ..DecodeOptions::default() },
     )
     .unwrap();
     let layout = source.layout();
@@ -164,8 +168,8 @@ fn assert_exact(width: u32, height: u32, tile_size: u32, overlap: u32, threads: 
     let is_aligned = overlap == 0 && tile_size.is_multiple_of(16);
     let (file, planes) = jpeg(width, height, (width + height).is_multiple_of(3));
     let dzi = dzi(width, height, tile_size, overlap);
-    let open = edgezoom_codecs::open_with(files::file(&file), BOUNDS, &ycbcr420_accepted()).unwrap();
-    let source = if is_aligned { open.jpeg_steps() } else { [None; 2] };
+    let mut open = edgezoom_codecs::open_with(files::file(&file), BOUNDS, &ycbcr420_accepted()).unwrap();
+    let source = if is_aligned { open.as_jpeg().unwrap().steps } else { [None; 2] };
     let (built, ..) = blocks::build(&file, &dzi, false, threads);
     let expected = expected(planes, &dzi, source);
     assert_eq!(built.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
@@ -335,19 +339,24 @@ fn more_chroma_is_averaged_if_no_tile_begins_in_the_middle_of_a_mean() {
         let mut encoder = encoder.start_compress(Vec::new()).unwrap();
         encoder.write_scanlines(&picture.pixels).unwrap();
         let file = encoder.finish().unwrap();
-        let likeness = |tile_size, overlap, averages_chroma| {
+        let likeness = |tile_size, overlap, planes| {
             let options = Options { tile_size, overlap, ..Options::default() };
-            let decoding = DecodeOptions { averages_chroma, ..options.decode_options() };
+            let decoding = DecodeOptions { planes, ..options.decode_options() };
             let mut source = edgezoom_codecs::open_with(files::file(&file), BOUNDS, &decoding).unwrap();
             let dzi = dzi(333, 217, tile_size, overlap);
             let tiles = output::build(&mut *source, &dzi, 89, 2).into_iter();
             let tiles = tiles.map(|(coord, tile)| (coord, decode(TileFormat::Jpg, &tile))).collect();
-            (source.layout(), options.decode_options().averages_chroma, picture.psnr(&rebuilt(&tiles, &dzi)))
+            (
+                source.layout(),
+                options.decode_options().planes == AsPlanes::Averaged,
+                picture.psnr(&rebuilt(&tiles, &dzi)),
+            )
         };
         for (tile_size, overlap, is_averaged) in
             [(128, 0, true), (126, 2, true), (127, 0, false), (126, 1, false)]
         {
-            let [averaged, rgb] = [true, false].map(|averages| likeness(tile_size, overlap, averages));
+            let [averaged, rgb] =
+                [AsPlanes::Averaged, AsPlanes::Halved].map(|planes| likeness(tile_size, overlap, planes));
             assert_eq!((averaged.0, averaged.1, rgb.0), (Layout::YCbCr420, is_averaged, Layout::Rgb));
             let less = rgb.2 - averaged.2;
             assert!(!is_averaged || less.abs() < 0.1, "{across}×{down}, {tile_size}+{overlap}: {less:.2} dB");
@@ -375,8 +384,7 @@ fn a_tiff_of_jpegs_is_the_same_as_rgb_and_as_ycbcr420_with_any_number_of_threads
         let mut ways = Vec::new();
         for (ycbcr420, threads) in [(false, 1), (false, 3), (true, 1), (true, 2)] {
             let decode_options = DecodeOptions {
-                ycbcr420,
-                averages_chroma: ycbcr420,
+                planes: planes_if(ycbcr420, AsPlanes::Averaged),
                 threads: NonZeroUsize::new(threads).unwrap(),
                 ..DecodeOptions::default()
             };
@@ -413,7 +421,8 @@ fn a_tiff_whose_jpegs_are_cut_off_or_of_another_size_fails() {
     smaller[frame + 6] = 16;
     for file in [broken, smaller] {
         for ycbcr420 in [false, true] {
-            let decode_options = DecodeOptions { ycbcr420, ..DecodeOptions::default() };
+            let decode_options =
+                DecodeOptions { planes: planes_if(ycbcr420, AsPlanes::Halved), ..DecodeOptions::default() };
             let mut source = edgezoom_codecs::open_with(files::file(&file), BOUNDS, &decode_options).unwrap();
             let rows = source.layout().rows_read(150);
             let mut pixels = vec![0; source.layout().row_bytes(200) * rows as usize];

@@ -66,6 +66,7 @@ pub fn command(
     command.env("RETRY_SECONDS", options.retry_seconds.as_deref().unwrap_or_default());
     command.env("ASK_AGAIN_SECONDS", seconds(options.ask_again_seconds));
     command.env("BACKLOG_LIMIT", options.backlog_limit.to_string());
+    command.env("RENDERER", if options.building && options.tilers > 0 { "building" } else { "" });
     command.env("DEVELOPMENT", "on").env("MAINTENANCE", if options.maintenance { "on" } else { "off" });
     command.env("REGIONS", "on").env("REGIONS_A_DAY", "1000000");
     command.env("UPLOAD_BYTES", options.upload_bytes.to_string()).env("UPLOAD_ORIGINS", "");

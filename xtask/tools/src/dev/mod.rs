@@ -1,5 +1,5 @@
-//! `cargo xtask dev` after the build: the whole service on this machine, nothing in the cloud. Starts the edge and the tilers, reports
-//! when they answer, shows their logs, and stops them together.
+//! `cargo xtask dev` after the Worker's build: the whole service on this machine, nothing in the cloud. Starts the edge, and the tilers as
+//! soon as their program is built, reports when they answer, shows their logs, and stops them together.
 
 mod edge;
 mod part;
@@ -10,9 +10,10 @@ pub mod watchdog;
 use std::convert::Infallible;
 use std::io::Write;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use edgezoom_content::AddressPolicy;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
 use xtask::build::TILER;
 use xtask::dev::{Options, free_port};
 use xtask::project::Project;
@@ -65,9 +66,18 @@ impl System {
         let Self { watchdog, edge, tilers } = self;
         let start = || Part::start("edge", &mut edge::command(project, state, address, options)?, watchdog);
         let edge = edge.insert(start()?);
+        let built = built(options.building);
+        let pages_and_program = async {
+            answers(address, state.token()).await?;
+            if built.is_empty() {
+                writeln!(std::io::stdout(), "pages: {} (the renderer is still being built)", address.url())?;
+            }
+            ensure!(built.await?, "the renderer cannot be built");
+            Ok(())
+        };
         tokio::select! {
-            answered = answers(address, state.token()) => answered?,
-            status = edge.ended() => bail!("the edge ended before it was ready: {}", status?),
+            done = pages_and_program => done?,
+            status = edge.ended() => bail!("the edge ended before the service was ready: {}", status?),
         }
         let called = EdgeAddress { port: options.faults_at.unwrap_or(address.port) };
         for number in 1..=options.tilers {
@@ -105,6 +115,17 @@ impl System {
             None => Ok(()),
         }
     }
+}
+
+/// Returns a channel that says when the tilers' program is built, or false if its build fails. Standard input has a line for that.
+fn built(building: bool) -> oneshot::Receiver<bool> {
+    let (sender, receiver) = oneshot::channel();
+    // In a thread of its own: the runtime would wait for one of its own before it ends.
+    std::thread::spawn(move || {
+        let is_built = !building || std::io::stdin().lines().next().is_some_and(|line| line.is_ok());
+        let _ = sender.send(is_built); // fails if the service has ended
+    });
+    receiver
 }
 
 /// Waits until the Worker and the queue answer.

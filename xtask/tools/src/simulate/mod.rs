@@ -7,7 +7,7 @@
 //! | [`parameters`] | the numbers |
 //! | [`cost`] | usage and prices |
 //! | [`world`] | the clock, clients, Durable Objects, KV, the queue and rate limits |
-//! | [`tilers`] | pulls, downloads, cores, uploads, deaths |
+//! | [`tilers`] | pulls, downloads, cores, uploads |
 
 mod cost;
 mod parameters;
@@ -17,7 +17,7 @@ mod world;
 use anyhow::{Result, ensure};
 
 use cost::Cost;
-use parameters::{Parameters, SOURCES};
+use parameters::{CORES, SOURCES};
 use world::World;
 
 /// The options of `cargo xtask simulate`.
@@ -29,15 +29,9 @@ pub struct Options {
     /// Number of tilers [default: as few as suffice]
     #[arg(long)]
     tilers: Option<usize>,
-    /// Cores of a tiler
-    #[arg(long, default_value_t = 8.0)]
-    cores: f64,
     /// Concurrent conversions of a tiler
     #[arg(long, default_value_t = 32)]
     jobs: usize,
-    /// Tilers suffice if 95 of 100 contents wait at most this many seconds for one
-    #[arg(long, default_value_t = 5.0)]
-    wait: f64,
     /// Count pulls as API calls, of which an account has 1,200 in five minutes
     #[arg(long)]
     api_limit: bool,
@@ -56,9 +50,7 @@ struct Outcome {
     wait: Percentiles,
     ready: Percentiles,
     longest_queue: usize,
-    /// Requests that got 503.
-    rejected: usize,
-    /// Calls over the rate limits of queue and API, for a conversion.
+    /// API calls over the rate limit, for a conversion.
     calls_refused: f64,
     api_calls_per_second: f64,
     cost: Cost,
@@ -68,25 +60,21 @@ struct Outcome {
 
 /// Minimum and maximum number of requests, otherwise those of ten minutes: enough for percentiles, few enough to wait for.
 const REQUESTS: (f64, f64) = (2_000.0, 120_000.0);
+/// Tilers suffice if 95 of 100 contents wait at most this many seconds for one.
+const WAIT: f64 = 5.0;
 
 /// Simulates the loads and prints their results.
 pub fn run(options: &Options) -> Result<()> {
     ensure!(options.loads.iter().all(|load| *load > 0.0), "--loads must be positive");
-    let parameters = Parameters {
-        cores: options.cores,
-        jobs: options.jobs,
-        api_calls: options.api_limit.then_some(1_200.0),
-        ..Parameters::DEPLOYED
-    };
     println!(
-        "| a minute | tilers | cores busy | claimed after s (p50, p95, p99) | ready after s (p50, p95, p99) | queue | 503 | refused calls | API calls/s | calls $ a month | tilers $ | storing $ |"
+        "| a minute | tilers | cores busy | claimed after s (p50, p95, p99) | ready after s (p50, p95, p99) | queue | refused calls | API calls/s | calls $ a month | tilers $ | storing $ |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|");
     let mut parts = vec![];
     for load in &options.loads {
         let outcome = match options.tilers {
-            Some(tilers) => simulate(&parameters, tilers, *load, options.seed)?,
-            None => sufficient(&parameters, *load, options.wait, options.seed)?,
+            Some(tilers) => simulate(options, tilers, *load)?,
+            None => sufficient(options, *load)?,
         };
         println!("{}", outcome.row(*load));
         parts = outcome.million;
@@ -99,21 +87,21 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// Returns the outcome with the fewest tilers that suffice, to a twentieth, found by bisection.
-fn sufficient(parameters: &Parameters, load: f64, wait: f64, seed: u64) -> Result<Outcome> {
+fn sufficient(options: &Options, load: f64) -> Result<Outcome> {
     let work: f64 = SOURCES.iter().map(|source| source.share * source.mean_cpu()).sum();
-    let least = (load / 60_000.0 * work / parameters.cores).ceil().max(1.0) as usize;
-    let suffices = |outcome: &Outcome| outcome.wait.p95 <= wait && outcome.rejected == 0;
+    let least = (load / 60_000.0 * work / CORES).ceil().max(1.0) as usize;
+    let suffices = |outcome: &Outcome| outcome.wait.p95 <= WAIT;
     let (mut low, mut high) = (least.saturating_sub(1), least);
-    let mut found = simulate(parameters, high, load, seed)?;
+    let mut found = simulate(options, high, load)?;
     while !suffices(&found) {
         ensure!(high < least * 64, "no number of tilers suffices for {load} conversions a minute");
         low = high;
         high = (high * 3).div_ceil(2).max(high + 1);
-        found = simulate(parameters, high, load, seed)?;
+        found = simulate(options, high, load)?;
     }
     while high - low > 1 + low / 20 {
         let middle = low.midpoint(high);
-        let tried = simulate(parameters, middle, load, seed)?;
+        let tried = simulate(options, middle, load)?;
         if suffices(&tried) {
             (high, found) = (middle, tried);
         } else {
@@ -123,26 +111,25 @@ fn sufficient(parameters: &Parameters, load: f64, wait: f64, seed: u64) -> Resul
     Ok(found)
 }
 
-fn simulate(parameters: &Parameters, tilers: usize, load: f64, seed: u64) -> Result<Outcome> {
+fn simulate(options: &Options, tilers: usize, load: f64) -> Result<Outcome> {
     let requests = (load * 10.0).clamp(REQUESTS.0, REQUESTS.1);
-    let mut world = World::new(parameters, load, requests as usize, seed);
-    let busy = tilers::run(&mut world, parameters, tilers)?;
+    let mut world = World::new(load, requests as usize, options.api_limit, options.seed);
+    let busy = tilers::run(&mut world, tilers, options.jobs)?;
     // The first half starts with idle tilers; the second is typical of a lasting load.
     let lasting = &world.contents[world.contents.len() / 2..];
     let seconds = |from: u64, to: u64| (to - from) as f64 / 1000.0;
     let wait = lasting.iter().filter_map(|content| Some(seconds(content.requested, content.claimed?)));
     let ready = lasting.iter().filter(|content| content.ready);
     let ready = ready.filter_map(|content| Some(seconds(content.requested, content.ended?)));
-    let conversions = (world.contents.len() - world.rejected).max(1) as f64;
+    let conversions = world.contents.len().max(1) as f64;
     let duration_ms = requests / load * 60_000.0;
-    let cores = tilers as f64 * parameters.cores;
+    let cores = tilers as f64 * CORES;
     Ok(Outcome {
         tilers,
         busy: busy / duration_ms / cores,
         wait: Percentiles::of(wait),
         ready: Percentiles::of(ready),
         longest_queue: world.longest_queue,
-        rejected: world.rejected,
         calls_refused: world.calls_refused as f64 / conversions,
         api_calls_per_second: world.used.api_calls / world.now as f64 * 1000.0,
         cost: world.used.cost(conversions, load, cores),
@@ -154,13 +141,12 @@ impl Outcome {
     fn row(&self, load: f64) -> String {
         let Cost { platform, tilers, storing } = self.cost;
         format!(
-            "| {load} | {} | {:.0} % | {} | {} | {} | {} | {:.2} | {:.1} | {platform:.0} | {tilers:.0} | {storing:.0} |",
+            "| {load} | {} | {:.0} % | {} | {} | {} | {:.2} | {:.1} | {platform:.0} | {tilers:.0} | {storing:.0} |",
             self.tilers,
             self.busy * 100.0,
             self.wait.text(),
             self.ready.text(),
             self.longest_queue,
-            self.rejected,
             self.calls_refused,
             self.api_calls_per_second,
         )
@@ -195,38 +181,29 @@ impl Percentiles {
 mod tests {
     use super::*;
 
+    fn options(seed: u64) -> Options {
+        Options { loads: vec![], tilers: None, jobs: 32, api_limit: false, seed }
+    }
+
     #[test]
     fn a_seed_determines_the_outcome() {
-        let course = |seed| format!("{:?}", simulate(&Parameters::DEPLOYED, 2, 60.0, seed).unwrap());
+        let course = |seed| format!("{:?}", simulate(&options(seed), 2, 60.0).unwrap());
         assert_eq!(course(7), course(7));
         assert_ne!(course(7), course(8));
     }
 
     #[test]
     fn half_of_a_sufficient_number_of_tilers_is_insufficient() {
-        let found = sufficient(&Parameters::DEPLOYED, 2_000.0, 5.0, 1).unwrap();
-        assert!(found.wait.p95 <= 5.0 && found.rejected == 0 && found.busy < 1.0, "{found:?}");
-        let half = simulate(&Parameters::DEPLOYED, found.tilers / 2, 2_000.0, 1).unwrap();
+        let found = sufficient(&options(1), 2_000.0).unwrap();
+        assert!(found.wait.p95 <= WAIT && found.busy < 1.0, "{found:?}");
+        let half = simulate(&options(1), found.tilers / 2, 2_000.0).unwrap();
         assert!(half.wait.p95 > 30.0, "{half:?}");
     }
 
     #[test]
-    fn every_content_ends_although_tilers_die_and_messages_and_values_are_lost() {
-        let parameters = Parameters {
-            life: 60_000.0,
-            lost_messages: 50_000.0,
-            failed_writes: 200_000.0,
-            ..Parameters::DEPLOYED
-        };
-        let mut world = World::new(&parameters, 120.0, 1_000, 3);
-        tilers::run(&mut world, &parameters, 4).unwrap();
-        assert_eq!(world.contents.iter().filter(|content| content.ended.is_some()).count(), 1_000);
-    }
-
-    #[test]
     fn refused_api_calls_are_counted() {
-        let parameters = Parameters { api_calls: Some(1_200.0), jobs: 2, ..Parameters::DEPLOYED };
-        let outcome = simulate(&parameters, 40, 600.0, 1).unwrap();
+        let options = Options { jobs: 2, api_limit: true, ..options(1) };
+        let outcome = simulate(&options, 40, 600.0).unwrap();
         assert!(outcome.calls_refused > 0.1, "{outcome:?}");
     }
 }

@@ -1,34 +1,5 @@
 //! The numbers of the model: platform, tilers, sources. docs/scaling.md lists them too. Times are in milliseconds.
 
-/// What differs between simulations, besides the load and the number of tilers.
-#[derive(Clone, Debug)]
-pub struct Parameters {
-    /// Cores of a tiler's machine.
-    pub cores: f64,
-    /// EDGEZOOM_JOBS.
-    pub jobs: usize,
-    /// Maximum number of API calls in five minutes, if pulls count.
-    pub api_calls: Option<f64>,
-    /// Mean time until a tiler dies.
-    pub life: f64,
-    /// Lost messages in a million.
-    pub lost_messages: f64,
-    /// Failed KV writes in a million.
-    pub failed_writes: f64,
-}
-
-impl Parameters {
-    /// The deployed service. Since 2025 pulls are not API calls.
-    pub const DEPLOYED: Self = Self {
-        cores: 8.0,
-        jobs: 32,
-        api_calls: None,
-        life: 24.0 * 60.0 * 60_000.0,
-        lost_messages: 1.0,
-        failed_writes: 100.0,
-    };
-}
-
 /// From `send` until the message can be pulled (blog.cloudflare.com/how-we-built-cloudflare-queues).
 pub const SEND: LogNormal = log_normal(60.0, 0.6);
 /// A pull or acknowledgement by the REST API.
@@ -37,16 +8,14 @@ pub const API_CALL: LogNormal = log_normal(120.0, 0.5);
 pub const EDGE_CALL: LogNormal = log_normal(60.0, 0.6);
 /// A write to KV.
 pub const KV_WRITE: LogNormal = log_normal(250.0, 0.8);
-/// Maximum number of messages a second.
-pub const SENDS_A_SECOND: f64 = 5_000.0;
-/// The Worker's BACKLOG_LIMIT.
-pub const BACKLOG_LIMIT: usize = 10_000;
+/// Maximum number of API calls in five minutes, if pulls count.
+pub const API_CALLS: f64 = 1_200.0;
+/// Cores of a tiler's machine.
+pub const CORES: f64 = 8.0;
 /// Number of cores that one rendering can use.
 pub const THREADS: f64 = 2.0;
 /// EDGEZOOM_POLL_MS.
 pub const POLL_MS: u64 = 1_000;
-/// Time until a dead tiler is replaced.
-pub const RESTART_MS: u64 = 30_000;
 
 /// A kind of sources.
 #[derive(Debug)]
@@ -140,9 +109,4 @@ impl LogNormal {
     fn mean(self) -> f64 {
         self.median * (self.sigma * self.sigma / 2.0).exp()
     }
-}
-
-/// Draws a time until something that happens on average every `mean`, as requests and deaths do (a Poisson process).
-pub fn exponential(mean: f64, random: &mut fastrand::Rng) -> f64 {
-    -mean * (1.0 - random.f64()).ln()
 }

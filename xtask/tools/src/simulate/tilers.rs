@@ -10,28 +10,30 @@ use edgezoom_content::{
     conversion,
 };
 
-use super::parameters::{
-    API_CALL, EDGE_CALL, POLL_MS, Parameters, RESTART_MS, SOURCES, THREADS, UPLOAD, exponential,
-};
-use super::world::{TilerEvent, What, World};
+use super::parameters::{API_CALL, CORES, EDGE_CALL, POLL_MS, SOURCES, THREADS, UPLOAD};
+use super::world::{TilerEvent as Event, World};
 
-/// Runs a world with `count` tilers until all contents have ended. Returns the CPU time that the tilers used, in milliseconds.
-pub fn run(world: &mut World, parameters: &Parameters, count: usize) -> Result<f64> {
-    let mut tilers: Vec<Tiler> = (0..count).map(|number| Tiler::new(number, parameters)).collect();
-    tilers.iter_mut().for_each(|tiler| tiler.start(world));
-    world.open();
-    while let Some(TilerEvent { tiler, life, what }) = world.next()? {
-        tilers[tiler].handle(world, life, what);
+/// Runs a world with `count` tilers of `slots` jobs until all contents have ended. Returns the CPU time that the tilers used, in
+/// milliseconds.
+pub fn run(world: &mut World, count: usize, slots: usize) -> Result<f64> {
+    let mut tilers: Vec<Tiler> =
+        (0..count).map(|number| Tiler { number, slots, ..Tiler::default() }).collect();
+    for tiler in &mut tilers {
+        let first = world.random.u64(0..=POLL_MS); // tilers do not start together
+        tiler.pull_after(world, first);
+    }
+    while let Some((tiler, event)) = world.next()? {
+        tilers[tiler].handle(world, event);
     }
     Ok(tilers.iter().map(|tiler| tiler.busy).sum())
 }
 
 /// A machine with one tiler.
-struct Tiler<'a> {
+#[derive(Default)]
+struct Tiler {
     number: usize,
-    parameters: &'a Parameters,
-    /// Number of its restarts.
-    life: u32,
+    /// EDGEZOOM_JOBS.
+    slots: usize,
     /// Slots in use, by jobs and claims.
     taken: usize,
     /// True if a pull is running or scheduled.
@@ -60,115 +62,67 @@ struct Job {
 const REPORT_MS: u64 = 1_000;
 /// Pause after a call that was over the API's rate limit.
 const BACKOFF_MS: u64 = 5_000;
-/// Time after which a message reappears that needs a tiler without other jobs.
-const LEAVE_MS: u64 = 1_000;
-/// Time after which a message reappears that was not acknowledged.
-const VISIBILITY_MS: u64 = 60_000;
 /// Maximum number of messages in a pull.
 const BATCH: usize = 100;
 /// Remaining work at which a rendering counts as done, in milliseconds.
 const DONE: f64 = 0.5;
 
-impl<'a> Tiler<'a> {
-    fn new(number: usize, parameters: &'a Parameters) -> Self {
-        Self {
-            number,
-            parameters,
-            life: 0,
-            taken: 0,
-            is_pulling: false,
-            jobs: BTreeMap::new(),
-            next_job: 0,
-            rendered_until: 0,
-            change: 0,
-            busy: 0.0,
+impl Tiler {
+    fn handle(&mut self, world: &mut World, event: Event) {
+        match event {
+            Event::Pulled => self.pulled(world),
+            Event::Claim { content } => self.claim(world, content),
+            Event::Fetched { job } => self.fetched(world, job),
+            Event::Rendered { change } => self.rendered(world, change),
+            Event::Ended { job } => self.ended(world, job),
+            Event::Progress { job } => self.progress(world, job),
         }
     }
 
-    /// Begins a life without jobs.
-    fn start(&mut self, world: &mut World) {
-        let (life, busy) = (self.life + 1, self.busy);
-        *self = Self { life, busy, rendered_until: world.now, ..Self::new(self.number, self.parameters) };
-        let death = exponential(self.parameters.life, &mut world.random);
-        self.after(world, death as u64, What::Death);
-        let first = world.random.u64(0..=POLL_MS); // tilers do not start together
-        self.pull_after(world, first);
-    }
-
-    /// Schedules an event of this life.
-    fn after(&self, world: &mut World, ms: u64, what: What) {
-        world.after_in(ms, TilerEvent { tiler: self.number, life: self.life, what });
-    }
-
-    fn handle(&mut self, world: &mut World, life: u32, what: What) {
-        if self.life != life {
-            if let What::Claim { content } = what {
-                world.queue.add_later(content, world.now + VISIBILITY_MS); // the message was not acknowledged
-            }
-            return;
-        }
-        match what {
-            What::Pulled => self.pulled(world),
-            What::Claim { content } => self.claim(world, content),
-            What::Fetched { job } => self.fetched(world, job),
-            What::Rendered { change } => self.rendered(world, change),
-            What::Uploaded { job } => self.uploaded(world, job),
-            What::Ended { job } => self.ended(world, job),
-            What::Progress { job } => self.progress(world, job),
-            What::Death => {
-                self.life += 1;
-                self.after(world, RESTART_MS, What::Restart);
-            }
-            What::Restart => self.start(world),
-        }
+    fn after(&self, world: &mut World, ms: u64, event: Event) {
+        world.after_in(self.number, ms, event);
     }
 
     fn pull_after(&mut self, world: &mut World, ms: u64) {
         if !std::mem::replace(&mut self.is_pulling, true) {
             let ms = ms + API_CALL.millis(&mut world.random);
-            self.after(world, ms, What::Pulled);
+            self.after(world, ms, Event::Pulled);
         }
     }
 
     fn pulled(&mut self, world: &mut World) {
         self.is_pulling = false;
-        if !call_api(world) {
+        if !world.call_api() {
             return self.pull_after(world, BACKOFF_MS);
         }
-        let free = self.parameters.jobs.saturating_sub(self.taken);
-        let messages = world.queue.pull(free.min(BATCH), world.now);
+        let free = self.slots.saturating_sub(self.taken);
+        let count = free.min(BATCH).min(world.queue.len());
+        let messages: Vec<usize> = world.queue.drain(..count).collect();
         if messages.is_empty() {
             return self.pull_after(world, POLL_MS);
         }
         world.used.queue_operations += 2.0 * messages.len() as f64; // read and delete
-        let is_acknowledged = call_api(world); // one acknowledgement for all
+        let is_acknowledged = world.call_api(); // one acknowledgement for all
         let mut slowest = 0;
         for content in messages {
             if !is_acknowledged {
-                world.queue.add_later(content, world.now + VISIBILITY_MS); // a second claim, which is refused
+                world.send_again(content); // a second claim, which is refused
             }
             self.taken += 1;
             let ms = EDGE_CALL.millis(&mut world.random);
             slowest = slowest.max(ms);
-            self.after(world, ms, What::Claim { content });
+            self.after(world, ms, Event::Claim { content });
         }
-        if self.taken < self.parameters.jobs {
+        if self.taken < self.slots {
             let settled = slowest + API_CALL.millis(&mut world.random);
             self.pull_after(world, settled);
         }
     }
 
     fn claim(&mut self, world: &mut World, content: usize) {
-        let alone = self.taken == 1;
-        let must_be_alone =
-            world.contents[content].conversion.as_ref().is_some_and(|known| known.job().alone);
-        if must_be_alone && !alone {
-            world.queue.add_later(content, world.now + LEAVE_MS);
-            return self.free(world);
-        }
         world.used.worker_requests += 1.0;
         world.used.object_requests += 1.0;
-        let request = ClaimRequest { tiler: TilerId(self.number as u32), alone };
+        let request = ClaimRequest { tiler: TilerId(self.number as u32), alone: self.taken == 1 };
         let conversion::Reply::Claim(claim) = world.tell(content, conversion::Event::Claimed(request)) else {
             return self.free(world); // another tiler has it, or it has ended
         };
@@ -178,8 +132,8 @@ impl<'a> Tiler<'a> {
         let job = self.next_job;
         self.jobs.insert(job, Job { content, attempt: claim.attempt, work: 0.0, failed: None });
         let ms = SOURCES[world.contents[content].source].fetch.millis(&mut world.random);
-        self.after(world, ms, What::Fetched { job });
-        self.after(world, REPORT_MS, What::Progress { job });
+        self.after(world, ms, Event::Fetched { job });
+        self.after(world, REPORT_MS, Event::Progress { job });
     }
 
     /// Frees a slot.
@@ -197,7 +151,7 @@ impl<'a> Tiler<'a> {
         if content.bad || chance < source.busy {
             let retry = if content.bad { Retry::Never } else { Retry::Later { after_seconds: None } };
             found.failed = Some(retry);
-            return self.uploaded(world, job);
+            return self.end_after(world, 0, job);
         }
         found.work = source.cpu + source.cpu_per_megapixel * content.megapixels;
         self.schedule_rendered(world);
@@ -218,7 +172,7 @@ impl<'a> Tiler<'a> {
     /// Returns the number of cores for each rendering.
     fn speed(&self) -> f64 {
         let renderings = self.jobs.values().filter(|job| job.work > 0.0).count();
-        THREADS.min(self.parameters.cores / renderings.max(1) as f64)
+        THREADS.min(CORES / renderings.max(1) as f64)
     }
 
     fn schedule_rendered(&mut self, world: &mut World) {
@@ -226,7 +180,7 @@ impl<'a> Tiler<'a> {
         let works = self.jobs.values().map(|job| job.work).filter(|work| *work > 0.0);
         if let Some(least) = works.min_by(f64::total_cmp) {
             let ms = (least / self.speed()).ceil() as u64;
-            self.after(world, ms, What::Rendered { change: self.change });
+            self.after(world, ms, Event::Rendered { change: self.change });
         }
     }
 
@@ -247,14 +201,15 @@ impl<'a> Tiler<'a> {
             world.used.bucket_writes += megapixels / 38.0 + 3.0; // docs/operations/guide.md
             world.used.megapixels += megapixels;
             let ms = UPLOAD.millis(&mut world.random);
-            self.after(world, ms, What::Uploaded { job });
+            self.end_after(world, ms, job);
         }
         self.schedule_rendered(world);
     }
 
-    fn uploaded(&mut self, world: &mut World, job: u64) {
-        let ms = EDGE_CALL.millis(&mut world.random);
-        self.after(world, ms, What::Ended { job });
+    /// Schedules a job's last report.
+    fn end_after(&self, world: &mut World, ms: u64, job: u64) {
+        let ms = ms + EDGE_CALL.millis(&mut world.random);
+        self.after(world, ms, Event::Ended { job });
     }
 
     fn ended(&mut self, world: &mut World, job: u64) {
@@ -280,17 +235,8 @@ impl<'a> Tiler<'a> {
         let Some(Job { content, attempt, .. }) = self.jobs.get(&job).copied() else { return };
         let outcome = Outcome::Progress(AttemptProgress::of(Stage::Rendering, Progress::from(0.5)));
         report(world, content, Report { attempt, outcome });
-        self.after(world, REPORT_MS, What::Progress { job });
+        self.after(world, REPORT_MS, Event::Progress { job });
     }
-}
-
-/// Counts a call of the API. Returns false if it is over the rate limit.
-fn call_api(world: &mut World) -> bool {
-    let now = world.now;
-    world.used.api_calls += 1.0;
-    let is_allowed = world.api.as_mut().is_none_or(|allowance| allowance.take(now));
-    world.calls_refused += usize::from(!is_allowed);
-    is_allowed
 }
 
 fn report(world: &mut World, content: usize, report: Report) {

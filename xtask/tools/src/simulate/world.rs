@@ -3,43 +3,32 @@
 //! the events of tilers to its caller, and knows nothing else of them.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 
 use anyhow::{Context, Result, ensure};
 use edgezoom_content::conversion::{self, Conversion, Decision, Effect, Reply, Rules, decide};
 use edgezoom_content::{ContentId, SourceUrl, Timestamp};
 
 use super::cost::Use;
-use super::parameters::{BACKLOG_LIMIT, KV_WRITE, Parameters, SEND, SENDS_A_SECOND, SOURCES, exponential};
+use super::parameters::{API_CALLS, KV_WRITE, SEND, SOURCES};
 
 /// Something that happens at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// The next client makes a request.
     Request,
-    /// The tilers report the length of the queue.
-    Backlog,
     /// A content's message can be pulled.
     Sent(usize),
     /// The alarm of a content's object, unless it was changed meanwhile.
     Alarm(usize),
     /// KV has stored a content.
     Recorded(usize),
-    Tiler(TilerEvent),
+    Tiler(usize, TilerEvent),
 }
 
 /// Something that happens to a tiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TilerEvent {
-    pub tiler: usize,
-    /// Number of the tiler's restarts when this was scheduled.
-    pub life: u32,
-    pub what: What,
-}
-
-/// What happens to a tiler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
+pub enum TilerEvent {
     /// A pull is answered.
     Pulled,
     /// A claim reaches the content's object.
@@ -48,23 +37,17 @@ pub enum What {
     Fetched { job: u64 },
     /// The next rendering ends, unless one was added or ended since this change.
     Rendered { change: u64 },
-    /// A job's archive is complete.
-    Uploaded { job: u64 },
     /// A job's last report reaches the content's object.
     Ended { job: u64 },
     /// A job reports progress.
     Progress { job: u64 },
-    /// The tiler dies.
-    Death,
-    /// It is replaced.
-    Restart,
 }
 
 /// A content that was requested.
 #[derive(Debug, Default)]
 pub struct Content {
-    /// `None` once the content has ended, or if it was rejected.
-    pub conversion: Option<Conversion>,
+    /// `None` once the content has ended.
+    conversion: Option<Conversion>,
     alarm: Option<Timestamp>,
     pub requested: u64,
     /// Time of the first claim.
@@ -87,19 +70,13 @@ pub struct World {
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
     scheduled: u64,
     pub contents: Vec<Content>,
-    pub queue: Queue,
+    /// Messages, each the number of its content.
+    pub queue: VecDeque<usize>,
     pub longest_queue: usize,
     pub used: Use,
     /// The API's rate limit, if it counts pulls.
-    pub api: Option<Allowance>,
-    sends: Allowance,
-    lost_messages: f64,
-    failed_writes: f64,
-    /// Length of the queue as the edge knows it.
-    backlog: usize,
-    /// Requests that got 503.
-    pub rejected: usize,
-    /// Calls over the rate limits of queue and API.
+    api: Option<Allowance>,
+    /// API calls over the rate limit.
     pub calls_refused: usize,
     /// Contents that have not ended.
     open: usize,
@@ -111,50 +88,40 @@ pub struct World {
     rules: Rules,
 }
 
-/// Interval between the tilers' reports of the queue's length.
-const BACKLOG_MS: u64 = 10_000;
 /// Maximum time after the last request: longer than all retries.
 const LONGEST_MS: u64 = 4 * 60 * 60 * 1000;
-/// Period of the API's rate limit.
-const API_WINDOW_MS: f64 = 300_000.0;
+/// Time after which a message reappears that was not acknowledged.
+const VISIBILITY_MS: u64 = 60_000;
 /// Interval between a client's polls.
 const CLIENT_POLL_MS: f64 = 2_000.0;
 
 impl World {
-    /// Returns a world in which clients make `requests` requests for new contents, `rate` a minute. They begin with [`Self::open`].
-    pub fn new(parameters: &Parameters, rate: f64, requests: usize, seed: u64) -> Self {
-        Self {
+    /// Returns a world in which clients make `requests` requests for new contents, `rate` a minute. With `api_limit`, pulls count as API
+    /// calls.
+    pub fn new(rate: f64, requests: usize, api_limit: bool, seed: u64) -> Self {
+        let mut world = Self {
             random: fastrand::Rng::with_seed(seed),
             now: 0,
             events: BinaryHeap::new(),
             scheduled: 0,
             contents: Vec::with_capacity(requests),
-            queue: Queue::default(),
+            queue: VecDeque::new(),
             longest_queue: 0,
             used: Use::default(),
-            api: parameters.api_calls.map(|most| Allowance::new(most, API_WINDOW_MS)),
-            sends: Allowance::new(SENDS_A_SECOND, 1000.0),
-            lost_messages: parameters.lost_messages,
-            failed_writes: parameters.failed_writes,
-            backlog: 0,
-            rejected: 0,
+            api: api_limit.then_some(Allowance { left: API_CALLS, at: 0 }),
             calls_refused: 0,
             open: 0,
             requests_left: requests,
             last_request: 0,
             pause: 60_000.0 / rate,
             rules: Rules::default(),
-        }
-    }
-
-    /// Schedules the first events.
-    pub fn open(&mut self) {
-        self.after(BACKLOG_MS, Event::Backlog);
-        self.after(0, Event::Request);
+        };
+        world.after(0, Event::Request);
+        world
     }
 
     /// Lets time pass until something happens to a tiler, and returns that; `None` once all contents have ended.
-    pub fn next(&mut self) -> Result<Option<TilerEvent>> {
+    pub fn next(&mut self) -> Result<Option<(usize, TilerEvent)>> {
         while self.requests_left > 0 || self.open > 0 {
             let Reverse((at, _, event)) = self.events.pop().context("no event is left")?;
             let is_late = self.requests_left == 0 && at > self.last_request + LONGEST_MS;
@@ -162,12 +129,8 @@ impl World {
             self.now = at;
             match event {
                 Event::Request => self.request()?,
-                Event::Backlog => {
-                    self.backlog = self.queue.len();
-                    self.after(BACKLOG_MS, Event::Backlog);
-                }
                 Event::Sent(content) => {
-                    self.queue.ready.push_back(content);
+                    self.queue.push_back(content);
                     self.longest_queue = self.longest_queue.max(self.queue.len());
                 }
                 Event::Alarm(content) if self.contents[content].alarm == Some(Timestamp(self.now)) => {
@@ -176,7 +139,7 @@ impl World {
                 }
                 Event::Alarm(_) => {}
                 Event::Recorded(content) => drop(self.tell(content, conversion::Event::CacheWritten)),
-                Event::Tiler(event) => return Ok(Some(event)),
+                Event::Tiler(tiler, event) => return Ok(Some((tiler, event))),
             }
         }
         Ok(None)
@@ -187,9 +150,22 @@ impl World {
         self.events.push(Reverse((self.now + ms, self.scheduled, event)));
     }
 
+    /// Makes a message reappear, because it was not acknowledged.
+    pub fn send_again(&mut self, content: usize) {
+        self.after(VISIBILITY_MS, Event::Sent(content));
+    }
+
     /// Schedules an event of a tiler.
-    pub fn after_in(&mut self, ms: u64, event: TilerEvent) {
-        self.after(ms, Event::Tiler(event));
+    pub fn after_in(&mut self, tiler: usize, ms: u64, event: TilerEvent) {
+        self.after(ms, Event::Tiler(tiler, event));
+    }
+
+    /// Counts a call of the API. Returns false if it is over the rate limit.
+    pub fn call_api(&mut self) -> bool {
+        self.used.api_calls += 1.0;
+        let is_allowed = self.api.as_mut().is_none_or(|allowance| allowance.take(self.now));
+        self.calls_refused += usize::from(!is_allowed);
+        is_allowed
     }
 
     /// A client requests a new content.
@@ -197,7 +173,7 @@ impl World {
         self.last_request = self.now;
         self.requests_left -= 1;
         if self.requests_left > 0 {
-            let pause = exponential(self.pause, &mut self.random);
+            let pause = -self.pause * (1.0 - self.random.f64()).ln(); // a Poisson process
             self.after(pause.round() as u64, Event::Request);
         }
         let number = self.contents.len();
@@ -213,10 +189,6 @@ impl World {
         self.used.worker_requests += 1.0;
         self.used.kv_reads += 1.0;
         self.used.object_requests += 1.0;
-        if self.backlog > BACKLOG_LIMIT {
-            self.rejected += 1;
-            return Ok(());
-        }
         self.open += 1;
         let url = SourceUrl::parse(&format!("https://example.com/{number}"))?;
         let id = ContentId::candidates(&url).next().context("a URL without an id")?;
@@ -259,20 +231,12 @@ impl World {
     }
 
     fn perform(&mut self, content: usize, effect: &Effect) {
-        let chance = self.random.f64() * 1e6;
         match effect {
             Effect::Enqueue => {
-                if !self.sends.take(self.now) {
-                    self.calls_refused += 1;
-                    self.tell(content, conversion::Event::EnqueueFailed);
-                    return;
-                }
                 let ms = SEND.millis(&mut self.random);
                 self.used.queue_operations += 1.0;
                 self.used.object_ms += ms as f64;
-                if chance >= self.lost_messages {
-                    self.after(ms, Event::Sent(content));
-                }
+                self.after(ms, Event::Sent(content));
             }
             Effect::WriteCache { .. } => {
                 let ms = KV_WRITE.millis(&mut self.random);
@@ -280,9 +244,7 @@ impl World {
                 self.used.object_requests += 1.0; // the index of all contents: a row and its index entry
                 self.used.rows_written += 2.0;
                 self.used.object_ms += ms as f64;
-                if chance >= self.failed_writes {
-                    self.after(ms, Event::Recorded(content));
-                }
+                self.after(ms, Event::Recorded(content));
             }
             Effect::DeleteFromCache => self.used.kv_writes += 1.0,
             Effect::RecordRemoval(_) => {} // no operator removes anything here
@@ -294,58 +256,24 @@ impl World {
     }
 }
 
-/// A rate limit: a number of calls at once, refilled continuously.
+/// The API's rate limit: a number of calls at once, refilled continuously.
 #[derive(Clone, Debug)]
-pub struct Allowance {
-    most: f64,
-    per_ms: f64,
+struct Allowance {
     left: f64,
+    /// Time at which these were left.
     at: u64,
 }
 
 impl Allowance {
-    /// Allows `most` calls in `ms` milliseconds.
-    fn new(most: f64, ms: f64) -> Self {
-        Self { most, per_ms: most / ms, left: most, at: 0 }
-    }
-
     /// Takes a call. Returns false if none is left.
-    pub fn take(&mut self, now: u64) -> bool {
-        self.left = (self.left + (now - self.at) as f64 * self.per_ms).min(self.most);
+    fn take(&mut self, now: u64) -> bool {
+        let refilled = (now - self.at) as f64 * API_CALLS / 300_000.0;
+        self.left = (self.left + refilled).min(API_CALLS);
         self.at = now;
-        let granted = self.left >= 1.0;
-        if granted {
+        let is_granted = self.left >= 1.0;
+        if is_granted {
             self.left -= 1.0;
         }
-        granted
-    }
-}
-
-/// The queue: messages in order, each the number of its content.
-#[derive(Clone, Debug, Default)]
-pub struct Queue {
-    ready: VecDeque<usize>,
-    /// Invisible messages, by the time at which they reappear.
-    later: BTreeMap<(u64, u64), usize>,
-    count: u64,
-}
-
-impl Queue {
-    /// Adds a message that is invisible until `at`.
-    pub fn add_later(&mut self, content: usize, at: u64) {
-        self.count += 1;
-        self.later.insert((at, self.count), content);
-    }
-
-    /// Takes at most `most` messages.
-    pub fn pull(&mut self, most: usize, now: u64) -> Vec<usize> {
-        while let Some(entry) = self.later.first_entry().filter(|entry| entry.key().0 <= now) {
-            self.ready.push_back(entry.remove());
-        }
-        self.ready.drain(..most.min(self.ready.len())).collect()
-    }
-
-    fn len(&self) -> usize {
-        self.ready.len() + self.later.len()
+        is_granted
     }
 }

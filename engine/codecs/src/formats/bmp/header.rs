@@ -13,7 +13,7 @@
 //! BITMAPINFOHEADER2.
 
 use super::FORMAT;
-use crate::formats::section::read_up_to;
+use crate::formats::section::ReadAt;
 use crate::{SourceError, SourceFile};
 
 /// A bitmap without its pixels.
@@ -71,7 +71,7 @@ impl Header {
     pub fn read(file: &SourceFile, at: u64, rows_at: Option<u64>) -> Result<Self, SourceError> {
         let is_icon = rows_at.is_none();
         let mut bytes = [0; LONGEST];
-        let read = read_up_to(file, at, &mut bytes)?;
+        let read = file.read_with_zeros(at, &mut bytes)?;
         let size = u32_at(&bytes, 0);
         let is_windows = matches!(size, WINDOWS_3 | WITH_MASKS | WITH_ALPHA_MASK | 108 | 124);
         let is_os2_2 = (16..=64).contains(&size) && (size.is_multiple_of(4) || matches!(size, 42 | 46));
@@ -192,7 +192,7 @@ impl Header {
         let room = rows_at.filter(|&rows| rows > at).map_or(u64::MAX, |rows| rows - at);
         let bytes = (colours as usize * colour_bytes).min(usize::try_from(room).unwrap_or(usize::MAX));
         let mut palette = vec![0; bytes];
-        let read = read_up_to(file, at, &mut palette)?;
+        let read = file.read_with_zeros(at, &mut palette)?;
         palette.truncate(read);
         let colour = |stored: &[u8]| Some([*stored.get(2)?, *stored.get(1)?, *stored.first()?]);
         self.palette = palette.chunks_exact(colour_bytes).filter_map(colour).collect();

@@ -15,7 +15,7 @@ mod rle;
 use std::sync::Arc;
 
 use crate::format::{Decoded, Input, Open};
-use crate::formats::section::read_up_to;
+use crate::formats::section::ReadAt;
 use crate::{Bounds, Format, Reading, RowReader, SourceError, SourceFile};
 use header::{Encoding, Header};
 use pixels::PixelRows;
@@ -49,10 +49,10 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let file = file.into_inner();
     let mut at = 0;
     let mut head = [0; FILE_HEADER_BYTES];
-    read_up_to(&file, at, &mut head)?;
+    file.read_with_zeros(at, &mut head)?;
     if head.starts_with(b"BA") {
         at = FILE_HEADER_BYTES as u64;
-        read_up_to(&file, at, &mut head)?;
+        file.read_with_zeros(at, &mut head)?;
     }
     let [.., o0, o1, o2, o3] = head;
     // This counts from the start of the file in an array, too.

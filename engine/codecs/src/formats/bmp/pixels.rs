@@ -7,7 +7,7 @@ use edgezoom_geometry::Size;
 use super::FORMAT;
 use super::header::Header;
 use crate::colour::bit_mask::BitMask;
-use crate::formats::section::read_up_to;
+use crate::formats::section::ReadAt;
 use crate::tolerant::missing;
 use crate::{Damage, Layout, RowReader, SourceError, SourceFile};
 
@@ -100,7 +100,7 @@ impl PixelRows {
         let stride = self.header.stride();
         self.block.resize((stride * u64::from(count)) as usize, 0);
         let at = self.header.rows_at.saturating_add(stride.saturating_mul(first.into()));
-        read_up_to(&self.file, at, &mut self.block)?;
+        self.file.read_with_zeros(at, &mut self.block)?;
         Ok(())
     }
 

@@ -51,7 +51,8 @@ fn look_into(file: &Arc<SourceFile>, within: Place, depth: usize, track: &mut Tr
             start: content.start.saturating_add(bytes),
             length: content.length.saturating_sub(bytes),
         };
-        let mut reader = Section::new(file, content.start, content.length);
+        // The list of lengths is missing if all samples have the same.
+        let mut reader = Section::new(file, content.start, u64::MAX);
         match &kind {
             b"moov" | b"mdia" | b"minf" | b"stbl" if depth < MAX_DEPTH => {
                 look_into(file, content, depth + 1, track, found);

@@ -100,7 +100,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, Sourc
     match (largest, container) {
         (Some((place, frame)), _) => {
             let section = Section::new(&file, place.start, place.length);
-            let decoded = jpeg::open_shared(section, bounds, options, None)?;
+            let decoded = jpeg::open_shared(section, bounds, options)?;
             let orientation = match (frame.orientation, found.orientation) {
                 (None, Some(of_camera)) => Orientation::from_exif(of_camera),
                 _ => decoded.orientation,

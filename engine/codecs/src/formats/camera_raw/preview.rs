@@ -1,16 +1,13 @@
 //! The previews of a file, and the header of the JPEG in each. It tells a preview, which has 8 bits and is lossy, from raw
 //! samples, which are lossless, and has its size and orientation.
 //!
-//! ```text
-//! ff d8  segments: ff marker  length: u16, itself included  bytes
-//!        a frame's bytes: precision: u8  height: u16  width: u16  components: u8
-//! ```
-//! Source: ITU-T T.81, B.1.1 and B.2.2; CIPA DC-008 (Exif 2.3), 4.7.2.
+//! Source: CIPA DC-008 (Exif 2.3), 4.7.2.
 
-use std::io::{BufRead, Read, Seek};
+use std::io::BufRead;
+
+use edgezoom_jpeg::markers::{self, FrameHeader, Markers};
 
 use crate::formats::ifd::exif_orientation;
-use crate::formats::section::array;
 
 /// The largest number of segments that are read.
 const MAX_SEGMENTS: usize = 1000;
@@ -43,39 +40,27 @@ pub struct Frame {
 
 impl Frame {
     /// Reads the header of a JPEG. Returns `None` if it is not a preview.
-    pub fn read(file: &mut (impl BufRead + Seek)) -> Option<Self> {
-        if array(file).ok()? != [0xff, 0xd8] {
+    pub fn read(file: &mut impl BufRead) -> Option<Self> {
+        let mut markers = Markers::new(file);
+        if markers.next_code().ok()?? != 0xd8 {
             return None;
         }
         let mut orientation = None;
         for _ in 0..MAX_SEGMENTS {
-            let [mark, mut marker] = array(file).ok()?;
-            if mark != 0xff {
+            let code = markers.next_code().ok()??;
+            let is_frame = markers::is_frame(code);
+            // Lossless frames, and others that are not previews.
+            if matches!(code, 0xd8..=0xda) || is_frame && code > 0xc2 {
                 return None;
             }
-            // A marker may be preceded by any number of fill bytes.
-            for _ in 0..MAX_SEGMENTS {
-                if marker != 0xff {
-                    break;
-                }
-                [marker] = array(file).ok()?;
+            let segment = markers.segment().ok()??;
+            if is_frame {
+                let FrameHeader { precision, width, height, count, .. } = FrameHeader::parse(&segment)?;
+                let is_preview = precision == 8 && matches!(count, 1 | 3) && width > 0 && height > 0;
+                return is_preview.then_some(Self { width, height, orientation });
             }
-            let length = u16::from_be_bytes(array(file).ok()?).checked_sub(2)?;
-            match marker {
-                0xc0..=0xc2 => {
-                    let [precision, h0, h1, w0, w1, components] = array(file).ok()?;
-                    let (width, height) = (u16::from_be_bytes([w0, w1]), u16::from_be_bytes([h0, h1]));
-                    let is_preview = precision == 8 && matches!(components, 1 | 3) && width > 0 && height > 0;
-                    return is_preview.then_some(Self { width, height, orientation });
-                }
-                // Lossless frames and others that are not previews.
-                0xc3 | 0xc5..=0xc7 | 0xc9..=0xcf | 0xd9 | 0xda => return None,
-                0xe1 if orientation.is_none() => {
-                    let mut segment = Vec::new();
-                    file.by_ref().take(length.into()).read_to_end(&mut segment).ok()?;
-                    orientation = segment.strip_prefix(b"Exif\0\0").and_then(exif_orientation);
-                }
-                _ => file.seek_relative(length.into()).ok()?,
+            if code == 0xe1 && orientation.is_none() {
+                orientation = segment.strip_prefix(b"Exif\0\0").and_then(exif_orientation);
             }
         }
         None

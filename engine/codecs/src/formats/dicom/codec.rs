@@ -6,10 +6,13 @@ use std::io::Read;
 use std::sync::Arc;
 
 use edgezoom_geometry::Size;
+use jpeg_decoder::{CodingProcess, Decoder};
+use jpegls::CodecError;
 
 use super::elements::{Elements, Place, tag};
 use super::run_length::{self, Plane};
 use super::{FORMAT, too_short};
+use crate::buffered::catch_panics;
 use crate::colour::samples::round_16;
 use crate::format::Decoded;
 use crate::formats::jpeg;
@@ -87,12 +90,20 @@ impl Codec {
             // JPEG of 8 and of 12 bits.
             "1.2.840.10008.1.2.4.50" | "1.2.840.10008.1.2.4.51" => {
                 let frame = SharedBytes::file(joined(file, &frame, bounds)?);
-                let decoded = jpeg::open_shared(frame, bounds, options, None)?;
+                let decoded = jpeg::open_shared(frame, bounds, options)?;
                 same_size(decoded.reader.as_ref(), pixel)?;
                 if decoded.reader.layout() != Layout::Grey || pixel.samples != 1 {
                     return Ok(Self::Final(Box::new(decoded)));
                 }
                 Ok(Self::Bytes { reader: decoded.reader, row: Vec::new() })
+            }
+            // Lossless JPEG by any predictor, or by the first one.
+            "1.2.840.10008.1.2.4.57" | "1.2.840.10008.1.2.4.70" => {
+                lossless_jpeg(&joined(file, &frame, bounds)?, pixel, bounds)
+            }
+            // JPEG-LS, lossless or nearly so.
+            "1.2.840.10008.1.2.4.80" | "1.2.840.10008.1.2.4.81" => {
+                jpeg_ls(joined(file, &frame, bounds)?, pixel, bounds)
             }
             // JPEG 2000, lossless or lossy, and high-throughput JPEG 2000.
             "1.2.840.10008.1.2.4.90"
@@ -135,11 +146,6 @@ impl Codec {
             Self::Final(_) => return Err(too_short()),
         }
         Ok(())
-    }
-
-    /// Returns true if colours have been converted to RGB.
-    pub fn gives_rgb(&self) -> bool {
-        matches!(self, Self::Numbers { .. })
     }
 }
 
@@ -241,13 +247,62 @@ fn joined(file: &Arc<SourceFile>, parts: &[Place], bounds: Bounds) -> Result<Vec
 fn same_size(reader: &dyn RowReader, pixel: Pixel) -> Result<(), SourceError> {
     match reader.size() == pixel.size {
         true => Ok(()),
-        false => Err(FORMAT.corrupt("its header and its compressed picture have different sizes")),
+        false => Err(other_picture()),
     }
+}
+
+fn other_picture() -> SourceError {
+    FORMAT.corrupt("its header and its compressed picture have different sizes")
+}
+
+fn lossless_jpeg(bytes: &[u8], pixel: Pixel, bounds: Bounds) -> Result<Codec, SourceError> {
+    let broken = |_| FORMAT.corrupt("its lossless JPEG is invalid");
+    // The decoder keeps differences, samples and two copies of them.
+    bounds.admit_memory(pixel.size.pixels() * pixel.samples as u64 * 16, "decoding a lossless JPEG")?;
+    let samples = catch_panics(&FORMAT, || {
+        let mut decoder = Decoder::new(bytes);
+        decoder.read_info().map_err(broken)?;
+        let info = decoder.info().ok_or_else(too_short)?;
+        let size = (u32::from(info.width), u32::from(info.height));
+        if size != (pixel.size.width, pixel.size.height) || info.coding_process != CodingProcess::Lossless {
+            return Err(other_picture());
+        }
+        decoder.decode().map_err(broken)
+    })?;
+    let count = pixel.size.pixels() as usize * pixel.samples;
+    let numbers = match (samples.len() / count, samples.len() % count) {
+        (1, 0) => samples.iter().map(|&sample| pixel.extended(sample.into())).collect(),
+        (2, 0) => {
+            let numbers = samples.as_chunks().0.iter().map(|&sample| u16::from_ne_bytes(sample));
+            numbers.map(|number| pixel.extended(number.into())).collect()
+        }
+        _ => return Err(other_picture()),
+    };
+    Ok(Codec::Numbers { numbers, read: 0 })
+}
+
+fn jpeg_ls(mut bytes: Vec<u8>, pixel: Pixel, bounds: Bounds) -> Result<Codec, SourceError> {
+    if pixel.samples != 1 {
+        return Err(FORMAT.unsupported("its colours are compressed by JPEG-LS"));
+    }
+    bounds.admit_memory(pixel.size.pixels() * 6, "decoding a JPEG-LS")?;
+    // Bytes of ones may precede a marker (ITU-T T.81, B.1.1.2), but the crate expects none before the last.
+    let end = bytes.windows(2).rposition(|marker| marker == [0xff, 0xd9]).unwrap_or_default();
+    let fill = bytes.iter().take(end).rev().take_while(|byte| **byte == 0xff).count();
+    bytes.drain(end - fill..end);
+    let decode = || jpegls::decode(&bytes, pixel.size.width, pixel.size.height);
+    let (numbers, ..) = catch_panics(&FORMAT, || {
+        decode().map_err(|error| match error {
+            CodecError::Unsupported(_) => FORMAT.unsupported("its JPEG-LS has restart markers or tables"),
+            _ => FORMAT.corrupt("its JPEG-LS is invalid"),
+        })
+    })?;
+    let numbers = numbers.into_iter().map(|number| pixel.extended(number.into())).collect();
+    Ok(Codec::Numbers { numbers, read: 0 })
 }
 
 #[cfg(feature = "modern")]
 fn jpeg_2000(bytes: &[u8], pixel: Pixel, bounds: Bounds) -> Result<Codec, SourceError> {
-    use crate::buffered::catch_panics;
     if pixel.samples != 1 {
         let decoded = catch_panics(&FORMAT, || crate::formats::jpeg2000::decode(bytes, bounds))?;
         same_size(decoded.reader.as_ref(), pixel)?;
@@ -261,7 +316,7 @@ fn jpeg_2000(bytes: &[u8], pixel: Pixel, bounds: Bounds) -> Result<Codec, Source
         let image =
             hayro_jpeg2000::Image::new(bytes, &hayro_jpeg2000::DecodeSettings::default()).map_err(broken)?;
         if (image.width(), image.height()) != (pixel.size.width, pixel.size.height) {
-            return Err(FORMAT.corrupt("its header and its compressed picture have different sizes"));
+            return Err(other_picture());
         }
         let mut context = hayro_jpeg2000::DecoderContext::default();
         let decoded = image.decode(&mut context).map_err(broken)?;
@@ -279,8 +334,6 @@ fn jpeg_2000(_: &[u8], _: Pixel, _: Bounds) -> Result<Codec, SourceError> {
 /// Returns the name of a compression that is not supported (DICOM PS3.6, table A-1).
 fn name(syntax: &str) -> &str {
     match syntax {
-        "1.2.840.10008.1.2.4.57" | "1.2.840.10008.1.2.4.70" => "lossless JPEG",
-        "1.2.840.10008.1.2.4.80" | "1.2.840.10008.1.2.4.81" => "JPEG-LS",
         "1.2.840.10008.1.2.4.110" | "1.2.840.10008.1.2.4.111" | "1.2.840.10008.1.2.4.112" => "JPEG XL",
         _ if syntax.starts_with("1.2.840.10008.1.2.4.10") => "video",
         other => other,

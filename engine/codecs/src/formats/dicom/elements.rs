@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! file      128 bytes  "DICM"  elements of group 2, which say how all others are written  other elements
+//!           the beginning is optional: files begin with "DICM", with group 2 or, from before 1993, with group 8
 //! element   tag: u16 u16  VR: 2 letters  length: u16  value                   explicit VR
 //!           tag: u16 u16  VR: 2 letters  0: u16  length: u32  value           … of OB, OW, SQ, UN and others
 //!           tag: u16 u16  length: u32  value                                  implicit VR
@@ -11,7 +12,7 @@
 //! Source: DICOM PS3.5, 7.1 to 7.5, A.4; PS3.10, 7.1.
 
 use std::collections::HashMap;
-use std::io::{BufReader, Read, Seek};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use crate::formats::section::{Section, array};
@@ -66,6 +67,23 @@ const MAX_FRAGMENTS: usize = 1 << 16;
 const IMPLICIT: &str = "1.2.840.10008.1.2";
 const BIG_ENDIAN: &str = "1.2.840.10008.1.2.2";
 
+/// Returns the position of the first element, if it is one that DICOM files begin with.
+pub fn first_element(head: &[u8]) -> Option<u64> {
+    if head.get(128..132) == Some(b"DICM") {
+        return Some(132);
+    }
+    let start = if head.starts_with(b"DICM") { 4 } else { 0 };
+    let &[2 | 8, 0, _, 0, ref kind @ ..] = head.get(start..start + 8)? else { return None };
+    // The first elements of both groups are short, and all lengths are even.
+    let is_implicit = matches!(kind, [length @ 2..=64, 0, 0, 0] if length % 2 == 0);
+    (is_implicit || is_explicit(kind)).then_some(start as u64)
+}
+
+/// Returns true if a tag is followed by a VR that the first elements of a group have.
+fn is_explicit(after_tag: &[u8]) -> bool {
+    [b"CS", b"DA", b"OB", b"UI", b"UL"].iter().any(|kind| after_tag.starts_with(*kind))
+}
+
 /// A range of bytes of the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
@@ -85,15 +103,19 @@ pub struct Elements {
 
 impl Elements {
     pub fn read(file: &Arc<SourceFile>) -> Result<Self, SourceError> {
+        let mut head = [0; 140];
+        file.read_up_to_at(&mut head, 0)?;
+        let start = first_element(&head).unwrap_or_default();
+        let is_explicit = head.get(start as usize + 4..).is_some_and(is_explicit);
         let mut elements = Self::default();
-        let mut reader = Section::new(file, 132, u64::MAX).buffered(16 << 10);
+        let mut reader = Section::all(file).buffered(16 << 10);
+        reader.seek(SeekFrom::Start(start))?;
         // An error is reported when an element is missing.
-        let _ = elements.read_all(&mut reader);
+        let _ = elements.read_all(&mut reader, is_explicit);
         Ok(elements)
     }
 
-    fn read_all(&mut self, reader: &mut BufReader<Section>) -> std::io::Result<()> {
-        let mut is_explicit = true;
+    fn read_all(&mut self, reader: &mut BufReader<Section>, mut is_explicit: bool) -> std::io::Result<()> {
         let mut in_head = true;
         // The ends of the enclosing sequences and items. Those of undefined length end with a mark.
         let mut around: Vec<Option<u64>> = Vec::new();
@@ -105,9 +127,10 @@ impl Elements {
             let mut start = array::<4>(reader)?;
             if in_head && start.first() != Some(&2) {
                 in_head = false;
-                let syntax = self.text(tag::TRANSFER_SYNTAX).unwrap_or_default();
-                is_explicit = syntax != IMPLICIT;
-                self.is_big_endian = syntax == BIG_ENDIAN;
+                if let Some(syntax) = self.text(tag::TRANSFER_SYNTAX) {
+                    is_explicit = syntax != IMPLICIT;
+                    self.is_big_endian = syntax == BIG_ENDIAN;
+                }
             }
             if self.is_big_endian {
                 let [a, b, c, d] = start;
@@ -131,7 +154,7 @@ impl Elements {
             match (name, end) {
                 (ITEM_END | SEQUENCE_END, _) => drop(around.pop()),
                 (tag::PIXELS, Some(_)) if around.is_empty() => {
-                    self.pixels = vec![Place { at: 132 + content, length: length.into() }];
+                    self.pixels = vec![Place { at: content, length: length.into() }];
                     return Ok(());
                 }
                 (tag::PIXELS, None) if around.is_empty() => return self.fragments(reader),
@@ -165,7 +188,7 @@ impl Elements {
             if mark != [0xfe, 0xff, 0x00, 0xe0] {
                 break;
             }
-            let at = 132 + reader.stream_position()?;
+            let at = reader.stream_position()?;
             self.pixels.push(Place { at, length: length.into() });
             reader.seek_relative(length.into())?;
         }

@@ -1,5 +1,5 @@
-//! DICOM, the pictures of medicine: the first frame of a file. Uncompressed pixels and runs are read row by row, JPEG by
-//! libjpeg, and JPEG 2000 is buffered.
+//! DICOM, the pictures of medicine: the first frame of a file. Uncompressed pixels and runs are read row by row, lossy JPEG by
+//! libjpeg; lossless JPEG, JPEG-LS and JPEG 2000 are buffered.
 //!
 //! The meaning of a pixel's number depends on several elements, in this order: the photometric interpretation, the rescaling,
 //! and the window, which is what the radiologist looks at. Without a window, all values from the smallest to the largest are
@@ -29,7 +29,7 @@ pub(crate) static FORMAT: Format = Format {
     endings: &["dcm", "dicom"],
     reading: Reading::Rows,
     in_order: false,
-    signature: |head| head.get(128..132) == Some(b"DICM"),
+    signature: |head| elements::first_element(head).is_some(),
     open: Open::Directly(open),
 };
 
@@ -91,8 +91,6 @@ fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, Sourc
         }
         ("PALETTE COLOR", 1) => Meaning::Palette(Palette::of(&elements)?),
         ("RGB", 3) => Meaning::Rgb,
-        // The decoder of JPEG 2000 has converted it to RGB.
-        ("YBR_FULL" | "YBR_FULL_422" | "YBR_ICT" | "YBR_RCT", 3) if codec.gives_rgb() => Meaning::Rgb,
         ("YBR_FULL" | "YBR_FULL_422" | "YBR_ICT" | "YBR_RCT", 3) => Meaning::YCbCr,
         _ => {
             return Err(

@@ -154,3 +154,26 @@ fn the_pixel_spacing_is_the_scale_wherever_it_is_stated() {
     measures.extend([0xfe, 0xff, 0x0d, 0xe0, 0, 0, 0, 0]);
     assert_eq!(of(&[(0x5200_9229, b"SQ", &measures)]), metres(0.0005, ScaleBasis::DicomPixelSpacing));
 }
+
+#[test]
+fn a_file_may_begin_with_its_first_element() {
+    let pixels = [1, 2, 3, 4, 5, 6];
+    let file = dicom(EXPLICIT, b"MONOCHROME2 ", 8, &[], &pixels);
+    for start in [128, 132] {
+        assert_eq!(read(&file[start..]).unwrap(), (3, Layout::Grey, pixels.to_vec()), "{start}");
+    }
+    let starts: [(&[u8], bool); 8] = [
+        (b"\x08\0\x05\0CS\x0a\0", true),
+        (b"\x08\0\0\0\x04\0\0\0", true),
+        (b"DICM\x02\0\0\0UL\x04\0", true),
+        (b"\x08\0\x05\0XY\x0a\0", false),
+        (b"\x08\0\x05\0\x03\0\0\0", false),
+        (b"\x10\0\x10\0PN\x08\0", false),
+        (b"\x02\0\0\0UL", false),
+        (b"DICM", false),
+    ];
+    for (start, is_dicom) in starts {
+        assert_eq!(elements::first_element(start).is_some(), is_dicom, "{}", start.escape_ascii());
+    }
+    mutated::check(&file[132..], 120);
+}

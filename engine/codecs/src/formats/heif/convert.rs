@@ -128,26 +128,13 @@ impl Scale {
         match (self, row) {
             (Self::Same, Row::Bytes(row)) => out.copy_from_slice(&row[..out.len()]),
             (Self::Same, Row::Words(row)) => {
-                out.iter_mut().zip(row).for_each(|(out, &sample)| *out = sample as u8);
-            }
-            // Only rows of more than 8 bits have this form, so this is not reached.
-            (Self::Same, Row::WordBytes(row)) => {
-                let (samples, _) = row.as_chunks::<2>();
-                out.iter_mut()
-                    .zip(samples)
-                    .for_each(|(out, &sample)| *out = u16::from_ne_bytes(sample) as u8);
+                out.iter_mut().zip(&*row).for_each(|(out, &sample)| *out = sample as u8);
             }
             (Self::Table(table), Row::Bytes(row)) => {
                 out.iter_mut().zip(row).for_each(|(out, &sample)| *out = at(table, sample.into()));
             }
             (Self::Table(table), Row::Words(row)) => {
-                out.iter_mut().zip(row).for_each(|(out, &sample)| *out = at(table, sample.into()));
-            }
-            (Self::Table(table), Row::WordBytes(row)) => {
-                let (samples, _) = row.as_chunks::<2>();
-                out.iter_mut()
-                    .zip(samples)
-                    .for_each(|(out, &sample)| *out = at(table, u16::from_ne_bytes(sample).into()));
+                out.iter_mut().zip(&*row).for_each(|(out, &sample)| *out = at(table, sample.into()));
             }
         }
     }
@@ -164,7 +151,7 @@ mod tests {
 
     fn scaled(scale: &Scale, sample: u16) -> u8 {
         let mut out = [0];
-        scale.apply(Row::Words(&[sample]), &mut out);
+        scale.apply(Row::Words([sample].as_slice().into()), &mut out);
         out[0]
     }
 

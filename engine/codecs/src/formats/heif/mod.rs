@@ -22,7 +22,7 @@ use crate::colour::icc::Profile;
 use crate::format::{Decoded, Input, Open};
 use crate::formats::iso_boxes::boxes;
 use crate::read_ahead::{BandSender, ReadAhead};
-use crate::{Bounds, DecodeOptions, Format, Layout, Orientation, Reading, SourceError};
+use crate::{AsPlanes, Bounds, DecodeOptions, Format, Layout, Orientation, Reading, SourceError};
 use cells::Cells;
 use item::Primary;
 
@@ -107,7 +107,7 @@ fn open_frames(
 ) -> Result<Decoded, SourceError> {
     let orientation = picture.transform.orientation;
     // Planes cannot be cropped, turned or converted, and have no alpha.
-    let planes = options.ycbcr420
+    let planes = options.planes != AsPlanes::Never
         && orientation == Orientation::UPRIGHT
         && picture.alpha.is_none()
         && picture.transform.is_whole(picture.colours.size)

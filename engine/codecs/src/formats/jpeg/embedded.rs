@@ -8,16 +8,14 @@ use edgezoom_jpeg::decoder::frame::{self, Colours, Frame};
 use edgezoom_jpeg::decoder::mcu_rows::Stop;
 use edgezoom_jpeg::decoder::rows::{self, Rows};
 use edgezoom_jpeg::decoder::sequential::{Sequential, Workspace};
-use edgezoom_jpeg::ycbcr420::{self, PairMut, ROWS};
-use mozjpeg::{ColorSpace, Decompress};
+use edgezoom_jpeg::ycbcr420::{PairMut, ROWS};
+use mozjpeg::ColorSpace;
 
-use super::decompressor::Decompressor;
 use super::error_manager::catch_errors;
 use super::ycbcr420::Averages;
 use super::{BUFFERING, FORMAT, header, open_in_memory, side};
-use crate::format::READ_BYTES;
 use crate::parallel::{Budget, Taken};
-use crate::{Layout, SourceError};
+use crate::{AsPlanes, Layout, SourceError};
 
 /// Reason for refusing a JPEG that is not the part of the picture that it should be.
 const OTHER_SIZE: &str = "a strip or tile does not have the size that the file states";
@@ -29,10 +27,10 @@ pub struct Decoder {
     budget: Arc<Budget>,
 }
 
-/// Returns true if a JPEG can be read as planes. With `averages_chroma` it may have more chroma than they have.
-pub fn has_planes(mut file: &[u8], averages_chroma: bool) -> bool {
+/// Returns true if a JPEG can be read as these planes.
+pub fn has_planes(mut file: &[u8], planes: AsPlanes) -> bool {
     open_in_memory(file).is_ok_and(|header| super::ycbcr420::is_ycbcr420(&header))
-        || averages_chroma
+        || planes == AsPlanes::Averaged
             && frame::read(&mut file).is_ok_and(|frame| frame.is_some_and(|frame| chroma::can_read(&frame)))
 }
 
@@ -164,40 +162,6 @@ fn pairs_of(height: u32) -> usize {
 /// [`Decoder::decode_pairs`] by libjpeg.
 fn libjpeg_pairs(file: &[u8], width: u32, pairs: Vec<PairMut<'_>>) -> Result<(), SourceError> {
     let header = open_in_memory(file)?;
-    if !super::ycbcr420::is_ycbcr420(&header) {
-        return libjpeg_averages(header, width, pairs);
-    }
-    let mut decompressor = Decompressor::new(file, file.len().clamp(1, READ_BYTES));
-    let (found, height) = catch_errors(|| decompressor.start())?;
-    if found != width || pairs_of(height) < pairs.len() {
-        return Err(FORMAT.corrupt(OTHER_SIZE));
-    }
-    let mut pairs = pairs.into_iter();
-    let mut full = Vec::new();
-    loop {
-        let band: Vec<_> = pairs.by_ref().take(ROWS as usize / 2).collect();
-        match band.first() {
-            None => return Ok(()),
-            Some(pair) if pair.luma[0].len() >= ycbcr420::stride(width) => {
-                catch_errors(|| decompressor.read_band(band))?;
-            }
-            Some(_) => {
-                full.resize(Layout::YCbCr420.row_bytes(width) * ROWS as usize, 0);
-                catch_errors(|| decompressor.read_band(ycbcr420::pairs_mut(&mut full, width).collect()))?;
-                band.into_iter()
-                    .zip(ycbcr420::pairs(&full, width))
-                    .for_each(|(part, pair)| part.copy_from(&pair));
-            }
-        }
-    }
-}
-
-/// [`libjpeg_pairs`] of a JPEG whose chroma must be averaged.
-fn libjpeg_averages(
-    header: Decompress<&[u8]>,
-    width: u32,
-    pairs: Vec<PairMut<'_>>,
-) -> Result<(), SourceError> {
     if side(header.width()) != width || pairs_of(side(header.height())) < pairs.len() {
         return Err(FORMAT.corrupt(OTHER_SIZE));
     }
@@ -258,6 +222,7 @@ fn libjpeg_samples(file: &[u8], width: u32, samples: usize, out: &mut [u8]) -> R
 mod tests {
     use std::cell::RefCell;
 
+    use edgezoom_jpeg::ycbcr420;
     use mozjpeg::Compress;
     use proptest::test_runner::{Config, TestRunner};
 
@@ -338,7 +303,7 @@ mod tests {
         let bytes = result.unwrap_or(0);
         assert!(!compares_samples || ours.stored[..bytes] == theirs.stored[..bytes], "samples differ");
 
-        if has_planes(file, true) {
+        if has_planes(file, AsPlanes::Averaged) {
             let results =
                 [decoder.decode_pairs(file, width, ours.pairs()), libjpeg_pairs(file, width, theirs.pairs())];
             let [result, expected] = results.map(|result| said(result.map(|()| 0)));
@@ -360,7 +325,7 @@ mod tests {
             let (width, samples) = (buffers.width, buffers.samples);
             assert!(decoder.regular_samples(file, width, samples, &mut buffers.stored).is_some());
             assert_eq!(decoder.regular_rgb(file, width, &mut buffers.rows()).is_some(), samples == 3);
-            let has_planes = has_planes(file, true);
+            let has_planes = has_planes(file, AsPlanes::Averaged);
             assert_eq!(decoder.regular_pairs(file, width, &mut buffers.pairs()).is_some(), has_planes);
         };
         for seed in 0..100_u64 {

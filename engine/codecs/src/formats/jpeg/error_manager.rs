@@ -16,14 +16,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use mozjpeg_sys as libjpeg;
 use mozjpeg_sys::{jpeg_common_struct, jpeg_error_mgr, msg_parm_union};
 
-use super::coefficients;
+use super::FORMAT;
 use super::losses::Losses;
-use super::{FORMAT, LibjpegError, fail};
 use crate::{Damage, SourceError};
 
 thread_local! {
     /// Losses of the current call of libjpeg. `None`: losses are errors.
     static LOSSES: Cell<Option<Losses>> = const { Cell::new(None) };
+}
+
+/// An error code of libjpeg, which unwinds through its C code up to [`catch_errors`].
+struct LibjpegError(c_int);
+
+/// Unwinds with an error of libjpeg.
+fn fail(code: c_int) -> ! {
+    resume_unwind(Box::new(LibjpegError(code)));
 }
 
 /// Returns an error manager whose errors and fatal warnings unwind.
@@ -33,7 +40,7 @@ pub fn new() -> jpeg_error_mgr {
         emit_message: Some(on_message),
         output_message: Some(ignore),
         format_message: None,
-        reset_error_mgr: Some(on_reset),
+        reset_error_mgr: Some(ignore),
         msg_code: 0,
         msg_parm: msg_parm_union { _bindgen_data_: [0; 20] },
         trace_level: 0,
@@ -88,13 +95,13 @@ fn source_error(panic: Box<dyn Any + Send>) -> SourceError {
         libjpeg::JERR_BAD_PRECISION => unsupported("its samples are not 8-bit"),
         libjpeg::JERR_SOF_UNSUPPORTED => unsupported("it is lossless or hierarchical"),
         libjpeg::JERR_IMAGE_TOO_BIG => unsupported("a side is longer than 65,500 pixels"),
-        libjpeg::JERR_OUT_OF_MEMORY | libjpeg::JERR_TFILE_WRITE => SourceError::OutOfMemory,
+        libjpeg::JERR_OUT_OF_MEMORY => SourceError::OutOfMemory,
         other => corrupt(&format!("its structure is invalid (libjpeg's error {other})")),
     }
 }
 
 /// Records a warning, or unwinds with it if it means lost pixels.
-pub fn warn(decoder: &jpeg_common_struct, code: c_int) {
+fn warn(decoder: &jpeg_common_struct, code: c_int) {
     match LOSSES.get() {
         Some(mut losses) => {
             losses.note(code, decoder);
@@ -126,11 +133,6 @@ fn loses_pixels(code: c_int) -> bool {
             | libjpeg::JWRN_HUFF_BAD_CODE
             | libjpeg::JWRN_MUST_RESYNC
     )
-}
-
-/// Attaches coefficients to a new decoder: libjpeg calls this function before any other.
-extern "C-unwind" fn on_reset(decoder: &mut jpeg_common_struct) {
-    coefficients::attach(decoder);
 }
 
 extern "C-unwind" fn ignore(_: &mut jpeg_common_struct) {}

@@ -3,18 +3,11 @@
 //! bytes of its coefficients. Finds the application segments that libjpeg saves: EXIF (APP1), the colour profile (APP2),
 //! Adobe's marker (APP14).
 //!
-//! ```text
-//! marker   ff code          alone: SOI d8, EOI d9, RST0–7 d0–d7, TEM 01; all others begin a segment
-//! segment  length: u16      counts itself, big-endian
-//! frame    SOF0–15 c0–cf    length  precision: u8  height: u16  width: u16  components: u8, of each:
-//!                           identifier: u8  sampling factors: u4 across, u4 down  quantisation table: u8
-//! scan     SOS da           length  components: u8 …
-//! ```
-//! Source: ITU-T T.81, annex B: B.1.1 for markers, B.2.2 for the frame, B.2.3 for the scan; CIPA DC-008 (Exif 2.3), 4.7.2;
-//! ICC.1:2022, annex B.4; Adobe Technical Note 5116, section 18.
+//! Source: CIPA DC-008 (Exif 2.3), 4.7.2; ICC.1:2022, annex B.4; Adobe Technical Note 5116, section 18.
 
-use std::io::{self, BufRead, ErrorKind, Read};
+use std::io::{self, BufRead, ErrorKind};
 
+use edgezoom_jpeg::markers::{self, FrameHeader, Markers};
 use mozjpeg::{Decompress, Marker};
 
 use super::FORMAT;
@@ -38,6 +31,8 @@ pub struct Header {
     pub scans: u32,
     /// Number of bytes of the coefficients of a buffered picture.
     pub coefficients: u64,
+    /// True if the file of a buffered picture ends in a segment.
+    pub ends_in_segment: bool,
 }
 
 /// Maximum number of scans of a picture. libjpeg goes through the whole picture for each, and a scan may be as short as twelve bytes.
@@ -53,59 +48,55 @@ pub fn read(file: &mut impl BufRead) -> io::Result<Option<Header>> {
 }
 
 fn scan(file: &mut impl BufRead) -> io::Result<Option<Header>> {
-    let mut header = None;
-    let mut components = 0;
+    let mut markers = Markers::new(file);
+    let mut found = None;
     loop {
-        let length = match next_marker(file)? {
-            // Start of image, restarts and TEM are not segments. An end here means that there was no scan.
-            0xd8 | 0x01 | 0xd0..=0xd7 => continue,
+        match markers.find_code()? {
+            // There was no scan.
             0xd9 => return Ok(None),
-            // DHT, JPG (reserved) and DAC are among the codes of frames.
-            0xc4 | 0xc8 | 0xcc => segment::<0>(file)?.0,
-            code @ 0xc0..=0xcf => {
-                let (frame, count, length) = read_frame(file, code & 3 == 2)?;
-                header = Some(frame);
-                components = count;
-                length
-            }
-            0xda => {
-                let (_, [in_scan]) = segment::<1>(file)?;
-                let Some(mut header) = header else { return Ok(None) };
+            code if markers::is_alone(code) => {}
+            code => {
+                let segment = markers.segment()?.unwrap_or_default();
+                if markers::is_frame(code) {
+                    let Some(frame) = FrameHeader::parse(&segment) else { return Ok(None) };
+                    found = Some((Header::of(&frame, code), frame.count));
+                }
+                if code != 0xda {
+                    continue;
+                }
+                let (Some((mut header, components)), Some(&in_scan)) = (found, segment.first()) else {
+                    return Ok(None);
+                };
                 header.is_buffered |= in_scan < components;
                 if header.is_buffered {
-                    header.scans += further_scans(file)?;
+                    count_scans(&mut markers, &mut header)?;
                 }
                 return Ok(Some(header));
             }
-            _ => segment::<0>(file)?.0,
-        };
-        skip(file, length)?;
+        }
     }
 }
 
-/// Reads a frame. Also returns the number of its components, and the number of bytes left in the segment.
-pub fn read_frame(file: &mut impl BufRead, is_progressive: bool) -> io::Result<(Header, u8, u64)> {
-    // Precision, height, width, number of components.
-    let (length, [_, h1, h2, w1, w2, count]) = segment::<6>(file)?;
-    let (width, height) = (u16::from_be_bytes([w1, w2]), u16::from_be_bytes([h1, h2]));
-    let described = length.min(u64::from(count) * 3);
-    let mut components = vec![0; described as usize];
-    file.read_exact(&mut components)?;
-    let coefficients = coefficient_bytes(width, height, &components);
-    Ok((
-        Header { width, height, is_buffered: is_progressive, scans: 1, coefficients },
-        count,
-        length - described,
-    ))
+impl Header {
+    /// Returns the header of a picture whose frame has this code.
+    pub fn of(frame: &FrameHeader, code: u8) -> Self {
+        Self {
+            width: frame.width,
+            height: frame.height,
+            is_buffered: code & 3 == 2,
+            scans: 1,
+            coefficients: coefficient_bytes(frame),
+            ends_in_segment: false,
+        }
+    }
 }
 
 /// Returns the number of bytes of a picture's coefficients: 64 of 2 bytes for each block of each component, in whole MCUs.
-fn coefficient_bytes(width: u16, height: u16, components: &[u8]) -> u64 {
-    let (components, _) = components.as_chunks::<3>();
-    let factors = components.iter().map(|[_, factors, _]| [factors >> 4, factors & 15]);
+fn coefficient_bytes(FrameHeader { width, height, components, .. }: &FrameHeader) -> u64 {
+    let factors = components.iter().map(|component| [component.across, component.down]);
     let factors = factors.map(|factors| factors.map(|factor| u64::from(factor.max(1))));
     let max = factors.clone().fold([1, 1], |max, own| [0, 1].map(|side| max[side].max(own[side])));
-    let mcus = u64::from(width).div_ceil(8 * max[0]) * u64::from(height).div_ceil(8 * max[1]);
+    let mcus = u64::from(*width).div_ceil(8 * max[0]) * u64::from(*height).div_ceil(8 * max[1]);
     factors.map(|[across, down]| mcus * across * down * 128).sum()
 }
 
@@ -122,58 +113,26 @@ pub fn admit_scans_of(mut file: &[u8]) -> Result<(), SourceError> {
     read(&mut file)?.map_or(Ok(()), admit_scans)
 }
 
-/// Counts the scans after the first one, whose header begins here, up to [`MAX_SCANS`]. In a scan's coded bytes each `ff`
-/// is followed by a zero, so that markers can be found without decoding (ITU-T T.81, B.1.1.5).
-fn further_scans(file: &mut impl BufRead) -> io::Result<u32> {
-    let mut scans = 0;
-    while scans < MAX_SCANS {
-        match next_marker(file) {
-            Ok(0xd9) => break,
-            Ok(0xd8 | 0x01 | 0xd0..=0xd7) => {}
-            Ok(code) => {
-                scans += u32::from(code == 0xda);
-                match segment::<0>(file) {
-                    Ok((length, _)) => skip(file, length)?,
-                    Err(error) => return unless_cut_off(error).map(|()| scans),
-                }
+/// Counts the scans after the first one, up to [`MAX_SCANS`]. libjpeg reports what is missing at the end of the file.
+fn count_scans(markers: &mut Markers<impl BufRead>, header: &mut Header) -> io::Result<()> {
+    while header.scans <= MAX_SCANS {
+        let code = match markers.find_code() {
+            Ok(0xd9) => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
+            code => code?,
+        };
+        if markers::is_alone(code) {
+            continue;
+        }
+        header.scans += u32::from(code == 0xda);
+        match markers.segment() {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                header.ends_in_segment = true;
+                return Ok(());
             }
-            Err(error) => return unless_cut_off(error).map(|()| scans),
+            segment => drop(segment?),
         }
     }
-    Ok(scans)
-}
-
-/// Ignores the end of the file: libjpeg reports what is missing.
-fn unless_cut_off(error: io::Error) -> io::Result<()> {
-    if error.kind() == ErrorKind::UnexpectedEof { Ok(()) } else { Err(error) }
-}
-
-/// Returns the code of the next marker. Skips bytes before it, as libjpeg does.
-pub fn next_marker(file: &mut impl BufRead) -> io::Result<u8> {
-    loop {
-        file.skip_until(0xff)?;
-        let mut code = [0xff];
-        while code[0] == 0xff {
-            file.read_exact(&mut code)?;
-        }
-        if code[0] != 0 {
-            return Ok(code[0]);
-        }
-    }
-}
-
-/// Reads a segment's first bytes. Returns the number of bytes behind them, too.
-pub fn segment<const N: usize>(file: &mut impl BufRead) -> io::Result<(u64, [u8; N])> {
-    let mut length = [0; 2];
-    file.read_exact(&mut length)?;
-    let mut first = [0; N];
-    file.read_exact(&mut first)?;
-    Ok((u64::from(u16::from_be_bytes(length)).saturating_sub(2 + N as u64), first))
-}
-
-/// Skips bytes.
-pub fn skip(file: &mut impl BufRead, bytes: u64) -> io::Result<()> {
-    io::copy(&mut file.by_ref().take(bytes), &mut io::sink())?;
     Ok(())
 }
 
@@ -211,6 +170,8 @@ fn segments<'a, R>(
 
 #[cfg(test)]
 mod tests {
+    use edgezoom_jpeg::markers::FrameComponent;
+
     use super::*;
 
     /// Returns a frame of three components and 256 by 512 pixels, and a scan of `in_scan` components.
@@ -240,8 +201,11 @@ mod tests {
             ((65_535, 65_535), &[0x11, 0x11, 0x11, 0x11], 8192 * 8192 * 4),
             ((8, 8), &[0x00], 1),
         ] {
-            let components: Vec<u8> = factors.iter().flat_map(|factors| [1, *factors, 0]).collect();
-            assert_eq!(coefficient_bytes(size.0, size.1, &components), blocks * 128, "{size:?}, {factors:?}");
+            let component =
+                |&factors: &u8| FrameComponent { id: 1, across: factors >> 4, down: factors & 15, steps: 0 };
+            let components = factors.iter().map(component).collect();
+            let frame = FrameHeader { precision: 8, width: size.0, height: size.1, count: 1, components };
+            assert_eq!(coefficient_bytes(&frame), blocks * 128, "{size:?}, {factors:?}");
         }
     }
 

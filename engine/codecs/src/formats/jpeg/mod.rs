@@ -1,15 +1,12 @@
 //! JPEG, row by row: regular pictures with `edgezoom_jpeg`, all others with libjpeg (mozjpeg) and its SIMD.
 //!
 //! Baseline pictures are decoded as they are read, in a few rows of memory. Pictures of several scans, too, once all of the file
-//! has arrived. If libjpeg decodes such a picture, it keeps the coefficients of the whole, in memory within the bounds, or in
-//! a temporary file.
+//! has arrived. If libjpeg decodes such a picture, it keeps the coefficients of the whole in memory, within the bounds.
 //!
 //! A damaged file is shown as far as libjpeg can decode it, as in browsers.
 //!
 //! Source: ITU-T T.81 (the codec), ITU-T T.871 (JFIF).
 
-mod coefficients;
-mod decompressor;
 pub mod embedded;
 mod error_manager;
 #[cfg(test)]
@@ -20,10 +17,7 @@ mod regular;
 pub mod thumbnail;
 pub mod ycbcr420;
 
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
-use std::os::raw::c_int;
-use std::panic::resume_unwind;
-use std::rc::Rc;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 
 use edgezoom_geometry::Size;
 use mozjpeg::decompress::{DecompressBuilder, DecompressStarted};
@@ -32,15 +26,15 @@ use mozjpeg::{ColorSpace, Decompress};
 use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::Profile;
 use crate::format::{Decoded, Input, Open, READ_BYTES};
-use crate::scratch::{Scratch, TemporaryFile};
+use crate::formats::ifd::orientation_of_exif;
 use crate::{
-    Bounds, Damage, DecodeOptions, Format, Layout, Orientation, Reading, RowReader, SourceError, SourceFile,
+    AsPlanes, Bounds, Damage, DecodeOptions, Format, Layout, Orientation, Reading, RowReader, SourceError,
+    SourceFile,
 };
-use coefficients::{Coefficients, kept_in};
 use error_manager::{catch_damage, catch_errors};
 use losses::Losses;
 use regular::{Regular, RegularReader};
-use ycbcr420::{AveragedReader, YCbCr420Reader};
+use ycbcr420::PlanesReader;
 
 pub(crate) static FORMAT: Format = Format {
     name: "JPEG",
@@ -52,27 +46,14 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// The share of [`Bounds::memory`] up to which coefficients are in memory although there is a file: a file is slower,
-/// because each of some ten scans goes through it.
-const MEMORY_SHARE: u64 = 2;
 /// Number of rows decoded at once, so that few are lost by an error that stops libjpeg.
 const ROWS_AT_ONCE: u32 = 16;
-
-/// An error code of libjpeg, which unwinds through its C code up to [`catch_errors`].
-struct LibjpegError(c_int);
-
-/// Unwinds with an error of libjpeg.
-fn fail(code: c_int) -> ! {
-    resume_unwind(Box::new(LibjpegError(code)));
-}
 
 /// The rows of a JPEG.
 struct Rows<R> {
     size: Size,
     layout: Layout,
     decoder: DecompressStarted<R>,
-    /// Must outlive the decoder.
-    _coefficients: Option<Rc<Coefficients>>,
     losses: Losses,
     cmyk: Option<Cmyk>,
 }
@@ -109,14 +90,14 @@ impl Cmyk {
 }
 
 /// Opens a JPEG that is a file of its own.
-fn open(Input { file, bounds, options, temporary }: Input<'_>) -> Result<Decoded, SourceError> {
+fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let file = file.get_ref().apart();
-    if options.ycbcr420
-        && let Some(decoded) = open_as_planes(&file, bounds, options, temporary.as_ref())?
+    if options.planes != AsPlanes::Never
+        && let Some(decoded) = open_as_planes(&file, bounds, options)?
     {
         return Ok(decoded);
     }
-    open_shared(file, bounds, options, temporary.as_ref())
+    open_shared(file, bounds, options)
 }
 
 /// Opens a JPEG as planes, if the file has such or its chroma may be averaged, and they need not be changed.
@@ -124,29 +105,29 @@ fn open_as_planes(
     file: &SourceFile,
     bounds: Bounds,
     options: &DecodeOptions,
-    temporary: Option<&TemporaryFile>,
 ) -> Result<Option<Decoded>, SourceError> {
     let mut start = BufReader::with_capacity(READ_BYTES, file.clone());
     let markers = read_markers(&mut start, bounds)?;
     let header = read_header(start)?;
     let size = bounds.admit(side(header.width()), side(header.height()))?;
-    let orientation = orientation(&header);
+    let orientation = orientation_of(&header);
     // Colour conversion works on pixels, not on planes.
     let is_srgb = !profile(&header).is_some_and(|profile| profile.changes(Layout::Rgb));
     let is_halved = ycbcr420::is_ycbcr420(&header);
-    if !(options.allow_planes(orientation, size) && is_srgb && (is_halved || options.averages_chroma)) {
+    if !(options.allow_planes(orientation, size)
+        && is_srgb
+        && (is_halved || options.planes == AsPlanes::Averaged))
+    {
         return Ok(None);
     }
     drop(header);
     let is_buffered = markers.is_some_and(|markers| markers.is_buffered);
     let regular = Regular::find(file.clone(), Layout::YCbCr420, size, is_buffered)?;
-    let (again, temporary) = (file.clone(), temporary.cloned());
+    let again = file.clone();
     let by_libjpeg = move || -> Result<Box<dyn RowReader>, SourceError> {
-        let coefficients = coefficients_of(markers, bounds, temporary.as_ref())?;
-        Ok(match is_halved {
-            true => Box::new(YCbCr420Reader::open(again, size, coefficients)?),
-            false => Box::new(AveragedReader::open(again, size, coefficients)?),
-        })
+        admit_coefficients(markers, bounds)?;
+        let file = BufReader::with_capacity(READ_BYTES, again).chain(padding(markers));
+        Ok(Box::new(PlanesReader::open(file, size)?))
     };
     let reader: Box<dyn RowReader> = match regular {
         None if is_halved => by_libjpeg()?,
@@ -164,23 +145,18 @@ fn open_as_planes(
 }
 
 /// Opens a JPEG as rows of pixels, from a file that is at its start and whose clones are read independently.
-pub fn open_shared<R>(
-    file: R,
-    bounds: Bounds,
-    options: &DecodeOptions,
-    temporary: Option<&TemporaryFile>,
-) -> Result<Decoded, SourceError>
+pub fn open_shared<R>(file: R, bounds: Bounds, options: &DecodeOptions) -> Result<Decoded, SourceError>
 where
     R: Read + Seek + Clone + Send + 'static,
 {
     let buffered = |file: &R| BufReader::with_capacity(READ_BYTES, file.clone());
     let mut start = buffered(&file);
     let Some(markers) = read_markers(&mut start, bounds)? else {
-        return open_with(buffered(&file), bounds, temporary);
+        return open_reader(buffered(&file), bounds);
     };
     let header = read_header(start)?;
     let size = bounds.admit(side(header.width()), side(header.height()))?;
-    let (orientation, profile) = (orientation(&header), profile(&header));
+    let (orientation, profile) = (orientation_of(&header), profile(&header));
     let (layout, cmyk) = match header.color_space() {
         ColorSpace::JCS_GRAYSCALE => (Some(Layout::Grey), None),
         ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB => (Some(Layout::Rgb), None),
@@ -195,50 +171,37 @@ where
         None => None,
     };
     let (Some(regular), Some(layout)) = (found, layout) else {
-        return open_with(buffered(&file), bounds, temporary);
+        return open_reader(buffered(&file), bounds);
     };
-    let (again, temporary) = (buffered(&file), temporary.cloned());
-    let fallback =
-        Box::new(move || open_with(again, bounds, temporary.as_ref()).map(|decoded| decoded.reader));
+    let again = buffered(&file);
+    let fallback = Box::new(move || open_reader(again, bounds).map(|decoded| decoded.reader));
     let reader = Box::new(RegularReader::open(&file, regular, layout, cmyk, options, fallback));
     Ok(Decoded { orientation, profile, ..Decoded::of(reader) })
 }
 
 /// Opens a JPEG from a reader that is at its start, with libjpeg.
-pub fn open_reader<R>(file: R, bounds: Bounds) -> Result<Decoded, SourceError>
-where
-    R: BufRead + Seek + 'static,
-{
-    open_with(file, bounds, None)
-}
-
-fn open_with<R>(
-    mut file: R,
-    bounds: Bounds,
-    temporary: Option<&TemporaryFile>,
-) -> Result<Decoded, SourceError>
+pub fn open_reader<R>(mut file: R, bounds: Bounds) -> Result<Decoded, SourceError>
 where
     R: BufRead + Seek + 'static,
 {
     let markers = read_markers(&mut file, bounds)?;
-    let header = read_header(file)?;
+    let header = read_header(file.chain(padding(markers)))?;
     let size = bounds.admit(side(header.width()), side(header.height()))?;
-    let coefficients = coefficients_of(markers, bounds, temporary)?;
-    let (orientation, profile) = (orientation(&header), profile(&header));
+    admit_coefficients(markers, bounds)?;
+    let (orientation, profile) = (orientation_of(&header), profile(&header));
     let (mut losses, mut cmyk) = (Losses::default(), None);
-    let kept = coefficients.as_ref();
     let (layout, decoder) = match header.color_space() {
-        ColorSpace::JCS_GRAYSCALE => (Layout::Grey, start(&mut losses, kept, || header.grayscale())?),
+        ColorSpace::JCS_GRAYSCALE => (Layout::Grey, catch_damage(&mut losses, || header.grayscale())?),
         ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB => {
-            (Layout::Rgb, start(&mut losses, kept, || header.rgb())?)
+            (Layout::Rgb, catch_damage(&mut losses, || header.rgb())?)
         }
         ColorSpace::JCS_CMYK | ColorSpace::JCS_YCCK => {
             cmyk = Some(Cmyk::new(&header, profile.as_ref()));
-            (Layout::Rgb, start(&mut losses, kept, || header.to_colorspace(ColorSpace::JCS_CMYK))?)
+            (Layout::Rgb, catch_damage(&mut losses, || header.to_colorspace(ColorSpace::JCS_CMYK))?)
         }
         _ => return Err(FORMAT.unsupported("its colour space is unknown")),
     };
-    let reader = Box::new(Rows { size, layout, decoder, _coefficients: coefficients, losses, cmyk });
+    let reader = Box::new(Rows { size, layout, decoder, losses, cmyk });
     Ok(Decoded { orientation, profile, ..Decoded::of(reader) })
 }
 
@@ -293,41 +256,29 @@ fn read_header<R: BufRead>(file: R) -> Result<Decompress<R>, SourceError> {
     })
 }
 
-fn orientation<R>(header: &Decompress<R>) -> Orientation {
-    header::exif(header).map_or(Orientation::UPRIGHT, Orientation::of_exif)
+fn orientation_of<R>(header: &Decompress<R>) -> Orientation {
+    header::exif(header).map_or(Orientation::UPRIGHT, orientation_of_exif)
 }
 
 fn profile<R>(header: &Decompress<R>) -> Option<Profile> {
     header::profile(header).and_then(|profile| Profile::of_icc(&profile))
 }
 
-/// Starts a decoder that stores its coefficients in `kept`.
-fn start<T>(
-    losses: &mut Losses,
-    kept: Option<&Rc<Coefficients>>,
-    start: impl FnOnce() -> io::Result<T>,
-) -> Result<T, SourceError> {
-    kept_in(kept, || catch_damage(losses, start))
-}
-
 /// The use of a JPEG's large memory, for messages.
 const BUFFERING: &str = "decoding a progressive JPEG";
 
-/// Returns the store of a picture's coefficients: a temporary file, if there is one and they are many. `None`: the picture
-/// has none to store.
-fn coefficients_of(
-    markers: Option<header::Header>,
-    bounds: Bounds,
-    temporary: Option<&TemporaryFile>,
-) -> Result<Option<Rc<Coefficients>>, SourceError> {
-    let Some(markers) = markers.filter(|markers| markers.is_buffered) else { return Ok(None) };
+/// Checks the scans of a picture, and the memory for its coefficients, of which libjpeg keeps all.
+fn admit_coefficients(markers: Option<header::Header>, bounds: Bounds) -> Result<(), SourceError> {
+    let Some(markers) = markers.filter(|markers| markers.is_buffered) else { return Ok(()) };
     header::admit_scans(markers)?;
-    let bytes = markers.coefficients;
-    let scratch = match temporary.filter(|_| bytes > bounds.memory / MEMORY_SHARE) {
-        Some(file) => Some(Scratch::in_file(bytes, BUFFERING, file)?),
-        None => bounds.admit_memory(bytes, BUFFERING).map(|()| None)?,
-    };
-    Ok(Some(Coefficients::new(scratch)))
+    bounds.admit_memory(markers.coefficients, BUFFERING)
+}
+
+/// Returns the bytes to read behind a file that ends in a segment: the binding cannot skip a segment that is not whole, where
+/// libjpeg's own sources insert ends of the picture, so that the scans before are shown.
+fn padding(markers: Option<header::Header>) -> &'static [u8] {
+    static ENDS: [[u8; 2]; 1 << 15] = [[0xff, 0xd9]; 1 << 15];
+    if markers.is_some_and(|markers| markers.ends_in_segment) { ENDS.as_flattened() } else { &[] }
 }
 
 /// Converts a side of libjpeg, which is at most 65,535.

@@ -21,6 +21,7 @@ use edgezoom_jpeg::ycbcr420;
 
 use super::{Cmyk, FORMAT};
 use crate::format::READ_BYTES;
+use crate::row_reader::{BlockReader, Jpeg};
 use crate::{Damage, DecodeOptions, Layout, RowReader, SourceError};
 
 /// Opens the same picture with libjpeg.
@@ -74,12 +75,13 @@ impl Regular {
         has_several_scans: bool,
     ) -> Result<Option<Self>, SourceError> {
         let mut file = BufReader::with_capacity(READ_BYTES, file);
-        let found = match has_several_scans {
-            true => several::read_scans(&mut file)?.map(|scans| match scans {
+        let found = if has_several_scans {
+            several::read_scans(&mut file)?.map(|scans| match scans {
                 Several::Scans(scans) => Self::Scans(scans),
                 Several::Progressive(progressive) => Self::Progressive(progressive),
-            }),
-            false => frame::read(&mut file)?.map(Self::Scan),
+            })
+        } else {
+            frame::read(&mut file)?.map(Self::Scan)
         };
         Ok(found.filter(|found| {
             let frame = found.frame();
@@ -212,14 +214,39 @@ impl RowReader for RegularReader {
         }
     }
 
-    fn jpeg_steps(&self) -> SourceSteps {
-        self.steps
+    fn as_jpeg(&mut self) -> Option<Jpeg<'_>> {
+        Some(Jpeg { steps: self.steps, blocks: self })
     }
 
     fn rows_at_once(&self) -> u32 {
         16
     }
 
+    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        self.begin_rows()?;
+        let rows = self.layout.rows_read(1);
+        let bytes = self.layout.row_bytes(self.size.width) * rows as usize;
+        for to in into.chunks_exact_mut(bytes) {
+            while let Err(stop) = match (&mut self.decoder, &mut self.cmyk) {
+                // Rows behind blocks are libjpeg's.
+                (Decoder::Waiting | Decoder::Blocks(_), _) => Err(Stop::Irregular),
+                (Decoder::Planes(planes), _) => {
+                    let mut band: Vec<_> = ycbcr420::pairs_mut(to, self.size.width).collect();
+                    planes.read(&mut band)
+                }
+                (Decoder::Rows(reader), None) => reader.read_row(to),
+                (Decoder::Rows(reader), Some(cmyk)) => cmyk.convert(to, |row| reader.read_row(row)),
+                (Decoder::Libjpeg(reader), _) => return_rows(reader, to)?,
+            } {
+                self.fall_back(stop)?;
+            }
+            self.row += rows;
+        }
+        Ok(())
+    }
+}
+
+impl BlockReader for RegularReader {
     fn begin_blocks(&mut self, tiles: &TileBlocks) -> bool {
         let Some(requantiser) = self.frame.as_ref().and_then(|frame| Requantiser::new(frame, tiles)) else {
             return false;
@@ -257,29 +284,6 @@ impl RowReader for RegularReader {
             Err(stop) => self.fall_back(stop).map(|()| None),
         }
     }
-
-    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        self.begin_rows()?;
-        let rows = self.layout.rows_read(1);
-        let bytes = self.layout.row_bytes(self.size.width) * rows as usize;
-        for to in into.chunks_exact_mut(bytes) {
-            while let Err(stop) = match (&mut self.decoder, &mut self.cmyk) {
-                // Rows behind blocks are libjpeg's.
-                (Decoder::Waiting | Decoder::Blocks(_), _) => Err(Stop::Irregular),
-                (Decoder::Planes(planes), _) => {
-                    let mut band: Vec<_> = ycbcr420::pairs_mut(to, self.size.width).collect();
-                    planes.read(&mut band)
-                }
-                (Decoder::Rows(reader), None) => reader.read_row(to),
-                (Decoder::Rows(reader), Some(cmyk)) => cmyk.convert(to, |row| reader.read_row(row)),
-                (Decoder::Libjpeg(reader), _) => return_rows(reader, to)?,
-            } {
-                self.fall_back(stop)?;
-            }
-            self.row += rows;
-        }
-        Ok(())
-    }
 }
 
 /// Reads rows with libjpeg, whose errors are final.
@@ -292,15 +296,16 @@ mod tests {
     use std::io::Write;
 
     use edgezoom_jpeg::quantisation::Quantisation;
-    use edgezoom_jpeg::turn::Turn;
     use proptest::prelude::*;
     use proptest::test_runner::{Config, TestRunner};
 
     use super::super::generated::{LIBJPEG_SATURATES, changed, in_scans, jpeg, progressive};
-    use super::super::ycbcr420::{self as by_planes, AveragedReader, YCbCr420Reader};
-    use super::super::{coefficients_of, open_shared, open_with, read_header, read_markers, side};
+    use super::super::ycbcr420::PlanesReader;
+    use super::super::{
+        admit_coefficients, open_reader, open_shared, padding, read_header, read_markers, side,
+    };
     use super::*;
-    use crate::{Bounds, SourceFile};
+    use crate::{Bounds, Orientation, SourceFile};
 
     /// A reader's results: rows, damage, and the error that ended it.
     type Result = (Vec<u8>, Option<Damage>, Option<String>);
@@ -346,9 +351,9 @@ mod tests {
     fn as_pixels(bytes: &[u8]) -> [Result; 2] {
         let bounds = Bounds { pixels: 1 << 20, ..Bounds::default() };
         let options = DecodeOptions::default();
-        let ours = open_shared(source(bytes).apart(), bounds, &options, None).map(|decoded| decoded.reader);
+        let ours = open_shared(source(bytes).apart(), bounds, &options).map(|decoded| decoded.reader);
         let theirs = BufReader::with_capacity(READ_BYTES, source(bytes));
-        let theirs = open_with(theirs, bounds, None).map(|decoded| decoded.reader);
+        let theirs = open_reader(theirs, bounds).map(|decoded| decoded.reader);
         [read(ours), read(theirs)]
     }
 
@@ -357,15 +362,12 @@ mod tests {
         let file = source(bytes).apart();
         let header = read_header(BufReader::new(file.clone())).ok()?;
         let size = Size { width: side(header.width()), height: side(header.height()) };
-        let is_halved = by_planes::is_ycbcr420(&header);
         let markers = read_markers(&mut BufReader::new(file.clone()), Bounds::default()).ok()??;
         let regular = Regular::find(file.clone(), Layout::YCbCr420, size, markers.is_buffered).ok()??;
         let by_libjpeg = move |bytes: &[u8]| -> std::result::Result<Box<dyn RowReader>, SourceError> {
-            let kept = coefficients_of(Some(markers), Bounds::default(), None)?;
-            Ok(match is_halved {
-                true => Box::new(YCbCr420Reader::open(source(bytes), size, kept)?),
-                false => Box::new(AveragedReader::open(source(bytes), size, kept)?),
-            })
+            admit_coefficients(Some(markers), Bounds::default())?;
+            let file = BufReader::new(source(bytes)).chain(padding(Some(markers)));
+            Ok(Box::new(PlanesReader::open(file, size)?))
         };
         let again = bytes.to_vec();
         let fallback = Box::new(move || by_libjpeg(&again));
@@ -430,7 +432,7 @@ mod tests {
         let mut reader =
             RegularReader::open(&file, regular, layout, None, &DecodeOptions::default(), fallback);
         let quantisation = Quantisation::of_quality(75, true);
-        let tiles = TileBlocks { quantisation, side: 12, turn: Turn::default() };
+        let tiles = TileBlocks { quantisation, side: 12, orientation: Orientation::UPRIGHT };
         assert!(!reader.begin_blocks(&tiles));
         read(Ok(Box::new(reader)));
     }

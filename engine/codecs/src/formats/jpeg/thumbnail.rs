@@ -9,14 +9,14 @@
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 use edgezoom_geometry::Size;
+use edgezoom_jpeg::markers::{self, FrameHeader, Markers};
 use mozjpeg::{ColorSpace, Decompress};
 
 use super::error_manager::catch_errors;
 use super::header::{self, Header};
-use super::{coefficients_of, kept_in, open_in_memory, orientation, read_header, side};
+use super::{admit_coefficients, open_in_memory, orientation_of, read_header, side};
 use crate::format::READ_BYTES;
 use crate::formats::ifd::exif_thumbnail;
-use crate::scratch::TemporaryFile;
 use crate::{Bounds, Layout, Orientation, SourceError, SourceFile};
 
 /// Longest side of a thumbnail in pixels. Those of cameras have 160 by 120.
@@ -40,14 +40,14 @@ pub struct Thumbnail {
 }
 
 /// Finds the thumbnail of a JPEG, whose file is at its start. Waits for the first scans of a progressive picture.
-pub fn find(source: SourceFile, bounds: Bounds, temporary: Option<&TemporaryFile>) -> Option<Thumbnail> {
+pub fn find(source: SourceFile, bounds: Bounds) -> Option<Thumbnail> {
     let is_growing = source.is_growing();
     let mut file = BufReader::with_capacity(READ_BYTES, source);
     let header = read_header(&mut file).ok()?;
     let picture = bounds.admit(side(header.width()), side(header.height())).ok()?;
-    let (orientation, in_exif) = (orientation(&header), in_exif(&header));
+    let (orientation, in_exif) = (orientation_of(&header), in_exif(&header));
     drop(header);
-    let whole = if is_growing { first_scans(file, bounds, temporary) } else { None };
+    let whole = if is_growing { first_scans(file, bounds) } else { None };
     let (size, pixels) = whole.or(in_exif)?;
     Some(Thumbnail { picture, orientation, size, pixels })
 }
@@ -62,11 +62,7 @@ fn in_exif<R>(header: &Decompress<R>) -> Option<(Size, Vec<u8>)> {
 }
 
 /// Decodes the first scans of a progressive picture at an eighth of its size.
-fn first_scans(
-    mut file: BufReader<SourceFile>,
-    bounds: Bounds,
-    temporary: Option<&TemporaryFile>,
-) -> Option<(Size, Vec<u8>)> {
+fn first_scans(mut file: BufReader<SourceFile>, bounds: Bounds) -> Option<(Size, Vec<u8>)> {
     file.seek(SeekFrom::Start(0)).ok()?;
     let (markers, scans) = read_first_scans(file).ok()??;
     let mut header = open_in_memory(&scans).ok()?;
@@ -76,54 +72,49 @@ fn first_scans(
     );
     let size = bounds.admit(side(header.width()), side(header.height())).ok().filter(|_| is_colour)?;
     bounds.admit_memory(size.pixels() * 3 / 64, "a progressive picture's first scans").ok()?;
-    let coefficients = coefficients_of(Some(markers), bounds, temporary).ok()?;
+    admit_coefficients(Some(markers), bounds).ok()?;
     header.scale(ONE_EIGHTH);
-    kept_in(coefficients.as_ref(), || decode(|| header.rgb())).ok()
+    decode(|| header.rgb()).ok()
 }
 
 /// Reads a progressive picture up to the scan that completes the DC coefficients of all components, and appends the end of a
 /// picture.
 fn read_first_scans(file: impl BufRead) -> io::Result<Option<(Header, Vec<u8>)>> {
-    let mut file = Recording { file, bytes: Vec::new() };
+    let mut markers = Markers::new(Recording { file, bytes: Vec::new() });
     let mut found = None;
     let (mut components, mut known) = (0_u8, 0_u8);
     loop {
-        let code = header::next_marker(&mut file)?;
-        if matches!(code, 0xd8 | 0x01 | 0xd0..=0xd7) {
+        let code = markers.find_code()?;
+        if code != 0xd9 && markers::is_alone(code) {
             continue;
         }
-        if let Some(markers) = found.filter(|_| known >= components && components > 0) {
-            let mut scans = file.bytes;
+        if let Some(header) = found.filter(|_| known >= components && components > 0) {
+            let mut scans = markers.into_inner().bytes;
             scans.truncate(scans.len().saturating_sub(2));
             scans.extend([0xff, 0xd9]);
-            return Ok(Some((markers, scans)));
+            return Ok(Some((header, scans)));
         }
-        let length = match code {
-            0xc2 => {
-                let (frame, count, length) = header::read_frame(&mut file, true)?;
-                found = Some(frame);
-                components = count;
-                length
+        // Not progressive, or ended.
+        if code == 0xd9 || code != 0xc2 && markers::is_frame(code) {
+            return Ok(None);
+        }
+        let segment = markers.segment()?.unwrap_or_default();
+        match (code, &*segment) {
+            (0xc2, segment) => {
+                let Some(frame) = FrameHeader::parse(segment) else { return Ok(None) };
+                components = frame.count;
+                found = Some(Header::of(&frame, code));
             }
-            0xc4 | 0xc8 | 0xcc => header::segment::<0>(&mut file)?.0,
-            // Not progressive, or ended.
-            0xc0..=0xcf | 0xd9 => return Ok(None),
-            0xda => {
-                let (length, [count]) = header::segment::<1>(&mut file)?;
-                let mut rest = vec![0; usize::try_from(length).unwrap_or_default()];
-                file.read_exact(&mut rest)?;
-                let of_spectrum = rest.get(2 * usize::from(count)..).unwrap_or_default();
+            (0xda, [count, rest @ ..]) => {
                 // Coefficient 0, in its first approximation.
-                if let [0, _, bits, ..] = of_spectrum
+                if let Some([0, _, bits, ..]) = rest.get(2 * usize::from(*count)..)
                     && bits >> 4 == 0
                 {
                     known = count.saturating_add(known);
                 }
-                0
             }
-            _ => header::segment::<0>(&mut file)?.0,
-        };
-        header::skip(&mut file, length)?;
+            _ => {}
+        }
     }
 }
 

@@ -1,30 +1,17 @@
-//! YCbCr read as planes with 4:2:0 chroma subsampling by libjpeg: as stored, or averaged. Tiles in JPEG are encoded from planes again, so
-//! no colour is converted.
+//! YCbCr read as planes with 4:2:0 chroma subsampling by libjpeg. Tiles in JPEG are encoded from planes again, so no colour is
+//! converted.
 
-use std::io::{self, BufRead, BufReader};
-use std::rc::Rc;
+use std::io::{self, BufRead};
 
 use edgezoom_geometry::Size;
 use mozjpeg::decompress::DecompressStarted;
 use mozjpeg::{ColorSpace, Decompress};
 
-use super::coefficients::{Coefficients, kept_in};
-use super::decompressor::Decompressor;
 use super::error_manager::catch_damage;
 use super::losses::Losses;
-use super::{read_header, start};
-use crate::format::READ_BYTES;
-use crate::{Damage, Layout, RowReader, SourceError, SourceFile};
-use edgezoom_jpeg::ycbcr420::{self, PairMut, ROWS};
-
-/// A JPEG that is read as planes.
-pub struct YCbCr420Reader {
-    size: Size,
-    decompressor: Decompressor<'static>,
-    /// Must outlive the decoder.
-    _coefficients: Option<Rc<Coefficients>>,
-    losses: Losses,
-}
+use super::read_header;
+use crate::{Damage, Layout, RowReader, SourceError};
+use edgezoom_jpeg::ycbcr420::{self, PairMut};
 
 /// Returns true for YCbCr with 4:2:0 chroma subsampling.
 pub fn is_ycbcr420<R>(header: &Decompress<R>) -> bool {
@@ -33,69 +20,25 @@ pub fn is_ycbcr420<R>(header: &Decompress<R>) -> bool {
     header.color_space() == ColorSpace::JCS_YCbCr && sampling.eq([(2, 2), (1, 1), (1, 1)])
 }
 
-impl YCbCr420Reader {
-    /// Opens a 4:2:0 JPEG of this size, whose file is at its start.
-    pub fn open(
-        file: SourceFile,
-        size: Size,
-        coefficients: Option<Rc<Coefficients>>,
-    ) -> Result<Self, SourceError> {
-        let mut decompressor = Decompressor::new(file, READ_BYTES);
-        let mut losses = Losses::default();
-        kept_in(coefficients.as_ref(), || catch_damage(&mut losses, || decompressor.start()))?;
-        Ok(Self { size, decompressor, _coefficients: coefficients, losses })
-    }
-}
-
-impl RowReader for YCbCr420Reader {
-    fn size(&self) -> Size {
-        self.size
-    }
-
-    fn layout(&self) -> Layout {
-        Layout::YCbCr420
-    }
-
-    fn damage(&self) -> Option<Damage> {
-        self.losses.damage()
-    }
-
-    fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        let mut pairs = ycbcr420::pairs_mut(into, self.size.width);
-        loop {
-            let band: Vec<_> = pairs.by_ref().take(ROWS as usize / 2).collect();
-            if band.is_empty() {
-                return Ok(());
-            }
-            catch_damage(&mut self.losses, || self.decompressor.read_band(band))?;
-        }
-    }
-}
-
-/// A JPEG with more chroma, of which each 2×2 samples are averaged. libjpeg goes on here where `edgezoom_jpeg` stops.
-pub struct AveragedReader {
+/// A JPEG that is read as planes. Of more chroma, each 2×2 samples are averaged. libjpeg goes on here where `edgezoom_jpeg`
+/// stops.
+pub struct PlanesReader<R> {
     size: Size,
-    averages: Averages<BufReader<SourceFile>>,
-    /// Must outlive the decoder.
-    _coefficients: Option<Rc<Coefficients>>,
+    averages: Averages<R>,
     losses: Losses,
 }
 
-impl AveragedReader {
+impl<R: BufRead> PlanesReader<R> {
     /// Opens a JPEG of this size, whose file is at its start.
-    pub fn open(
-        file: SourceFile,
-        size: Size,
-        coefficients: Option<Rc<Coefficients>>,
-    ) -> Result<Self, SourceError> {
-        let header = read_header(BufReader::with_capacity(READ_BYTES, file))?;
+    pub fn open(file: R, size: Size) -> Result<Self, SourceError> {
+        let header = read_header(file)?;
         let mut losses = Losses::default();
-        let averages = start(&mut losses, coefficients.as_ref(), || Averages::start(header))?;
-        Ok(Self { size, averages, _coefficients: coefficients, losses })
+        let averages = catch_damage(&mut losses, || Averages::start(header))?;
+        Ok(Self { size, averages, losses })
     }
 }
 
-impl RowReader for AveragedReader {
+impl<R: BufRead> RowReader for PlanesReader<R> {
     fn size(&self) -> Size {
         self.size
     }
@@ -115,7 +58,8 @@ impl RowReader for AveragedReader {
     }
 }
 
-/// Pairs of rows whose chroma is averaged from the pixels that libjpeg decodes.
+/// Pairs of rows whose chroma is averaged from the pixels that libjpeg decodes. It repeats samples of halved chroma, whose mean
+/// is what was stored.
 pub struct Averages<R> {
     decoder: DecompressStarted<R>,
     /// Rows of pixels that have not been read.
@@ -128,7 +72,6 @@ impl<R: BufRead> Averages<R> {
     /// Starts to decode.
     pub fn start(mut header: Decompress<R>) -> io::Result<Self> {
         let (row_bytes, left) = (3 * header.width(), header.height());
-        // Samples of halved chroma are repeated, so that their mean is themselves.
         header.do_fancy_upsampling(false);
         let decoder = header.to_colorspace(ColorSpace::JCS_YCbCr)?;
         Ok(Self { decoder, left, pixels: [vec![0; row_bytes], vec![0; row_bytes]] })

@@ -16,7 +16,6 @@ use crate::buffered::catch_panics;
 use crate::format::{Decoded, Input, Open};
 use crate::formats::jpeg2000::single_tile::{NAME, ROWS, SingleTile, Source};
 use crate::read_ahead::{BandSender, ReadAhead};
-use crate::scratch::TemporaryFile;
 use crate::{Bounds, Damage, DecodeOptions, Format, Reading, RowReader, SourceError};
 use codestream::Codestream;
 use picture::Kind;
@@ -37,15 +36,15 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-fn open(Input { file, bounds, options, temporary }: Input<'_>) -> Result<Decoded, SourceError> {
+fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let source = Source::File(file.into_inner());
-    catch_panics(&FORMAT, || decode_source(source, bounds, temporary.as_ref(), *options, 0))
+    catch_panics(&FORMAT, || decode_source(source, bounds, *options, 0))
 }
 
 /// Decodes a JPEG 2000 in memory, for formats that contain one.
 pub fn decode(bytes: &[u8], bounds: Bounds) -> Result<Decoded, SourceError> {
     let source = Source::Memory(bytes.to_vec());
-    decode_source(source, bounds, None, DecodeOptions::default(), EMBEDDED_PIXELS)
+    decode_source(source, bounds, DecodeOptions::default(), EMBEDDED_PIXELS)
 }
 
 /// Checks the number of components of a JPEG 2000 in memory, for formats that contain one and decode it themselves.
@@ -57,7 +56,6 @@ pub fn admit_components_of(bytes: &[u8]) -> Result<(), SourceError> {
 fn decode_source(
     source: Source,
     bounds: Bounds,
-    temporary: Option<&TemporaryFile>,
     options: DecodeOptions,
     single_tile_pixels: u64,
 ) -> Result<Decoded, SourceError> {
@@ -82,7 +80,7 @@ fn decode_source(
     } else if !codestream.is_complete {
         return Err(FORMAT.ends_early());
     } else {
-        picture::decode(&source, size, kind, bounds, temporary)?
+        picture::decode(&source, size, kind, bounds)?
     };
     Ok(Decoded { profile, ..Decoded::of(reader) })
 }

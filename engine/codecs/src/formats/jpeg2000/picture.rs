@@ -12,8 +12,6 @@ use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::Profile;
 use crate::colour::samples::unmultiply;
 use crate::formats::jpeg2000::single_tile::{Sample, Source};
-use crate::scratch::TemporaryFile;
-use crate::swap::Swap;
 use crate::{Bounds, Layout, RowReader, SourceError};
 
 /// Bytes of memory that decoding takes for each sample: a float of the component, a float of the wavelet transform, and the
@@ -179,18 +177,17 @@ fn error(error: DecodeError) -> SourceError {
     }
 }
 
-/// Decodes a picture as a whole, in the temporary file if it is large.
+/// Decodes a picture as a whole.
 pub fn decode(
     source: &Source,
     size: Size,
     kind: Kind,
     bounds: Bounds,
-    temporary: Option<&TemporaryFile>,
 ) -> Result<Box<dyn RowReader>, SourceError> {
     const REASON: &str = "decoding a JPEG 2000 that is not in tiles";
     let length = source.length()?;
     let memory = length.saturating_add(size.pixels() * kind.samples() * BYTES_A_SAMPLE);
-    let (bounds, _swap) = Swap::admit(memory, REASON, bounds, temporary)?;
+    bounds.admit_memory(memory, REASON)?;
     let mut file = Vec::new();
     source.append(0, length, &mut file)?;
     let mut picture = Buffered::new(size, kind.layout, bounds)?;

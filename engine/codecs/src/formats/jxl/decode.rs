@@ -13,8 +13,6 @@ use jxl::error::Error;
 
 use super::FORMAT;
 use crate::parallel::in_parallel;
-use crate::scratch::{Scratch, TemporaryFile};
-use crate::swap::Swap;
 use crate::tolerant::NEUTRAL;
 use crate::{Bounds, SourceError};
 
@@ -50,7 +48,7 @@ pub struct Samples {
 /// A decoded picture: interleaved samples, followed by a plane of alpha if it is in CMYK with alpha.
 pub struct Picture {
     pub size: Size,
-    pub samples: Scratch,
+    pub samples: Vec<u8>,
     pub has_alpha_plane: bool,
     /// True if the file ends before the picture does.
     pub is_cut_off: bool,
@@ -58,24 +56,21 @@ pub struct Picture {
 
 /// The resources for decoding a picture.
 #[derive(Clone, Copy)]
-pub struct Means<'a> {
+pub struct Means {
     pub bounds: Bounds,
     pub threads: usize,
-    pub temporary: Option<&'a TemporaryFile>,
 }
 
 impl Decoding {
     /// Reads the header. The bounds are checked as soon as the size is known.
-    pub fn begin(file: impl Read + Seek + 'static, means: Means<'_>) -> Result<Self, SourceError> {
-        let Means { bounds, temporary, .. } = means;
+    pub fn begin(file: impl Read + Seek + 'static, Means { bounds, .. }: Means) -> Result<Self, SourceError> {
         let mut input = FileInput::new(file)?;
         let mut options = JxlDecoderOptions::default();
         options.adjust_orientation = false;
         options.alpha_mode = AlphaMode::Unpremultiplied;
         options.max_profile_level = ProfileLevel::Main10;
         // Each sample takes at least a byte, in the picture or in a frame that it is made from.
-        let room = temporary.map_or(bounds.memory, |file| bounds.memory.max(file.bytes()));
-        options.sample_limit = Some(usize::try_from(room).unwrap_or(usize::MAX));
+        options.sample_limit = Some(usize::try_from(bounds.memory).unwrap_or(usize::MAX));
         let mut decoder = JxlDecoder::new(options);
         loop {
             let left = input.allow(STEP_BYTES);
@@ -133,34 +128,31 @@ impl Decoding {
     }
 
     /// Decodes the first frame, a limited number of bytes at a time.
-    pub fn decode(mut self, samples: Samples, means: Means<'_>) -> Result<Picture, SourceError> {
+    pub fn decode(
+        mut self,
+        samples: Samples,
+        Means { bounds, threads }: Means,
+    ) -> Result<Picture, SourceError> {
         const REASON: &str = "decoding a JPEG XL";
-        let Means { bounds, threads, temporary } = means;
         let pixels = self.size.pixels();
         let has_alpha_plane = samples.alpha_plane.is_some();
         let colour_bytes = pixels * samples.bytes();
         let picture_bytes = colour_bytes + if has_alpha_plane { pixels } else { 0 };
         let beside = pixels / PIXELS_A_BYTE + u64::from(self.size.width) * BYTES_A_COLUMN;
-        let mut picture = Scratch::new(picture_bytes, REASON, bounds, temporary)?;
-        // If the picture is in the file, the decoder's own memory is there too: the low frequencies of all blocks. If the
-        // encoder wrote what all groups need at the end of the file, it is all groups.
-        let file = temporary.filter(|_| matches!(picture, Scratch::File(_)));
-        let swap = file.and_then(|file| Swap::begin(file, picture_bytes));
-        let held = if file.is_some() { beside } else { picture_bytes.saturating_add(beside) };
-        Bounds { memory: swap.as_ref().map_or(bounds.memory, Swap::bytes), ..bounds }
-            .admit_memory(held, REASON)?;
+        bounds.admit_memory(picture_bytes.saturating_add(beside), REASON)?;
+        let mut picture = bounds.allocate(picture_bytes, REASON)?;
         let colour_bytes = usize::try_from(colour_bytes).map_err(|_| SourceError::OutOfMemory)?;
         // The missing part of a file that is cut off is grey, or transparent.
         let has_alpha = matches!(samples.kind, JxlColorType::GrayscaleAlpha | JxlColorType::Rgba);
         let missing = if has_alpha { 0 } else { NEUTRAL };
-        let mut mapped = picture.map(picture_bytes, missing)?;
+        picture.fill(missing);
         let (width, rows) = (self.size.width as usize, self.size.height as usize);
         let mut runner = Threads(threads);
         let step = self.input.left.saturating_mul(STEP_PIXELS) / pixels.max(1);
         let step = usize::try_from(step).unwrap_or(STEP_BYTES).clamp(LEAST_STEP_BYTES, STEP_BYTES);
         let is_cut_off = loop {
             let left = self.input.allow(step);
-            let (colours, alpha) = mapped.bytes().split_at_mut(colour_bytes);
+            let (colours, alpha) = picture.split_at_mut(colour_bytes);
             let mut buffers = vec![JxlOutputBuffer::new(colours, rows, width * samples.bytes() as usize)];
             if has_alpha_plane {
                 buffers.push(JxlOutputBuffer::new(alpha, rows, width));
@@ -173,7 +165,7 @@ impl Decoding {
                 Ok(Event::NeedMoreInput { .. } | Event::Complete) => {
                     // Incomplete groups are drawn, too, if possible.
                     let _ = self.decoder.flush_pixels(&mut buffers, Some(&mut runner));
-                    if mapped.bytes().iter().all(|&byte| byte == missing) {
+                    if picture.iter().all(|&byte| byte == missing) {
                         return Err(FORMAT.corrupt("it ends before its first row"));
                     }
                     break true;
@@ -181,8 +173,6 @@ impl Decoding {
                 Err(failure) => return Err(error(failure)),
             }
         };
-        drop(mapped);
-        drop(swap);
         Ok(Picture { size: self.size, samples: picture, has_alpha_plane, is_cut_off })
     }
 }

@@ -1,6 +1,5 @@
 //! JPEG XL, as a codestream or in its container: the first frame. The decoder writes samples of 8 bits, on all threads, into a
-//! picture that is held as a whole, in a temporary file if it is large. Besides it, the decoder holds a few rows of groups
-//! and the low frequencies of all groups.
+//! picture that is held as a whole. Besides it, the decoder holds a few rows of groups and the low frequencies of all groups.
 //!
 //! Source: ISO/IEC 18181-1 (codestream), ISO/IEC 18181-2 (container).
 
@@ -21,9 +20,6 @@ use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::{Profile, Transform16};
 use crate::colour::samples::round_16;
 use crate::format::{Decoded, Input, Open};
-#[cfg(feature = "tiff")]
-use crate::scratch::Scratch;
-use crate::scratch::ScratchReader;
 use crate::{Damage, Format, Layout, Orientation, Reading, RowReader, SourceError};
 use decode::{Decoding, Means, Picture, Samples};
 
@@ -37,8 +33,8 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-fn open(Input { file, bounds, options, temporary }: Input<'_>) -> Result<Decoded, SourceError> {
-    let means = Means { bounds, threads: options.threads.get(), temporary: temporary.as_ref() };
+fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+    let means = Means { bounds, threads: options.threads.get() };
     catch_panics(&FORMAT, || decode(Decoding::begin(file.into_inner(), means)?, means))
 }
 
@@ -46,11 +42,11 @@ fn open(Input { file, bounds, options, temporary }: Input<'_>) -> Result<Decoded
 /// samples per pixel.
 #[cfg(feature = "tiff")]
 pub fn decode_samples(bytes: &[u8], bounds: Bounds) -> Result<(Size, usize, Vec<u8>), SourceError> {
-    let means = Means { bounds, threads: 1, temporary: None };
+    let means = Means { bounds, threads: 1 };
     let mut decoding = Decoding::begin(Cursor::new(bytes.to_vec()), means)?;
     let samples = decoding.choose_samples()?;
     let picture = decoding.decode(samples, means)?;
-    let Scratch::Memory(stored) = picture.samples else { return Err(SourceError::OutOfMemory) };
+    let stored = picture.samples;
     if picture.is_cut_off {
         return Err(FORMAT.ends_early());
     }
@@ -62,7 +58,7 @@ pub fn decode_samples(bytes: &[u8], bounds: Bounds) -> Result<(Size, usize, Vec<
     Ok((picture.size, samples.kind.samples_per_pixel(), stored))
 }
 
-fn decode(mut decoding: Decoding, means: Means<'_>) -> Result<Decoded, SourceError> {
+fn decode(mut decoding: Decoding, means: Means) -> Result<Decoded, SourceError> {
     let orientation = Orientation::from_exif(decoding.orientation());
     let profile = decoding.profile().and_then(profile);
     let samples = decoding.choose_samples()?;
@@ -109,8 +105,7 @@ struct Rows {
     layout: Layout,
     cmyk: CmykConverter,
     deep: Option<Transform16>,
-    colours: ScratchReader,
-    alpha: ScratchReader,
+    next: usize,
 }
 
 impl Rows {
@@ -122,18 +117,7 @@ impl Rows {
             _ => Layout::Rgba,
         };
         let deep = profile.filter(|_| samples.is_deep).and_then(|profile| profile.transform_16(layout));
-        let pixels = picture.size.pixels();
-        let colour_bytes = pixels * samples.bytes();
-        let alpha_bytes = if picture.has_alpha_plane { pixels } else { 0 };
-        Self {
-            picture,
-            samples,
-            layout,
-            cmyk: CmykConverter::new(profile),
-            deep,
-            colours: ScratchReader::new(0, colour_bytes),
-            alpha: ScratchReader::new(colour_bytes, alpha_bytes),
-        }
+        Self { picture, samples, layout, cmyk: CmykConverter::new(profile), deep, next: 0 }
     }
 
     /// Returns true if the rows are sRGB, so that the profile must not be applied.
@@ -142,10 +126,14 @@ impl Rows {
     }
 
     /// Converts the next row. In JPEG XL, 0 is full ink.
-    fn convert(&mut self, out: &mut [u8]) -> Result<(), SourceError> {
-        let width = self.picture.size.width as usize;
+    fn convert(&mut self, out: &mut [u8]) {
+        let Size { width, height } = self.picture.size;
+        let width = width as usize;
         let row_bytes = width * self.samples.bytes() as usize;
-        let samples = self.colours.read(&self.picture.samples, row_bytes)?;
+        let (colours, alpha) = self.picture.samples.split_at(row_bytes * height as usize);
+        let samples = &colours[self.next * row_bytes..][..row_bytes];
+        let alpha = alpha.chunks_exact(width).nth(self.next).unwrap_or_default();
+        self.next += 1;
         match self.samples.kind {
             _ if self.samples.is_deep => {
                 let words: Vec<u16> =
@@ -163,10 +151,8 @@ impl Rows {
             JxlColorType::Cmyk => {
                 let stored: Vec<u8> = samples.iter().map(|sample| 255 - sample).collect();
                 if !self.picture.has_alpha_plane {
-                    self.cmyk.convert(&stored, out);
-                    return Ok(());
+                    return self.cmyk.convert(&stored, out);
                 }
-                let alpha = self.alpha.read(&self.picture.samples, width)?;
                 let mut colours = vec![0; 3 * width];
                 self.cmyk.convert(&stored, &mut colours);
                 let pixels = colours.as_chunks().0.iter().zip(alpha);
@@ -176,7 +162,6 @@ impl Rows {
             }
             _ => out.copy_from_slice(samples),
         }
-        Ok(())
     }
 }
 
@@ -195,6 +180,7 @@ impl RowReader for Rows {
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         let row_bytes = self.layout.row_bytes(self.picture.size.width);
-        into.chunks_exact_mut(row_bytes).try_for_each(|out| self.convert(out))
+        into.chunks_exact_mut(row_bytes).for_each(|out| self.convert(out));
+        Ok(())
     }
 }

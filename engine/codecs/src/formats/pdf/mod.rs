@@ -76,7 +76,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
     let (chosen, jpeg, papers) = calling_pdfium(|| examine(&document, bounds, &options.drawing))?;
     if let Some(jpeg) = jpeg {
         // The document decides the orientation and the colour space: EXIF and ICC of the JPEG are ignored.
-        let Decoded { reader, .. } = jpeg::open_shared(SharedBytes::file(jpeg), bounds, options, None)?;
+        let Decoded { reader, .. } = jpeg::open_shared(SharedBytes::file(jpeg), bounds, options)?;
         return Ok(Decoded::of(reader));
     }
     let layout = lay_out(&papers, &options.drawing, bounds);

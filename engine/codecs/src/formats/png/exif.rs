@@ -10,6 +10,7 @@
 //!
 //! Source: PNG Specification (Third Edition), 5.3 (chunk layout), 11.3.4.5 (eXIf).
 
+use crate::formats::ifd::orientation_of_exif;
 use crate::row_reader::Wrapper;
 use crate::{Orientation, RowReader, SourceError, SourceFile};
 
@@ -97,7 +98,7 @@ impl Wrapper for LateExif {
         if is_last {
             self.source.length_when_complete()?;
             let exif = find(&self.source);
-            if exif.is_some_and(|exif| Orientation::of_exif(&exif) != Orientation::UPRIGHT) {
+            if exif.is_some_and(|exif| orientation_of_exif(&exif) != Orientation::UPRIGHT) {
                 return Err(SourceError::NeedsWhole);
             }
         }

@@ -14,6 +14,7 @@ use edgezoom_geometry::Size;
 
 use crate::buffered::Buffered;
 use crate::format::{Decoded, Input, Open};
+use crate::formats::ifd::orientation_of_exif;
 use crate::scratch::TemporaryFile;
 use crate::tolerant::missing;
 use crate::{Bounds, Damage, Format, Orientation, Reading, SourceError, SourceFile};
@@ -49,7 +50,7 @@ fn open(Input { file, bounds, options, temporary }: Input<'_>) -> Result<Decoded
     let source = file.get_ref().clone();
     let is_growing = source.is_growing();
     let exif = exif::find(&source);
-    let orientation = exif.as_deref().map_or(Orientation::UPRIGHT, Orientation::of_exif);
+    let orientation = exif.as_deref().map_or(Orientation::UPRIGHT, orientation_of_exif);
     let again = Again { file: source.clone(), threads: options.threads.get() };
     let decoded = open_rows(file, Some(again), orientation, bounds, temporary.as_ref())?;
     // Chunks behind the pixels are known only when those have arrived.

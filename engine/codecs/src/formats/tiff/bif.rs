@@ -25,7 +25,7 @@ use super::directory::{Directory, Tiff};
 use super::picture::Picture;
 use super::{FORMAT, open_picture};
 use crate::format::{Decoded, READ_BYTES};
-use crate::{Bounds, DecodeOptions, Layout, RowReader, SourceError, SourceFile};
+use crate::{AsPlanes, Bounds, DecodeOptions, Layout, RowReader, SourceError, SourceFile};
 
 /// Maximum number of areas of a slide: each is read by itself.
 const MOST_AREAS: usize = 64;
@@ -82,7 +82,7 @@ pub fn open(
     options: &DecodeOptions,
 ) -> Result<Decoded, SourceError> {
     let size = bounds.admit(mosaic.size.width, mosaic.size.height)?;
-    let options = DecodeOptions { ycbcr420: false, ..*options };
+    let options = DecodeOptions { planes: AsPlanes::Never, ..*options };
     let columns: u64 = mosaic.areas.iter().map(|area| area.columns.len() as u64).sum();
     let (mut areas, mut profile) = (Vec::new(), None);
     for area in mosaic.areas {

@@ -17,7 +17,7 @@ use crate::buffered::catch_panics;
 use crate::formats::jpeg::embedded::{self, Decoder};
 use crate::parallel::{Budget, Failure, for_all};
 use crate::row_reader::BandBuffer;
-use crate::{Bounds, DecodeOptions, Layout, RowReader, SourceError};
+use crate::{AsPlanes, Bounds, DecodeOptions, Layout, RowReader, SourceError};
 
 /// Minimum number of bytes of pixels for a thread, so that starting it pays.
 const BYTES_A_THREAD: usize = 512 << 10;
@@ -146,20 +146,20 @@ impl JpegChunks {
         };
         let in_columns = chunk.width == size.width || chunk.width.is_multiple_of(ROWS);
         let in_rows = chunk.height == size.height || chunk.height.is_multiple_of(ROWS);
-        if options.ycbcr420 && in_columns && in_rows && chunks.has_planes(options.averages_chroma) {
+        if options.planes != AsPlanes::Never && in_columns && in_rows && chunks.has_planes(options.planes) {
             chunks.layout = Layout::YCbCr420;
         }
         Ok(chunks)
     }
 
     /// Returns true if the first row of chunks can be read as planes.
-    fn has_planes(&self, averages_chroma: bool) -> bool {
+    fn has_planes(&self, planes: AsPlanes) -> bool {
         let mut file = Vec::new();
         let mut is_any_stored = false;
         for &place in self.grid.chunks.iter().take(self.chunks_across as usize) {
             match self.read_chunk(place, &mut file) {
                 Ok(()) if file.is_empty() => {}
-                Ok(()) if embedded::has_planes(&file, averages_chroma) => is_any_stored = true,
+                Ok(()) if embedded::has_planes(&file, planes) => is_any_stored = true,
                 _ => return false,
             }
         }

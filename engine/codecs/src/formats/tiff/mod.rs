@@ -40,7 +40,7 @@ use edgezoom_geometry::Size;
 
 use crate::colour::icc::Profile;
 use crate::format::{Decoded, Input, Open};
-use crate::{Bounds, DecodeOptions, Format, Layout, Reading, RowReader, SourceError};
+use crate::{AsPlanes, Bounds, DecodeOptions, Format, Layout, Reading, RowReader, SourceError};
 use bands::BandDecoder;
 use colour::Colour;
 use compression::Codec;
@@ -169,8 +169,9 @@ fn open_jpeg(
     }
     // Colour conversion works on pixels, not on planes.
     let is_srgb = !profile.as_ref().is_some_and(|profile| profile.changes(Layout::Rgb));
-    let ycbcr420 = options.allow_planes(orientation, picture.size) && is_srgb;
-    let reader = Box::new(JpegChunks::new(tiff, grid, bounds, &DecodeOptions { ycbcr420, ..*options })?);
+    let as_planes = options.allow_planes(orientation, picture.size) && is_srgb;
+    let planes = if as_planes { options.planes } else { AsPlanes::Never };
+    let reader = Box::new(JpegChunks::new(tiff, grid, bounds, &DecodeOptions { planes, ..*options })?);
     Ok(Decoded { orientation, profile: profile.filter(|_| !is_srgb), ..Decoded::of(reader) })
 }
 

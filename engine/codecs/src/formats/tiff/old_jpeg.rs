@@ -22,7 +22,7 @@ use super::pixels::Pixels;
 use super::sample_format::SampleFormat;
 use super::{FORMAT, tag, undecodable};
 use crate::format::Decoded;
-use crate::{Bounds, DecodeOptions, SourceError};
+use crate::{AsPlanes, Bounds, DecodeOptions, SourceError};
 
 pub fn open(
     mut tiff: Tiff,
@@ -97,7 +97,7 @@ fn open_chunks(
     }
     let Picture { size, chunk, chunks, .. } = picture;
     let grid = Grid { size, chunk, chunks, tables, is_scan };
-    let options = DecodeOptions { ycbcr420: false, ..*options };
+    let options = DecodeOptions { planes: AsPlanes::Never, ..*options };
     Ok(Decoded::plain(JpegChunks::new(tiff, grid, bounds, &options)?))
 }
 

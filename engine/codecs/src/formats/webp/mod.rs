@@ -20,6 +20,7 @@ use edgezoom_geometry::Size;
 use crate::buffered::{Buffered, read_all};
 use crate::colour::icc::Profile;
 use crate::format::{Decoded, Input, Open};
+use crate::formats::ifd::orientation_of_exif;
 use crate::tolerant::missing;
 use crate::{Bounds, Damage, DecodeOptions, Format, Layout, Orientation, Reading, SourceError};
 use libwebp::{Features, Lossy};
@@ -58,7 +59,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, Sourc
     }
     let size = bounds.admit(canvas.width, canvas.height)?;
     let metadata = |range: &Range<usize>| file.get(range.clone());
-    let orientation = metadata(&parts.exif).map_or(Orientation::UPRIGHT, Orientation::of_exif);
+    let orientation = metadata(&parts.exif).map_or(Orientation::UPRIGHT, orientation_of_exif);
     let profile = metadata(&parts.profile).and_then(Profile::of_icc);
     let profile = profile.filter(|profile| profile.changes(Layout::Rgb));
     let decoded = if features.is_lossy && !features.has_alpha && features.size == size {

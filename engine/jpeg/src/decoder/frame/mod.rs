@@ -11,15 +11,15 @@
 //! DHT c4   { class: u4  id: u4  counts: [u8; 16]  symbols }
 //! DQT db   { precision: u4  id: u4  steps: [u8; 64] }
 //! DRI dd   restart interval in MCUs: u16
-//! SOS da   components: u8  { id: u8  dc: u4  ac: u4 }  first: u8  last: u8  high: u4  low: u4
 //! ```
 //! Source: ITU-T T.81, annex B; libjpeg's `jdmarker.c`, and `jdapimin.c` for the colour space.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead};
 use std::sync::Arc;
 
 use super::huffman::{Class, Definition, Table, Tables};
 use super::idct::Steps;
+use crate::markers::{FrameComponent, FrameHeader, Markers};
 use crate::quantisation::SourceSteps;
 use crate::tables::ZIGZAG;
 
@@ -119,12 +119,12 @@ impl Frame {
 ///
 /// # Errors
 /// The reader's, but for the end of the file, which makes it irregular.
-pub fn read(file: &mut impl Read) -> io::Result<Option<Frame>> {
+pub fn read(file: &mut impl BufRead) -> io::Result<Option<Frame>> {
     read_with(file, &mut Tables::default())
 }
 
 /// Reads headers as [`read`] does, and builds only those Huffman tables that `tables` does not have yet.
-pub fn read_with(file: &mut impl Read, tables: &mut Tables) -> io::Result<Option<Frame>> {
+pub fn read_with(file: &mut impl BufRead, tables: &mut Tables) -> io::Result<Option<Frame>> {
     let mut headers = Headers::new(file, tables);
     match headers.read() {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
@@ -144,25 +144,16 @@ enum Next {
     Irregular,
 }
 
-/// A component as the frame describes it.
-struct Described {
-    id: u8,
-    across: u8,
-    down: u8,
-    steps: u8,
-}
-
 /// The headers read so far.
 struct Headers<'a, R> {
-    file: &'a mut R,
+    markers: Markers<&'a mut R>,
     tables: &'a mut Tables,
-    bytes: u64,
     steps: [Option<Arc<Steps>>; 4],
     dc: [Option<Arc<Table>>; 4],
     ac: [Option<Arc<Table>>; 4],
     restart_interval: u32,
     size: (u32, u32),
-    components: Vec<Described>,
+    components: Vec<FrameComponent>,
     /// True if progressive pictures are read, and if this is one.
     allows_progressive: bool,
     is_progressive: bool,
@@ -171,12 +162,11 @@ struct Headers<'a, R> {
     adobe: Option<u8>,
 }
 
-impl<'a, R: Read> Headers<'a, R> {
+impl<'a, R: BufRead> Headers<'a, R> {
     fn new(file: &'a mut R, tables: &'a mut Tables) -> Self {
         Self {
-            file,
+            markers: Markers::new(file),
             tables,
-            bytes: 0,
             steps: [const { None }; 4],
             dc: [const { None }; 4],
             ac: [const { None }; 4],
@@ -190,23 +180,13 @@ impl<'a, R: Read> Headers<'a, R> {
         }
     }
 
-    fn bytes<const N: usize>(&mut self) -> io::Result<[u8; N]> {
-        let mut bytes = [0; N];
-        self.file.read_exact(&mut bytes)?;
-        self.bytes += N as u64;
-        Ok(bytes)
-    }
-
-    fn segment(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let Some(length) = u16::from_be_bytes(self.bytes()?).checked_sub(2) else { return Ok(None) };
-        let mut segment = vec![0; length.into()];
-        self.file.read_exact(&mut segment)?;
-        self.bytes += u64::from(length);
-        Ok(Some(segment))
+    /// Returns true if the file begins with the start of an image.
+    fn begins(&mut self) -> io::Result<bool> {
+        Ok(self.markers.next_code()? == Some(0xd8) && self.markers.position() == 2)
     }
 
     fn read(&mut self) -> io::Result<Option<Frame>> {
-        if self.bytes()? != [0xff, 0xd8] {
+        if !self.begins()? {
             return Ok(None);
         }
         Ok(match self.next(None)? {
@@ -219,25 +199,17 @@ impl<'a, R: Read> Headers<'a, R> {
     fn next(&mut self, mut read_before: Option<u8>) -> io::Result<Next> {
         loop {
             let code = match read_before.take() {
-                Some(code) => code,
-                None => {
-                    let [first, mut code] = self.bytes()?;
-                    if first != 0xff {
-                        return Ok(Next::Irregular);
-                    }
-                    while code == 0xff {
-                        [code] = self.bytes()?;
-                    }
-                    code
-                }
+                Some(code) => Some(code),
+                None => self.markers.next_code()?,
             };
+            let Some(code) = code else { return Ok(Next::Irregular) };
             match code {
                 0xd9 => return Ok(Next::End),
                 0xc0 | 0xc1 | 0xc4 | 0xda..=0xdd | 0xe0..=0xef | 0xfe => {}
                 0xc2 if self.allows_progressive => self.is_progressive = true,
                 _ => return Ok(Next::Irregular),
             }
-            let Some(segment) = self.segment()? else { return Ok(Next::Irregular) };
+            let Some(segment) = self.markers.segment()? else { return Ok(Next::Irregular) };
             let is_regular = match code {
                 0xc0..=0xc2 => self.frame(&segment),
                 0xc4 => self.huffman_tables(&segment),
@@ -264,27 +236,21 @@ impl<'a, R: Read> Headers<'a, R> {
     }
 
     fn frame(&mut self, segment: &[u8]) -> bool {
-        let Some((&[8, h1, h2, w1, w2, count], rest)) = segment.split_first_chunk::<6>() else {
+        let Some(FrameHeader { precision: 8, width, height, count, components }) =
+            FrameHeader::parse(segment)
+        else {
             return false;
         };
-        let (components, rest) = rest.as_chunks::<3>();
-        self.size = (u16::from_be_bytes([w1, w2]).into(), u16::from_be_bytes([h1, h2]).into());
         let is_first = self.components.is_empty();
-        let is_unique = |at: usize| components[..at].iter().all(|[id, ..]| *id != components[at][0]);
-        let describe = |&[id, sampling, steps]: &[u8; 3]| Described {
-            id,
-            across: sampling >> 4,
-            down: sampling & 15,
-            steps,
-        };
-        self.components = components.iter().map(describe).collect();
+        let is_unique = |at: usize| components[..at].iter().all(|other| other.id != components[at].id);
+        let is_whole = segment.len() == 6 + 3 * usize::from(count) && (0..components.len()).all(is_unique);
+        self.size = (width.into(), height.into());
+        self.components = components;
         let blocks: u32 =
             self.components.iter().map(|component| u32::from(component.across * component.down)).sum();
         is_first
-            && rest.is_empty()
-            && components.len() == usize::from(count)
+            && is_whole
             && matches!(count, 1 | 3 | 4)
-            && (0..components.len()).all(is_unique)
             && (1..=LONGEST_SIDE).contains(&self.size.0)
             && (1..=LONGEST_SIDE).contains(&self.size.1)
             && self
@@ -369,7 +335,7 @@ impl<'a, R: Read> Headers<'a, R> {
             components,
             colours: self.colours()?,
             restart_interval: self.restart_interval,
-            header_bytes: self.bytes,
+            header_bytes: self.markers.position(),
         })
     }
 

@@ -4,9 +4,10 @@ use std::io::{self, BufRead};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Colours, Component, Described, Frame, Headers, Next};
+use super::{Colours, Component, Frame, Headers, Next};
 use crate::decoder::huffman::{Table, Tables};
 use crate::decoder::idct::Steps;
+use crate::markers::FrameComponent;
 
 /// Most scans of a progressive picture.
 const MOST_SCANS: usize = 100;
@@ -74,7 +75,7 @@ pub fn read_scans(file: &mut impl BufRead) -> io::Result<Option<Several>> {
 
 impl<R: BufRead> Headers<'_, R> {
     fn read_scans(&mut self) -> io::Result<Option<Several>> {
-        if self.bytes()? != [0xff, 0xd8] {
+        if !self.begins()? {
             return Ok(None);
         }
         self.allows_progressive = true;
@@ -95,15 +96,15 @@ impl<R: BufRead> Headers<'_, R> {
             let Some((frame, components)) = self.part(&segment) else { return Ok(None) };
             all.resize(self.components.len(), None);
             for (&number, component) in components.iter().zip(&frame.components) {
-                let Described { across, down, .. } = self.components[number];
+                let FrameComponent { across, down, .. } = self.components[number];
                 let component = Component { across, down, ..component.clone() };
                 if all[number].replace(component).is_some() {
                     return Ok(None);
                 }
             }
-            let start = self.bytes;
+            let start = self.markers.position();
             let Some(code) = self.skip_scan()? else { return Ok(None) };
-            scans.push(Scan { frame, components, bytes: start..self.bytes - 2 });
+            scans.push(Scan { frame, components, bytes: start..self.markers.position() - 2 });
             segment = match self.next(Some(code))? {
                 Next::Scan(segment) => segment,
                 Next::End => break,
@@ -133,7 +134,7 @@ impl<R: BufRead> Headers<'_, R> {
         // The lowest bit of each coefficient that is known. `None`: none is.
         let mut known = vec![[None; 64]; self.components.len()];
         loop {
-            let start = self.bytes;
+            let start = self.markers.position();
             let scan = self.progressive_scan(&segment, &mut known);
             let (Some(mut scan), 0, ..MOST_SCANS) = (scan, self.restart_interval, scans.len()) else {
                 return Ok(None);
@@ -145,7 +146,7 @@ impl<R: BufRead> Headers<'_, R> {
                 steps[number] = steps[number].take().or_else(own);
             }
             let Some(code) = self.skip_scan()? else { return Ok(None) };
-            scan.bytes = start..self.bytes - 2;
+            scan.bytes = start..self.markers.position() - 2;
             scans.push(scan);
             segment = match self.next(Some(code))? {
                 Next::Scan(segment) => segment,
@@ -161,7 +162,7 @@ impl<R: BufRead> Headers<'_, R> {
             return Ok(None);
         };
         let is_alone = self.components.len() == 1;
-        let component = |(described, steps): (&Described, Option<Arc<Steps>>)| {
+        let component = |(described, steps): (&FrameComponent, Option<Arc<Steps>>)| {
             Some(Component {
                 across: if is_alone { 1 } else { described.across },
                 down: if is_alone { 1 } else { described.down },
@@ -235,12 +236,12 @@ impl<R: BufRead> Headers<'_, R> {
     /// Returns the headers of a picture of the components that a scan has, and their numbers.
     fn part(&self, segment: &[u8]) -> Option<(Frame, Vec<usize>)> {
         let (numbers, components): (Vec<usize>, Vec<Component>) = self.selected(segment)?.into_iter().unzip();
-        let most = |of: fn(&Described) -> u8, among: &[usize]| {
+        let most = |of: fn(&FrameComponent) -> u8, among: &[usize]| {
             let described = among.iter().filter_map(|&number| self.components.get(number));
             described.map(of).max().map(u32::from)
         };
         let all: Vec<usize> = (0..self.components.len()).collect();
-        let side = |side: u32, of: fn(&Described) -> u8| {
+        let side = |side: u32, of: fn(&FrameComponent) -> u8| {
             Some((side * most(of, &numbers)?).div_ceil(most(of, &all)?))
         };
         let frame = Frame {
@@ -249,7 +250,7 @@ impl<R: BufRead> Headers<'_, R> {
             components,
             colours: Colours::Grey, // of which nothing is converted
             restart_interval: self.restart_interval,
-            header_bytes: self.bytes,
+            header_bytes: self.markers.position(),
         };
         Some((frame, numbers))
     }
@@ -257,12 +258,10 @@ impl<R: BufRead> Headers<'_, R> {
     /// Skips the bytes of a scan, and returns the code of the marker behind it. `None`: there is something irregular.
     fn skip_scan(&mut self) -> io::Result<Option<u8>> {
         loop {
-            self.bytes += self.file.skip_until(0xff)? as u64;
-            match self.bytes()? {
-                [0] => {}
-                [0xd0..=0xd7] if self.restart_interval > 0 => {}
-                [0xd0..=0xd7 | 0xff] => return Ok(None),
-                [code] => return Ok(Some(code)),
+            match self.markers.find_code()? {
+                0xd0..=0xd7 if self.restart_interval > 0 => {}
+                0xd0..=0xd7 => return Ok(None),
+                code => return Ok(Some(code)),
             }
         }
     }

@@ -1,0 +1,80 @@
+//! `/v1/content/<id>/events`: a content's progress as server-sent events
+//! (<https://html.spec.whatwg.org/multipage/server-sent-events.html>). Each event is the content object as JSON. The
+//! last one, ready or failed, has the id `finished`. When the stream has ended, a browser reconnects with that id in
+//! `Last-Event-ID`; 204 stops it.
+
+use edgezoom_content::{Content, Timestamp};
+use http::StatusCode;
+
+use crate::config::Addresses;
+use crate::representation::content_json;
+use crate::response::{CachePolicy, Response};
+
+/// The media type of a stream of events.
+pub const MEDIA_TYPE: &str = "text/event-stream; charset=utf-8";
+
+/// A comment that keeps an idle connection open.
+pub const HEARTBEAT: &str = ":\n\n";
+
+/// The id of the last event.
+const FINISHED: &str = "finished";
+
+/// Returns the event of a content.
+pub fn event(content: &Content, addresses: &Addresses, now: Timestamp) -> String {
+    let id = if content.is_finished() { format!("id: {FINISHED}\n") } else { String::new() };
+    format!("{id}data: {}\n\n", content_json(content, addresses, now)) // JSON has no line ends
+}
+
+/// Returns the whole stream of a finished content. `last` is the id of the client's last event.
+pub fn finished(content: &Content, last: Option<&str>, addresses: &Addresses, now: Timestamp) -> Response {
+    if last == Some(FINISHED) {
+        return Response::empty(StatusCode::NO_CONTENT);
+    }
+    Response::new(StatusCode::OK, MEDIA_TYPE, CachePolicy::NoStore, event(content, addresses, now))
+}
+
+/// Returns status and headers of the stream of an unfinished content.
+pub fn head() -> Response {
+    Response::new(StatusCode::OK, MEDIA_TYPE, CachePolicy::NoStore, String::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use edgezoom_content::{Failure, FailureCode, Progress, SourceUrl, Stage, Status};
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(0);
+
+    fn failed(message: &str) -> Content {
+        let failure = Failure::new(FailureCode::Internal, message);
+        content(Status::Failed { failure, retry_at: Timestamp(1000) })
+    }
+
+    fn content(status: Status) -> Content {
+        let url = SourceUrl::parse("http://example.com/a.jpg").unwrap();
+        Content { id: "6qy4OXfXSid".parse().unwrap(), url, progress: Progress::NONE, status }
+    }
+
+    fn addresses() -> Addresses {
+        Addresses { base: String::new(), share: String::new(), cache: String::new() }
+    }
+
+    #[test]
+    fn each_event_is_one_line_of_json() {
+        let queued = event(&content(Status::processing(Stage::Queued)), &addresses(), NOW);
+        assert!(queued.starts_with("data: {\"id\":"), "{queued}");
+        let failed = event(&failed("a\r\n\r\ndata: b\n\n"), &addresses(), NOW);
+        assert!(failed.starts_with("id: finished\ndata: {"), "{failed}");
+        assert!(failed.ends_with("}\n\n"));
+        assert_eq!(failed.matches('\n').count(), 3);
+    }
+
+    #[test]
+    fn a_client_with_the_last_event_gets_204() {
+        let status = |last| finished(&failed(""), last, &addresses(), NOW).status;
+        assert_eq!(status(None), StatusCode::OK);
+        assert_eq!(status(Some("x")), StatusCode::OK);
+        assert_eq!(status(Some("finished")), StatusCode::NO_CONTENT);
+    }
+}
