@@ -451,7 +451,7 @@ impl ConversionObject {
 /// Returns the number of tiles that a tiler reports.
 fn tiles_in(event: &Event) -> Option<u64> {
     match event {
-        Event::Reported(Report { outcome: Outcome::Progress { tiles, .. }, .. }) => *tiles,
+        Event::Reported(Report { outcome: Outcome::Progress(progress), .. }) => progress.tiles,
         _ => None,
     }
 }

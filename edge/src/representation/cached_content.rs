@@ -178,8 +178,8 @@ fn unmarked(mut content: Content) -> Content {
 #[cfg(test)]
 mod tests {
     use edgezoom_content::{
-        Archive, Attempt, Dzi, Failure, FailureCode, Finished, Previews, Progress, Size, TileFormat, Title,
-        Warning,
+        Archive, Attempt, Damage, Dzi, Failure, FailureCode, Finished, Previews, Progress, Size, TileFormat,
+        Title,
     };
 
     use super::*;
@@ -207,9 +207,9 @@ mod tests {
     fn ready() -> Status {
         let size = Size { width: 800, height: 600 };
         let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-        let (title, warning) = (Title::of_page("A <page>\u{fdd0}"), Warning::of_text("\"A\" & <b>\u{fdd0}"));
+        let (title, damage) = (Title::of_page("\"A\" & <page>\u{fdd0}"), Some(Damage::Partial));
         let finished =
-            Finished { title, warning, ..Finished::new(dzi, Archive::default(), Previews::default()) };
+            Finished { title, damage, ..Finished::new(dzi, Archive::default(), Previews::default()) };
         Status::Ready { attempt: Attempt::FIRST, finished }
     }
 

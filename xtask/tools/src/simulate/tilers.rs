@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use edgezoom_content::protocol::{ClaimRequest, Outcome, Report, Retry, TilerId};
+use edgezoom_content::protocol::{AttemptProgress, ClaimRequest, Outcome, Report, Retry, TilerId};
 use edgezoom_content::{
     Archive, Attempt, Dzi, Failure, FailureCode, Finished, Previews, Progress, Size, Stage, TileFormat,
     conversion,
@@ -233,12 +233,7 @@ impl Tiler {
 
     fn progress(&mut self, world: &mut World, job: u64) {
         let Some(Job { content, attempt, .. }) = self.jobs.get(&job).copied() else { return };
-        let outcome = Outcome::Progress {
-            stage: Stage::Rendering,
-            progress: Progress::from(0.5),
-            coarse: None,
-            tiles: None,
-        };
+        let outcome = Outcome::Progress(AttemptProgress::of(Stage::Rendering, Progress::from(0.5)));
         report(world, content, Report { attempt, outcome });
         self.after(world, REPORT_MS, Event::Progress { job });
     }
