@@ -2,8 +2,8 @@
 //! tests.
 //!
 //! The size in a file's header is compared with the bounds before its pixels are decoded. The pixels are kept as the crate
-//! returns them, in the temporary file if they are many, and each row is converted when it is read. A panic of a crate is an
-//! error, and so is a file that is cut off: nothing of it is shown.
+//! returns them, and each row is converted when it is read. A panic of a crate is an error, and so is a file that is cut off:
+//! nothing of it is shown.
 
 use std::io::{self, BufRead, BufReader, ErrorKind};
 
@@ -105,12 +105,12 @@ fn decode(format: &Format, header: Header, input: Input<'_>) -> Result<Picture, 
     })?;
     let (width, height) = decoder.dimensions();
     let size = bounds.admit(width, height)?;
-    // Decoders keep up to two bytes for each pixel besides the picture, such as indices into a palette.
-    bounds.admit_memory(size.pixels() * 2, REASON)?;
     let mut limits = Limits::no_limits();
     limits.max_alloc = Some(bounds.memory);
     decoder.set_limits(limits).map_err(error)?;
     let (stored, bytes) = (decoder.color_type(), decoder.total_bytes());
+    // Decoders keep up to two bytes for each pixel besides the picture, such as indices into a palette.
+    bounds.admit_memory(bytes.saturating_add(size.pixels() * 2), REASON)?;
     let mut pixels = bounds.allocate(bytes, REASON)?;
     decoder.read_image_boxed(&mut pixels).map_err(error)?;
     let layout = match (stored.has_color(), stored.has_alpha()) {
