@@ -111,21 +111,6 @@ fn a_format_stored_row_by_row_is_rendered_in_50_mib() {
     assert!(peak <= 50, "{peak} MiB");
 }
 
-#[test]
-fn a_format_decoded_as_a_whole_is_kept_in_the_temporary_file() {
-    let tga =
-        [&[0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &WIDTH.to_le_bytes(), &HEIGHT.to_le_bytes(), &[24, 0x20]];
-    let hdr = format!("#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y {HEIGHT} +X {WIDTH}\n").into_bytes();
-    // The pixels take 57 MiB as bytes and 229 MiB as floats.
-    let cases: [(&str, Vec<u8>, &[u8]); 2] =
-        [("TGA", tga.concat(), &[10, 120, 230]), ("HDR", hdr, &[10, 120, 230, 128])];
-    for (format, header, pixel) in cases {
-        let peak = peak_within(repeated(&header, pixel), &small());
-        println!("{format}: {peak} MiB");
-        assert!(peak <= 100, "{format}: {peak} MiB");
-    }
-}
-
 const WIDTH: u16 = 20_000;
 const HEIGHT: u16 = 1_000;
 
