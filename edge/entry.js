@@ -8,7 +8,7 @@ import * as rust from "wasm-bindgen-output";
 import { admin } from "./src/admin/calls.js";
 import * as lists from "./src/admin/lists.js";
 import * as uses from "./src/admin/uses.js";
-import { measure, readRequest } from "./src/platform/bridge.js";
+import { measure, readRecord, readRequest } from "./src/platform/bridge.js";
 
 export { ContentsObject } from "./src/admin/contents.js";
 export { OperatorObject } from "./src/admin/operator.js";
@@ -71,8 +71,8 @@ async function fileOf(request, env) {
 }
 
 /**
- * Returns the response in the platform's cache, unless the content has been taken down since. No query changes what these paths
- * return, so it is no part of the key: otherwise each made-up query would cost a read of R2.
+ * Returns the response in the platform's cache, unless the content has been taken down since. No query changes what
+ * these paths return, so it is no part of the key: otherwise each made-up query would cost a read of R2.
  */
 async function throughCache(request, env, context, id, seen) {
   const [path, query] = request.url.split("?", 2);
@@ -95,7 +95,7 @@ async function answer(request, env, context, id, seen) {
   const refreshing = (key || id) && lists.refresh(env, context);
   let cached;
   try {
-    cached = key && (await env.FINISHED.get(key, "arrayBuffer"));
+    cached = key && (await readRecord(env, key));
   } catch (error) {
     // Without KV the content's Durable Object answers.
     console.error("KV:", error);
@@ -103,7 +103,7 @@ async function answer(request, env, context, id, seen) {
   if (cached) seen.from = "kv";
   if (refreshing) await refreshing;
   if (cached || id) uses.note(key ?? id, env, context);
-  const response = incoming.respond(request, env, cached ? new Uint8Array(cached) : undefined);
+  const response = incoming.respond(request, env, cached);
   return request.method === "DELETE" ? deleted(await response, env) : response;
 }
 

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Runs nasm in two steps in debug builds, because nasm 2.16 preprocesses a file in each of its passes, which takes seconds for each file of
-# dav1d. `.cargo/config.toml` passes this script to the build scripts of dav1d and libjpeg, which call it with flags, the source, `-o` and the
-# object file. The result differs only in the padding before aligned labels.
+# Runs nasm in two steps in debug builds, because nasm 2.16 preprocesses a file in each of its passes, which takes
+# seconds for each file of dav1d. `.cargo/config.toml` passes this script to the build scripts of dav1d and libjpeg,
+# which call it with flags, the source, `-o` and the object file. The result differs only in the padding before aligned
+# labels.
 set -eu
 if [ "${PROFILE:-release}" = release ] || [ $# -lt 3 ]; then exec nasm "$@"; fi
 

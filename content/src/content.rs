@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Archive, Attempt, CoarseNumber, ContentId, Dzi, Failure, Previews, Progress, Scale, SourceUrl, Title,
-    Warning,
+    Archive, Attempt, CoarseNumber, ContentId, Damage, Dzi, Failure, Previews, Progress, Scale, SourceUrl,
+    Title,
 };
 
 /// A content.
@@ -67,9 +67,9 @@ pub struct Finished {
     /// Title of a web page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<Title>,
-    /// Describes the missing part of a damaged source.
+    /// The part that a damaged source lacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub warning: Option<Warning>,
+    pub damage: Option<Damage>,
     /// Physical size of a pixel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
@@ -157,7 +157,7 @@ impl Finished {
     /// Returns a result without optional members.
     #[must_use]
     pub fn new(dzi: Dzi, archive: Archive, previews: Previews) -> Self {
-        Self { dzi, title: None, warning: None, scale: None, archive, previews }
+        Self { dzi, title: None, damage: None, scale: None, archive, previews }
     }
 }
 

@@ -29,7 +29,7 @@ pub use content::{Coarse, Content, Finished, NextTry, Stage, Status, Timestamp};
 pub use conversion::Conversion;
 pub use deletion_key::{DeletionKey, DeletionKeyHash, DeletionKeyHashError};
 pub use edgezoom_geometry::{
-    Archive, Dzi, NAMESPACE, PreviewKind, Previews, Scale, ScaleBasis, ScaleUnit, Size, TileFormat,
+    Archive, Damage, Dzi, NAMESPACE, PreviewKind, Previews, Scale, ScaleBasis, ScaleUnit, Size, TileFormat,
     TileIndex, TileRange, tile_number,
 };
 pub use failure::{Failure, FailureCode};
@@ -37,5 +37,5 @@ pub use id::ContentId;
 pub use progress::Progress;
 pub use removal::{Removal, RemovalKind};
 pub use source_url::SourceUrl;
-pub use text::{Title, Warning};
+pub use text::Title;
 pub use upload::UploadKey;

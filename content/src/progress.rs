@@ -27,12 +27,15 @@ impl Progress {
 /// Prints a decimal fraction without trailing zeros. Printing a float would add 14 KB to the Worker.
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (whole, mut digits, mut places) = (self.0 / 10_000, self.0 % 10_000, 4);
+        let whole = self.0 / 10_000;
+        let mut digits = self.0 % 10_000;
         if digits == 0 {
             return whole.fmt(f);
         }
+        let mut places = 4;
         while digits % 10 == 0 {
-            (digits, places) = (digits / 10, places - 1);
+            digits /= 10;
+            places -= 1;
         }
         write!(f, "{whole}.{digits:0places$}")
     }

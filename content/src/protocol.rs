@@ -82,18 +82,7 @@ pub struct Report {
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// The attempt goes on.
-    Progress {
-        /// Stage of the conversion.
-        stage: Stage,
-        /// Progress of the whole conversion.
-        progress: Progress,
-        /// Latest [coarse picture](Attempt::coarse_key) in the store.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        coarse: Option<CoarseNumber>,
-        /// Number of tiles of the pyramid, as soon as the picture's size is known.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        tiles: Option<u64>,
-    },
+    Progress(AttemptProgress),
     /// The complete pyramid is in the store.
     Finished(Finished),
     /// The conversion failed. The tiler has deleted the objects of the attempt.
@@ -106,6 +95,43 @@ pub enum Outcome {
     },
     /// The tiler shuts down, and the job is queued again. This does not count as a failed attempt.
     HandedBack,
+}
+
+/// The progress of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttemptProgress {
+    /// Stage of the conversion.
+    pub stage: Stage,
+    /// Progress of the whole conversion.
+    pub progress: Progress,
+    /// Latest [coarse picture](Attempt::coarse_key) in the store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coarse: Option<CoarseNumber>,
+    /// Number of tiles of the pyramid, as soon as the picture's size is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tiles: Option<u64>,
+}
+
+impl AttemptProgress {
+    /// The progress of an attempt that was just claimed.
+    pub const CLAIMED: Self = Self::of(Stage::Downloading, Progress::NONE);
+
+    /// Returns the progress in a stage.
+    #[must_use]
+    pub const fn of(stage: Stage, progress: Progress) -> Self {
+        Self { stage, progress, coarse: None, tiles: None }
+    }
+
+    /// Returns the larger value of each member.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            stage: self.stage.max(other.stage),
+            progress: self.progress.max(other.progress),
+            coarse: self.coarse.max(other.coarse),
+            tiles: self.tiles.max(other.tiles),
+        }
+    }
 }
 
 /// Says if and when another attempt follows a failed one without a request.

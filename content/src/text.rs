@@ -1,5 +1,5 @@
-//! Short texts from a source that clients see: the title of a web page, and a warning about a damaged picture. Each is
-//! one line without characters that are invisible or change the direction of the text around them.
+//! The title of a source, which clients see: one line without characters that are invisible or change the direction of
+//! the text around them.
 
 use std::fmt;
 
@@ -9,11 +9,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Title(String);
-
-/// A warning about a ready content: its source is damaged, and part of the picture is missing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Warning(String);
 
 impl Title {
     /// Maximum number of characters. The rest is cut off.
@@ -39,30 +34,7 @@ impl Title {
     }
 }
 
-impl Warning {
-    /// Maximum number of characters. The rest is cut off.
-    pub const MAX_LENGTH: usize = 300;
-
-    /// Returns the warning with a text; `None` if it has no visible characters.
-    #[must_use]
-    pub fn of_text(text: &str) -> Option<Self> {
-        one_line(text, Self::MAX_LENGTH).map(Self)
-    }
-
-    /// Returns the text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
 impl fmt::Display for Title {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }

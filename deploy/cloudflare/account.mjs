@@ -1,5 +1,5 @@
-// The Cloudflare account: its API client, and what the service needs besides its bucket and tokens, which are the KV namespace, the
-// queue with its pull consumer, and the Worker.
+// The Cloudflare account: its API client, and what the service needs besides its bucket and tokens, which are the KV
+// namespace, the queue with its pull consumer, and the Worker.
 
 import Cloudflare, { APIError } from "cloudflare";
 
@@ -83,8 +83,8 @@ export function namespaces({ client: { kv }, account, plan }) {
 }
 
 /**
- * Settings of the pull consumer. A tiler's pull request overrides batch size and time-out. A message that no tiler settles is unusable,
- * and its content's Durable Object sends another one.
+ * Settings of the pull consumer. A tiler's pull request overrides batch size and time-out. A message that no tiler
+ * settles is unusable, and its content's Durable Object sends another one.
  * @type {import("cloudflare/resources/queues/consumers").ConsumerCreateParams.MqHTTPConsumerRequest.Settings}
  */
 const PULLING = { batch_size: 10, max_retries: 100, retry_delay: 0, visibility_timeout_ms: 60_000 };
@@ -158,7 +158,8 @@ export function workers({ client: { workers }, account, plan }) {
     },
 
     /**
-     * Returns true if the Worker answers at exactly these domains, or without any at workers.dev. wrangler sets them last.
+     * Returns true if the Worker answers at exactly these domains, or without any at workers.dev. wrangler sets them
+     * last.
      * @param {string} name
      * @param {string[]} domains
      */

@@ -1,5 +1,5 @@
-// `cargo xtask deploy` and `cargo xtask undeploy` for one environment. Each step compares what exists with what is wanted and changes only
-// what differs, so a failed run can be repeated. The Worker's bindings come before the Worker.
+// `cargo xtask deploy` and `cargo xtask undeploy` for one environment. Each step compares what exists with what is
+// wanted and changes only what differs, so a failed run can be repeated. The Worker's bindings come before the Worker.
 
 import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";

@@ -1,5 +1,5 @@
-// The command line of `cargo xtask deploy` and `cargo xtask undeploy`. Progress goes to standard error; standard output carries only the
-// tilers' variables.
+// The command line of `cargo xtask deploy` and `cargo xtask undeploy`. Progress goes to standard error; standard output
+// carries only the tilers' variables.
 
 import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";

@@ -1,5 +1,5 @@
-// The plan of a task: prints what the task keeps and changes. The same code makes a plan and carries it out: in a dry run a change is
-// printed but not made, and returns nothing.
+// The plan of a task: prints what the task keeps and changes. The same code makes a plan and carries it out: in a dry
+// run a change is printed but not made, and returns nothing.
 
 /** Width of the column of verbs. */
 const WIDTH = 7;
@@ -46,8 +46,8 @@ export class Plan {
   }
 
   /**
-   * Returns what `find` finds, or else what `create` creates. If the response to a creation is lost, the client's retry fails because
-   * the thing exists, and this finds it.
+   * Returns what `find` finds, or else what `create` creates. If the response to a creation is lost, the client's retry
+   * fails because the thing exists, and this finds it.
    * @template T
    * @param {string} what
    * @param {() => Promise<T | undefined>} find

@@ -1,4 +1,5 @@
-// The settings of one environment in edgezoom.toml. Every value is checked before the first API call: a typo must not create a bucket.
+// The settings of one environment in edgezoom.toml. Every value is checked before the first API call: a typo must not
+// create a bucket.
 
 import { parse } from "smol-toml";
 

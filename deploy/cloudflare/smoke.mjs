@@ -1,4 +1,5 @@
-// Smoke test of a deployed service, as a client: every endpoint of its OpenAPI document in every form, and the conversion of a picture.
+// Smoke test of a deployed service, as a client: every endpoint of its OpenAPI document in every form, and the
+// conversion of a picture.
 
 /** An id that no content has. */
 const UNKNOWN = "00000000000";
@@ -20,9 +21,9 @@ const FORMS = [
 class CheckFailed extends Error {}
 
 /**
- * Tests the service and returns the number of failed checks. `share` and `base` are the URLs of its pages and its API, `picture` the URL of a
- * picture to convert, `token` the tilers' token, `waitMs` the time limit for the service to come up and for the conversion, `description` the
- * URL of the OpenAPI document. `print` takes a line.
+ * Tests the service and returns the number of failed checks. `share` and `base` are the URLs of its pages and its API,
+ * `picture` the URL of a picture to convert, `token` the tilers' token, `waitMs` the time limit for the service to come
+ * up and for the conversion, `description` the URL of the OpenAPI document. `print` takes a line.
  */
 export async function test({ share, base, picture, token, waitMs, print, description = `${share}/openapi.json` }) {
   const service = { share, base, waitMs, description };

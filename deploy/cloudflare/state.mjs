@@ -1,5 +1,6 @@
-// The state that deploying keeps in .edgezoom/ on the operator's machine: for each environment the tilers' and the operator's variables, the
-// only places with the values of secrets, and the tokens that an interrupted run was creating.
+// The state that deploying keeps in .edgezoom/ on the operator's machine: for each environment the tilers' and the
+// operator's variables, the only places with the values of secrets, and the tokens that an interrupted run was
+// creating.
 
 import { randomBytes } from "node:crypto";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";

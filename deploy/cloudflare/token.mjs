@@ -1,6 +1,6 @@
-// The tilers' API tokens: one may only pull from the queue, the other only read and write the bucket. The API shows a token's value once,
-// when it is created. Deploying first notes which token it creates, so that a token whose value was lost gets a new value: no tiler has
-// the old one.
+// The tilers' API tokens: one may only pull from the queue, the other only read and write the bucket. The API shows a
+// token's value once, when it is created. Deploying first notes which token it creates, so that a token whose value was
+// lost gets a new value: no tiler has the old one.
 
 import { first, isForbidden, orNothing } from "./account.mjs";
 
@@ -72,9 +72,9 @@ export function tokens({ client, account, plan }) {
 
   return {
     /**
-     * Returns the id and value of a token that is created or renewed; nothing if it is kept, in a dry run, or if it must be created by hand.
-     * `known` is true if its value is known here, `renew` if it must get a new value, `begun` if an earlier run noted it with `begin` but
-     * did not store its value.
+     * Returns the id and value of a token that is created or renewed; nothing if it is kept, in a dry run, or if it
+     * must be created by hand. `known` is true if its value is known here, `renew` if it must get a new value, `begun`
+     * if an earlier run noted it with `begin` but did not store its value.
      * @param {Wanted} wanted
      * @param {{ known: boolean, begun: boolean, renew: boolean, begin: () => Promise<void> }} how
      * @returns {Promise<{ id: string, value: string } | undefined>}

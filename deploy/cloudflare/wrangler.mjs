@@ -1,5 +1,6 @@
-// wrangler uploads the Worker with its modules, files, bindings, migrations, domains, rate limits and secrets as one version. This generates
-// its configuration, which is wrangler.toml with the names and addresses of each environment, and runs it.
+// wrangler uploads the Worker with its modules, files, bindings, migrations, domains, rate limits and secrets as one
+// version. This generates its configuration, which is wrangler.toml with the names and addresses of each environment,
+// and runs it.
 
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -86,7 +87,7 @@ function environment(base, settings, index) {
 export const domains = ({ domain, apiDomain, cacheDomain }) => [...new Set([domain, apiDomain, cacheDomain].filter(Boolean))];
 
 /** Returns the variables with addresses. The Worker derives an empty one from BASE_URL, and at workers.dev that one from the request. */
-function addresses({ domain, apiDomain, cacheDomain }) {
+export function addresses({ domain, apiDomain, cacheDomain }) {
   const of = (host, path = "") => (host ? `https://${host}${path}` : "");
   return { BASE_URL: of(apiDomain ?? domain), SHARE_BASE: of(domain), CACHE_URL: of(cacheDomain, "/cache") };
 }

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Boots Debian's ARM64 kernel in QEMU and converts pictures, a PDF and a web page there, from nothing but Debian's packages and an archive:
-# seccomp, Landlock and the browser's namespaces are the kernel's own, which no emulator of single processes has. Each source's tiles must be
-# the bytes that this machine's tiler makes, except the web page's. Needs root and debootstrap, cpio and qemu-system-arm; takes four minutes:
+# Boots Debian's ARM64 kernel in QEMU and converts pictures, a PDF and a web page there, from nothing but Debian's
+# packages and an archive: seccomp, Landlock and the browser's namespaces are the kernel's own, which no emulator of
+# single processes has. Each source's tiles must be the bytes that this machine's tiler makes, except the web page's.
+# Needs root and debootstrap, cpio and qemu-system-arm; takes four minutes:
 #
 #   cargo xtask release --target aarch64-unknown-linux-gnu
 #   deploy/tests/arm64-machine.sh target/release-archives/edgezoom-tiler-*-aarch64-linux.tar.gz target/release/tiler [folder]

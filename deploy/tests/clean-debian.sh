@@ -1,11 +1,12 @@
 #!/bin/sh
-# Tests docs/operations/guide.md literally: creates a minimal Debian, boots it, and runs the guide's commands that set up a tiler in it. Needs
-# root, debootstrap and systemd-nspawn, so it is run by hand:
+# Tests docs/operations/guide.md literally: creates a minimal Debian, boots it, and runs the guide's commands that set
+# up a tiler in it. Needs root, debootstrap and systemd-nspawn, so it is run by hand:
 #
 #   deploy/tests/clean-debian.sh target/release-archives/edgezoom-tiler-*.tar.gz .edgezoom/production.env [folder]
 #
-# The container shares the host's network, so `cargo xtask dev --tilers 0` can be the edge. new-operator.sh sets up both. If a folder is given,
-# the Debian is kept there for another run. CHECK names a script to run at the end, while the tiler is running.
+# The container shares the host's network, so `cargo xtask dev --tilers 0` can be the edge. new-operator.sh sets up
+# both. If a folder is given, the Debian is kept there for another run. CHECK names a script to run at the end, while
+# the tiler is running.
 set -eu
 archive=$1 variables=$2 kept=${3:-}
 here=$(dirname "$(readlink -f "$0")")/../..

@@ -1,5 +1,5 @@
-// The commands as `cargo xtask` runs them, with the real wrangler and the built Worker; and the fake API's conformance to the types of
-// Cloudflare's client.
+// The commands as `cargo xtask` runs them, with the real wrangler and the built Worker; and the fake API's conformance
+// to the types of Cloudflare's client.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

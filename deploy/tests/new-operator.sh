@@ -1,7 +1,8 @@
 #!/bin/sh
-# Runs the whole docs/operations/guide.md without Cloudflare: builds the release archive, runs the local service without tilers in place of the
-# deployed Worker, sets up a tiler in a clean Debian (clean-debian.sh), and converts a picture, a document, a drawing and a web page. Needs root,
-# debootstrap and systemd-nspawn. Takes about 15 minutes without an earlier build. If a folder is given, the Debian is kept there for another run.
+# Runs the whole docs/operations/guide.md without Cloudflare: builds the release archive, runs the local service without
+# tilers in place of the deployed Worker, sets up a tiler in a clean Debian (clean-debian.sh), and converts a picture, a
+# document, a drawing and a web page. Needs root, debootstrap and systemd-nspawn. Takes about 15 minutes without an
+# earlier build. If a folder is given, the Debian is kept there for another run.
 #
 #   deploy/tests/new-operator.sh [folder]
 #

@@ -1,13 +1,15 @@
 #!/bin/sh
-# Goes each way to install Edgezoom from nothing to a converted picture, in a Debian without anything else: the release archive, the Debian
-# package, the tiler's image, the archive and the image for a first look, and the Worker's archive (a dry run of its upload). Needs root and Debian's
-# packages debootstrap and podman; no registry, no daemon. Takes about five minutes after the builds.
+# Goes each way to install Edgezoom from nothing to a converted picture, in a Debian without anything else: the release
+# archive, the Debian package, the tiler's image, the archive and the image for a first look, and the Worker's archive
+# (a dry run of its upload). Needs root and Debian's packages debootstrap and podman; no registry, no daemon. Takes
+# about five minutes after the builds.
 #
 #   for part in tiler deb worker local; do cargo xtask release $part; done
 #   deploy/tests/packages.sh [archive] [deb] [image] [local] [worker]
 #
-# FOLDER keeps the base system and the images for another run. IMAGES=source builds the images' programs by the Dockerfile, too (an hour).
-# SUITE=trixie takes Debian 13 instead of 12. ARCHIVES names another folder than target/release-archives.
+# FOLDER keeps the base system and the images for another run. IMAGES=source builds the images' programs by the
+# Dockerfile, too (an hour). SUITE=trixie takes Debian 13 instead of 12. ARCHIVES names another folder than
+# target/release-archives.
 set -eu
 cd "$(dirname "$(readlink -f "$0")")/../.."
 [ $# -gt 0 ] || set -- archive deb image local worker

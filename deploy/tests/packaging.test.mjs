@@ -1,5 +1,5 @@
-// The packaging of the tiler: Dockerfile, compose file, systemd unit. Without an image builder only a linter and assertions check the
-// Dockerfile, and without Compose only assertions the compose file.
+// The packaging of the tiler: Dockerfile, compose file, systemd unit. Without an image builder only a linter and
+// assertions check the Dockerfile, and without Compose only assertions the compose file.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -13,7 +13,8 @@ import { parse } from "yaml";
 
 import { REPOSITORY } from "./stage.mjs";
 
-// Top-level awaits come before the first test: Node.js may finish the registered tests while a file still waits, and skip the others.
+// Top-level awaits come before the first test: Node.js may finish the registered tests while a file still waits, and
+// skip the others.
 const system = await readFile("/etc/os-release", "utf8").catch(() => "");
 const read = (path) => readFile(join(REPOSITORY, path), "utf8");
 const dockerfile = await read("deploy/docker/Dockerfile");

@@ -1,5 +1,5 @@
-// A fake of Cloudflare's API: an account in memory behind the real paths. It rejects unknown fields (requests.mjs), answers in the real format
-// with paginated lists, and can fail on request.
+// A fake of Cloudflare's API: an account in memory behind the real paths. It rejects unknown fields (requests.mjs),
+// answers in the real format with paginated lists, and can fail on request.
 
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";

@@ -1,5 +1,5 @@
-// The fields of each request, checked against the types of Cloudflare's client: `tsc` reports missing and unknown ones. The fake rejects all
-// others.
+// The fields of each request, checked against the types of Cloudflare's client: `tsc` reports missing and unknown ones.
+// The fake rejects all others.
 
 /**
  * A check for every field of a type except those in the path or in a header.

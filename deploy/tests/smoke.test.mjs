@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 
-import { PICTURE, TOKEN, eventually, start } from "../../edge/tests/system.mjs";
+import { DZI, archive } from "../../edge/tests/archive.mjs";
+import { ALONE, TOKEN, eventually, start } from "../../edge/tests/system.mjs";
 import { test as smokeTest } from "../cloudflare/smoke.mjs";
 
 /** The OpenAPI document: the Worker under test has no static files. */
@@ -52,16 +53,15 @@ test("an unconverted picture fails the test, a converted one passes, and a missi
   assert.match(waiting.text, /picture is converted: no tiler takes the job/);
 
   const { id } = await (await fetch(`${system.address}/v1/content/?url=${encodeURIComponent(URL_OF_PICTURE)}`)).json();
-  const { attempt } = await (await tell(id, "claim")).json();
-  await tell(id, "report", { attempt, outcome: { finished: { dzi: PICTURE } } });
-  const descriptor = `<Image TileSize="510"><Size Width="${PICTURE.width}" Height="${PICTURE.height}"/></Image>`;
-  await system.pyramids.put(`${id}/${attempt}.dzi`, descriptor);
-  await system.pyramids.put(`${id}/${attempt}_files/0/0_0.jpg`, "a tile");
+  const { attempt } = await (await tell(id, "claim", ALONE)).json();
+  const { object, place, previews } = archive();
+  await system.pyramids.put(`${id}/${attempt}.szi`, object);
+  await tell(id, "report", { attempt, outcome: { finished: { dzi: DZI, archive: place, previews } } });
   await eventually(async () => (await (await fetch(`${system.address}/v1/content/${id}`)).json()).ready);
   const done = await trial({ picture: URL_OF_PICTURE, waitMs: 5000 });
   assert.equal(done.failed, 0, done.text);
 
-  await system.pyramids.delete(`${id}/${attempt}_files/0/0_0.jpg`);
+  await system.pyramids.delete(`${id}/${attempt}.szi`);
   const broken = await trial({ picture: URL_OF_PICTURE });
   assert.match(broken.text, /failed {2}tiles: 404 instead of 200/, broken.text);
 });

@@ -1,5 +1,5 @@
-// A stage for the tests of deploying: a directory with the files that deploying reads, and a fake of Cloudflare's API. `upload` calls the fake
-// as wrangler does, without the seconds that wrangler takes to start.
+// A stage for the tests of deploying: a directory with the files that deploying reads, and a fake of Cloudflare's API.
+// `upload` calls the fake as wrangler does, without the seconds that wrangler takes to start.
 
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -116,7 +116,7 @@ const contents = [
   link("operators", "For operators"),
 ];
 const { repository } = /^repository = "(?<repository>[^"]+)"/m.exec(await read("../../Cargo.toml")).groups;
-const [, product] = /^pub const PRODUCT: &str = "(\w+)";$/m.exec(await read("../../tiler/src/bot/mod.rs"));
+const [, product] = /^pub const PRODUCT: &str = "(\w+)";$/m.exec(await read("../../tiler/src/bot.rs"));
 const docs = fill(template, {
   contents: `<ul>\n${contents.join("")}</ul>\n`,
   limits: await limits(),
@@ -143,4 +143,4 @@ const files = {
   "bot.html": page("Why Edgezoom visited your site", "What visited your site, how to exclude it, and how to contact its operator.", fill(await read("bot.html"), { product, repository })),
   "assets/docs.css": await read("docs.css"),
 };
-for (const [name, content] of Object.entries(files)) await writeFile(new URL(name, to), content);
+for (const [name, text] of Object.entries(files)) await writeFile(new URL(name, to), text);

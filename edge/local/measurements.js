@@ -1,5 +1,5 @@
-// The local dataset of the Worker's data points. It replaces Cloudflare's Analytics Engine, with the part of its SQL API that
-// `tiler edge-metrics` uses:
+// The local dataset of the Worker's data points. It replaces Cloudflare's Analytics Engine, with the part of its SQL
+// API that `tiler edge-metrics` uses:
 // https://developers.cloudflare.com/analytics/analytics-engine/sql-api/
 
 import { DurableObject, WorkerEntrypoint } from "cloudflare:workers";

@@ -1,5 +1,5 @@
-// A KV namespace that chaos tests make stale. Cloudflare's locations cache what they have read, also that a key does not exist, for a
-// minute and longer: https://developers.cloudflare.com/kv/concepts/how-kv-works/#consistency
+// A KV namespace that chaos tests make stale. Cloudflare's locations cache what they have read, also that a key does
+// not exist, for a minute and longer: https://developers.cloudflare.com/kv/concepts/how-kv-works/#consistency
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 

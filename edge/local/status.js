@@ -1,5 +1,5 @@
-// `/internal/status`: the local service's activity since its start, as a page or JSON. A deployed service has a dashboard
-// instead (deploy/monitoring).
+// `/internal/status`: the local service's activity since its start, as a page or JSON. A deployed service has a
+// dashboard instead (deploy/monitoring).
 
 import { query } from "./measurements.js";
 

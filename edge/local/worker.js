@@ -1,6 +1,6 @@
-// The local Worker in front of Edgezoom's: it emulates the parts of Cloudflare that wrangler lacks, so the tiler's code is the
-// same in production. It consumes the local queue, stores its messages, and serves them like Cloudflare's REST API for pull
-// consumers: https://developers.cloudflare.com/queues/configuration/pull-consumers/
+// The local Worker in front of Edgezoom's: it emulates the parts of Cloudflare that wrangler lacks, so the tiler's code
+// is the same in production. It consumes the local queue, stores its messages, and serves them like Cloudflare's REST
+// API for pull consumers: https://developers.cloudflare.com/queues/configuration/pull-consumers/
 // It also has the dataset of measurements and the status page. All other requests go to Edgezoom's Worker unchanged.
 
 import { DurableObject } from "cloudflare:workers";
@@ -59,8 +59,8 @@ export default {
 };
 
 /**
- * Gives queued contents in a response of the Worker the stage `building`, which only the viewer knows, until a tiler pulls: `cargo
- * xtask dev` still compiles it.
+ * Gives queued contents in a response of the Worker the stage `building`, which only the viewer knows, until a tiler
+ * pulls: `cargo xtask dev` still compiles it.
  */
 function withoutRenderer(response) {
   if (!/json|html|event-stream/.test(response.headers.get("Content-Type")) || !response.body) return response;
@@ -87,9 +87,9 @@ function refused(status, code, message) {
 }
 
 /**
- * The messages of one queue, in SQLite, so they survive a restart. Like in Cloudflare's queues, a message that is neither
- * acknowledged nor retried returns when its lease ends, and is dropped after too many attempts. There are no timers: a pull
- * looks for due messages.
+ * The messages of one queue, in SQLite, so they survive a restart. Like in Cloudflare's queues, a message that is
+ * neither acknowledged nor retried returns when its lease ends, and is dropped after too many attempts. There are no
+ * timers: a pull looks for due messages.
  */
 export class Messages extends DurableObject {
   constructor(state, env) {

@@ -1,5 +1,5 @@
-//! Entry point of requests. `entry.js` makes an [`IncomingRequest`], reads KV, and lets it respond. So a finished content is
-//! answered without a future: an executor in wasm would cost as much as all the rest of the request.
+//! Entry point of requests. `entry.js` makes an [`IncomingRequest`], reads KV, and lets it respond. So a finished
+//! content is answered without a future: an executor in wasm would cost as much as all the rest of the request.
 
 use edgezoom_content::{ContentId, SourceUrl};
 use serde::Serialize;
@@ -55,7 +55,8 @@ impl IncomingRequest {
             Ok(routed) => routed,
             Err(response) => return Ok(head.respond(response)?.into()),
         };
-        let (id, now) = (routed.route.content_id(), isolate::now());
+        let id = routed.route.content_id();
+        let now = isolate::now();
         // KV may have a content for a minute after it was taken down.
         let cached = id.zip(cached).filter(|(id, _)| !isolate::is_taken_down(*id));
         let cached = cached.and_then(|(id, value)| kv::parse(id, value, now));

@@ -20,8 +20,8 @@
 //! - `platform`: the runtime's bindings where the `worker` crate is not enough, and what an isolate keeps.
 //!
 //! Everything that decides is pure and tested natively: `config`, `request`, `response`,
-//! `representation`, `pages`, the scheduler, and the parsers of the other rooms. All others use the `worker` crate. Imports between files have no circles; `content/tests/imports` checks
-//! both.
+//! `representation`, `pages`, the scheduler, and the parsers of the other rooms. All others use the `worker` crate.
+//! Imports between files have no circles; `content/tests/imports` checks both.
 
 mod admission;
 mod config;

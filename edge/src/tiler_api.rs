@@ -3,7 +3,7 @@
 
 use edgezoom_content::ContentId;
 use edgezoom_content::conversion::{Event, Reply};
-use edgezoom_content::protocol::{ClaimRequest, TILERS_HEADER};
+use edgezoom_content::protocol::TILERS_HEADER;
 use http::StatusCode;
 use worker::{Env, Request, console_error};
 

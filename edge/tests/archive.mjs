@@ -12,6 +12,9 @@ export function grid(level, dzi = DZI) {
   return [scaled(dzi.width), scaled(dzi.height)];
 }
 
+/** The beginning of a ZIP. */
+const SIGNATURE = "PK\x03\x04";
+
 /** Contents of the previews' stand-ins. */
 export const PREVIEW = "the large preview";
 export const THUMBNAIL = "the thumbnail";
@@ -32,9 +35,9 @@ function varint(number) {
  */
 export function archive(fill = content, dzi = DZI, gap = () => 40) {
   const places = [];
-  const parts = ["PK", PREVIEW, THUMBNAIL].map((text) => Buffer.from(text));
-  const large = { offset: 2, length: PREVIEW.length };
-  const thumbnail = { offset: 2 + PREVIEW.length, length: THUMBNAIL.length };
+  const parts = [SIGNATURE, PREVIEW, THUMBNAIL].map((text) => Buffer.from(text));
+  const large = { offset: SIGNATURE.length, length: PREVIEW.length };
+  const thumbnail = { offset: SIGNATURE.length + PREVIEW.length, length: THUMBNAIL.length };
   let offset = Buffer.concat(parts).length;
   for (let level = 0; level <= lastLevel(dzi); level++) {
     const [columns, rows] = grid(level, dzi);

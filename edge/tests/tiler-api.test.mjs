@@ -46,15 +46,16 @@ test("a job is claimed once, and only reports of its attempt are accepted", asyn
   assert.equal((await system.report(id, 1, rendering(0.6))).status, 409);
 });
 
-test("a tiler's warning is in the ready content, in KV and on the page", async () => {
+test("the damage of a source is a warning in the ready content, in KV and on the page", async () => {
   const { id } = await system.ask("http://example.com/damaged.jpg");
   await system.claim(id);
-  const warning = "The file is damaged: from row 3,012 of 4,000 on <nothing> could be read.";
-  assert.equal((await system.report(id, 1, { finished: { dzi: PICTURE, warning } })).status, 204);
+  const warning = "The file is damaged: from row 3,012 of 4,000 on nothing could be read.";
+  const damage = { "from-row": { row: 3011, rows: 4000 } };
+  assert.equal((await system.report(id, 1, { finished: { dzi: PICTURE, damage } })).status, 204);
   await eventually(() => system.finished.get(id));
   assert.equal((await system.find(id)).warning, warning);
   const page = await (await system.fetch(`/${id}`)).text();
-  assert.ok(page.includes("on &lt;nothing&gt; could be read.</p>"), page);
+  assert.ok(page.includes("on nothing could be read.</p>"), page);
 });
 
 test("a tiler's scale is in the ready content as JSON and XML", async () => {

@@ -194,6 +194,6 @@ test("a part that arrives too slowly ends", async () => {
   await Promise.resolve();
   await new Promise(setImmediate);
   mock.timers.tick(10 * MINUTE);
-  assert.equal(await stored, "!stalled");
+  assert.equal(await stored, '{"Err":"stalled"}');
   mock.timers.reset();
 });

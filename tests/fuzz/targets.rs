@@ -26,8 +26,8 @@ const TARGET: fn(&[u8]) = match env!("CARGO_BIN_NAME").as_bytes() {
     _ => panic!("no function has this program's name"),
 };
 
-// libFuzzer's hook ends the process at every panic, but the renderer catches those of third-party decoders. A panic that
-// nothing catches still ends it.
+// libFuzzer's hook ends the process at every panic, but the renderer catches those of third-party decoders. A panic
+// that nothing catches still ends it.
 libfuzzer_sys::fuzz_target!(
     init: std::panic::set_hook(Box::new(|panic| eprintln!("{panic}"))),
     |bytes: &[u8]| TARGET(bytes)

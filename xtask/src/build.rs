@@ -1,7 +1,7 @@
-//! Cargo builds for the tasks. Cargo unifies a dependency's features over the packages that one call selects, and compiles
-//! the dependency again for another set of features. So every call here selects the whole workspace, as `cargo test` does,
-//! and names the programs that it wants: all tasks share one compiled copy of each dependency. The Worker's WebAssembly is
-//! for another target and shares nothing.
+//! Cargo builds for the tasks. Cargo unifies a dependency's features over the packages that one call selects, and
+//! compiles the dependency again for another set of features. So every call here selects the whole workspace, as `cargo
+//! test` does, and names the programs that it wants: all tasks share one compiled copy of each dependency. The Worker's
+//! WebAssembly is for another target and shares nothing.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -22,14 +22,14 @@ pub const TILER: &str = "tiler";
 /// The variable with the commit and its date when tiler and Worker are compiled.
 const BUILD: &str = "EDGEZOOM_BUILD";
 
-/// Makes Clippy's driver compile the workspace: it is the compiler, and lints what it compiles. `cargo clippy` would check
-/// every dependency a second time, four minutes of CPU time.
+/// Makes Clippy's driver compile the workspace: it is the compiler, and lints what it compiles. `cargo clippy` would
+/// check every dependency a second time, four minutes of CPU time.
 pub fn linted<'a>(project: &Project, cargo: &'a mut Command) -> &'a mut Command {
     cargo.env("RUSTC_WORKSPACE_WRAPPER", project.root.join("xtask/rustc.sh"))
 }
 
-/// Returns the command that builds programs of the workspace. In the dev profile it compiles with the same driver as the tests, if
-/// installed: Cargo rebuilds what another one compiled.
+/// Returns the command that builds programs of the workspace. In the dev profile it compiles with the same driver as
+/// the tests, if installed: Cargo rebuilds what another one compiled.
 pub fn programs(project: &Project, names: &[&str], profile: Profile) -> Command {
     let mut cargo = project.cargo();
     if profile == Profile::Dev && command::succeeds(Command::new("clippy-driver").arg("--version")) {
@@ -45,8 +45,9 @@ pub fn programs(project: &Project, names: &[&str], profile: Profile) -> Command 
     cargo
 }
 
-/// Lets the tiler and the Worker say the commit and its date, unless the variable is set, as in the image's build, which has no Git. Builds
-/// for tests do without it: each commit would make other programs, and tests that have passed would run again.
+/// Lets the tiler and the Worker say the commit and its date, unless the variable is set, as in the image's build,
+/// which has no Git. Builds for tests do without it: each commit would make other programs, and tests that have passed
+/// would run again.
 fn stamp(project: &Project, cargo: &mut Command) {
     if std::env::var(BUILD).is_ok_and(|build| !build.is_empty()) {
         return;
@@ -78,7 +79,8 @@ pub fn host(project: &Project) -> Result<String> {
     Ok(host.context("`cargo -vV` printed no host")?.to_owned())
 }
 
-/// Makes Cargo compile for a target, which may be another machine's. In the release profile the programs get no paths of this machine.
+/// Makes Cargo compile for a target, which may be another machine's. In the release profile the programs get no paths
+/// of this machine.
 pub fn cross(project: &Project, cargo: &mut Command, target: &str, profile: Profile) -> Result<()> {
     // The target is named even if it is this machine: otherwise Cargo would compile build scripts with the same flags.
     cargo.args(["--locked", "--target", target]);
@@ -127,7 +129,8 @@ pub fn tools(project: &Project) -> Step<'_> {
     Step::new("tools", |out| out.prepare(&mut programs(project, &[TOOLS], Profile::Dev)))
 }
 
-/// The step `wasm`: the Worker's two modules. Link-time optimisation uses one core; native programs compile on the others meanwhile.
+/// The step `wasm`: the Worker's two modules. Link-time optimisation uses one core; native programs compile on the
+/// others meanwhile.
 pub fn wasm(project: &Project, purpose: Purpose) -> Step<'_> {
     let module = |package| {
         let mut cargo = project.cargo();

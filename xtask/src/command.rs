@@ -1,5 +1,5 @@
-//! Running other programs to completion. Their output goes to standard error, so that standard output carries only a task's
-//! own results.
+//! Running other programs to completion. Their output goes to standard error, so that standard output carries only a
+//! task's own results.
 
 use std::process::{Command, Stdio};
 

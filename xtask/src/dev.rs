@@ -1,5 +1,6 @@
-//! `cargo xtask dev`: builds the Worker, then replaces itself with the program that runs the local service (`tools/src/dev`). The tiler,
-//! which takes longer, is compiled meanwhile: the service shows its pages before, and converts what waits once there is a tiler.
+//! `cargo xtask dev`: builds the Worker, then replaces itself with the program that runs the local service
+//! (`tools/src/dev`). The tiler, which takes longer, is compiled meanwhile: the service shows its pages before, and
+//! converts what waits once there is a tiler.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::ErrorKind;
@@ -41,7 +42,8 @@ pub struct Options {
     /// Seconds without a report after which a tiler loses its job [default: the Worker's]
     #[arg(long, env = "EDGEZOOM_LEASE_SECONDS")]
     pub lease_seconds: Option<u32>,
-    /// Pauses in seconds before the next attempts after a transient failure, such as 10,60,300,1800 [default: the Worker's]
+    /// Pauses in seconds before the next attempts after a transient failure, such as 10,60,300,1800 [default: the
+    /// Worker's]
     #[arg(long, env = "EDGEZOOM_RETRY_SECONDS")]
     pub retry_seconds: Option<String>,
     /// Seconds after which a request for a failed content starts it again [default: the Worker's]
@@ -59,13 +61,15 @@ pub struct Options {
     /// Reject new contents with 503; known ones are answered
     #[arg(long)]
     pub maintenance: bool,
-    /// For `cargo xtask chaos`: the port of the proxy through which the tilers call the edge. The edge is restarted when it ends
+    /// For `cargo xtask chaos`: the port of the proxy through which the tilers call the edge. The edge is restarted
+    /// when it ends
     #[arg(long, hide = true)]
     pub faults_at: Option<u16>,
     /// Run the existing build without asking Cargo whether it is up to date
     #[arg(long)]
     pub built: bool,
-    /// The tiler is being built. A line on standard input says that it is complete; an end without a line, that the build failed
+    /// The tiler is being built. A line on standard input says that it is complete; an end without a line, that the
+    /// build failed
     #[arg(long, hide = true)]
     pub building: bool,
 }
@@ -119,15 +123,16 @@ pub fn renderer(project: &Project, profile: Profile) -> Result<()> {
     Ok(())
 }
 
-/// Returns the command that copies the home page's picture into the Worker's assets. If there is none yet, it needs a tiler as argument.
+/// Returns the command that copies the home page's picture into the Worker's assets. If there is none yet, it needs a
+/// tiler as argument.
 fn home_picture(project: &Project) -> Result<Command> {
     let mut node = project.node_tool("node")?;
     node.arg("edge/viewer/hero.mjs");
     Ok(node)
 }
 
-/// Returns `wanted` if this port of the loopback address is free, or any free port if `wanted` is 0. Linux gives connections
-/// ports from 32,768 on (`ip_local_port_range`), so one below stays free until the caller listens on it.
+/// Returns `wanted` if this port of the loopback address is free, or any free port if `wanted` is 0. Linux gives
+/// connections ports from 32,768 on (`ip_local_port_range`), so one below stays free until the caller listens on it.
 pub fn free_port(wanted: u16) -> Result<u16> {
     if wanted == 0 {
         let random = RandomState::new();

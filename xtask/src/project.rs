@@ -13,7 +13,8 @@ use crate::command;
 /// Prefixes of the variables with which Cargo describes a package to the program that it runs.
 const PACKAGE_VARIABLES: [&str; 2] = ["CARGO_PKG_", "CARGO_MANIFEST_"];
 
-/// The workspace that this program was built from, or a released service (`release/service.rs`), which has the parts of it that run.
+/// The workspace that this program was built from, or a released service (`release/service.rs`), which has the parts of
+/// it that run.
 pub struct Project {
     /// Its top-level directory.
     pub root: PathBuf,
@@ -118,8 +119,8 @@ impl Project {
         self.root.join("node_modules/.bin").join(name)
     }
 
-    /// Makes a command run in the workspace with the Node.js from npm and a compile cache: wrangler is one script of several
-    /// megabytes, and starts often.
+    /// Makes a command run in the workspace with the Node.js from npm and a compile cache: wrangler is one script of
+    /// several megabytes, and starts often.
     fn with_node(&self, command: &mut Command) -> Result<()> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders =

@@ -1,5 +1,5 @@
-//! Tasks that prepare and then start a program that does the work: benchmarks, chaos, simulation, screenshots, Lighthouse,
-//! deployment.
+//! Tasks that prepare and then start a program that does the work: benchmarks, chaos, simulation, screenshots,
+//! Lighthouse, deployment.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -116,8 +116,8 @@ pub fn shots(project: &Project, states: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Prints Lighthouse's scores for the service at `url`, and the time that a share page takes to show its picture over a slow
-/// connection. Without a URL it starts a service. `edge/viewer/tests/lighthouse/` has its own npm packages.
+/// Prints Lighthouse's scores for the service at `url`, and the time that a share page takes to show its picture over a
+/// slow connection. Without a URL it starts a service. `edge/viewer/tests/lighthouse/` has its own npm packages.
 pub fn lighthouse(project: &Project, url: Option<&str>) -> Result<()> {
     let measure = |url: &str| {
         let folder = project.root.join("edge/viewer/tests/lighthouse");
@@ -144,8 +144,8 @@ pub fn lighthouse(project: &Project, url: Option<&str>) -> Result<()> {
     result
 }
 
-/// Builds the Worker and deploys it with `deploy/cloudflare/`, which is JavaScript because Cloudflare's API client and wrangler
-/// are.
+/// Builds the Worker and deploys it with `deploy/cloudflare/`, which is JavaScript because Cloudflare's API client and
+/// wrangler are.
 pub fn deploy(project: &Project, options: &[String]) -> Result<()> {
     if options.iter().any(|option| option == "--help") {
         setup::prepare(project, Purpose::Deploy)?;

@@ -32,12 +32,12 @@ impl Conversion {
     pub(super) fn handle_report(&mut self, report: Report, context: &mut Context<'_>) -> Reply {
         let by = report.attempt;
         match report.outcome {
-            Outcome::Progress { stage: reported, progress, coarse: number, .. } => match &mut self.state {
+            Outcome::Progress(reported) => match &mut self.state {
                 State::Claimed { attempt, lease_until, stage, coarse, .. } if *attempt == by => {
                     *lease_until = context.now + context.rules.lease;
-                    *stage = reported.max(*stage);
-                    *coarse = number.max(*coarse);
-                    self.shown = self.shown.max(progress.min(Progress::NEARLY));
+                    *stage = reported.stage.max(*stage);
+                    *coarse = reported.coarse.max(*coarse);
+                    self.shown = self.shown.max(reported.progress.min(Progress::NEARLY));
                     Reply::Accepted
                 }
                 _ => Reply::Conflict,

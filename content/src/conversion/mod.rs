@@ -222,7 +222,8 @@ impl Conversion {
                     return self.reply();
                 }
                 // The content belongs to the client whose file is converted.
-                (self.url, self.owner) = (url, owner);
+                self.url = url;
+                self.owner = owner;
                 self.reply_to_uploader()
             }
             Event::Created { .. } | Event::Requested => {

@@ -157,8 +157,11 @@ impl Conversion {
         if matches!(self.state, State::Failed { retry_at, .. } if context.now < retry_at) {
             context.effects.push(Effect::DeleteFromCache);
         }
-        (self.expired_leases, self.retries, self.kills) = (0, 0, 0);
-        (self.avoid, self.alone) = (None, false);
+        self.expired_leases = 0;
+        self.retries = 0;
+        self.kills = 0;
+        self.avoid = None;
+        self.alone = false;
         self.enqueue(context);
     }
 

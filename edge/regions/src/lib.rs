@@ -1,12 +1,13 @@
-//! The Worker's second module, which `edge/src/regions/render.js` loads when a region is first asked for: `edgezoom-regions` for
-//! JavaScript. It is a module of its own so that all other requests neither load nor compile it, and so that it can use vectors.
+//! The Worker's second module, which `edge/src/regions/render.js` loads when a region is first asked for:
+//! `edgezoom-regions` for JavaScript. It is a module of its own so that all other requests neither load nor compile it,
+//! and so that it can use vectors.
 
 use edgezoom_regions::{Rendering, render};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Renders a region. `words` are those of `Rendering::to_words`; `tiles` has the tiles one after the other, and `lengths` their lengths in
-/// bytes.
+/// Renders a region. `words` are those of `Rendering::to_words`; `tiles` has the tiles one after the other, and
+/// `lengths` their lengths in bytes.
 ///
 /// # Errors
 /// If the words are others, or as `edgezoom_regions::render` says.

@@ -1,9 +1,9 @@
-// The operator's API, `POST /internal/admin/<call>` with JSON, for `tiler admin`. Every call is idempotent: after a crash it
-// can be repeated, and the log records the action once. Bulk work is done in batches; the caller asks for the next one, so
-// it can be slowed down or stopped.
+// The operator's API, `POST /internal/admin/<call>` with JSON, for `tiler admin`. Every call is idempotent: after a
+// crash it can be repeated, and the log records the action once. Bulk work is done in batches; the caller asks for the
+// next one, so it can be slowed down or stopped.
 //
-// Callers authenticate with a named token from the secret ADMIN_TOKENS, such as `anna:<token>,ben:<token>`; a token without
-// a name belongs to `operator`. The tilers' token is not accepted: it is on machines that read untrusted bytes.
+// Callers authenticate with a named token from the secret ADMIN_TOKENS, such as `anna:<token>,ben:<token>`; a token
+// without a name belongs to `operator`. The tilers' token is not accepted: it is on machines that read untrusted bytes.
 
 import * as rust from "wasm-bindgen-output";
 import { SHARD_NAMES, removeUnused, shardOf, tell } from "./contents.js";
@@ -29,13 +29,14 @@ export async function admin(request, env) {
   if (request.method !== "POST") return new Response("Use POST.\n", { status: 405, headers: { Allow: "POST" } });
   const caller = await authenticate(request, env);
   if (caller instanceof Response) return caller;
-  const name = new URL(request.url).pathname.split("/")[3];
+  const { origin, pathname } = new URL(request.url);
+  const name = pathname.split("/")[3];
   if (!Object.hasOwn(CALLS, name)) return new Response("Unknown call.\n", { status: 404 });
   try {
     const body = await request.json().catch(() => undefined);
     if (typeof body !== "object" || body === null) throw new Refused(400, "The body must be a JSON object.");
     const by = body.as ? `${caller}/${text(body.as, 100)}` : caller;
-    const answer = await CALLS[name]({ ...body, origin: new URL(request.url).origin }, env, by);
+    const answer = await CALLS[name]({ ...body, origin }, env, by);
     if (CHANGES_LISTS.includes(name)) await lists.load(env);
     return Response.json(answer, { headers: { "Cache-Control": "no-store" } });
   } catch (error) {
@@ -91,8 +92,8 @@ const allRows = async (env, method, query) =>
   (await Promise.all(SHARD_NAMES.map((shard) => env.CONTENTS.getByName(shard)[method](query)))).flat();
 
 /**
- * Finds a content by its id, its share link or the URL of its source. Returns its id, its URL if that was given, and its
- * state.
+ * Finds a content by its id, its share link or the URL of its source. Returns its id, its URL if that was given, and
+ * its state.
  */
 async function find({ target, origin }, env) {
   const name = text(target, 4000);
@@ -227,7 +228,8 @@ async function purge(body, env, who) {
   const query = { before, by, states, files };
   const counts = await allRows(env, "unused", { ...query, count: true });
   const sum = (name) => counts.reduce((total, count) => total + (count[name] ?? 0), 0);
-  const [contents, bytes] = [sum("contents"), sum("bytes")];
+  const contents = sum("contents");
+  const bytes = sum("bytes");
   if (dry || contents === 0) return { removed: 0, left: contents, bytes };
   // A repeated purge has the same action id, so the log has one entry.
   const action = `purge ${before} ${by ?? "used"} ${states ?? "all"} ${files}`;
@@ -267,11 +269,9 @@ async function audit({ limit = MAX_CONTENTS, ...query }, env) {
 
 /** Returns the number of tiles of a pyramid. */
 function tilesOf({ width, height, tileSize }) {
-  let tiles = 0;
-  for (let [across, down] = [width, height]; ; [across, down] = [Math.ceil(across / 2), Math.ceil(down / 2)]) {
-    tiles += Math.ceil(across / tileSize) * Math.ceil(down / tileSize);
-    if (across === 1 && down === 1) return tiles;
-  }
+  const tiles = Math.ceil(width / tileSize) * Math.ceil(height / tileSize);
+  if (width === 1 && height === 1) return tiles;
+  return tiles + tilesOf({ width: Math.ceil(width / 2), height: Math.ceil(height / 2), tileSize });
 }
 
 /** Adds contents to the index that finished before the index existed, from KV. */

@@ -1,6 +1,6 @@
 // The operator's index of all finished contents: which exist, which failed, which are old. It is sharded over sixteen
-// Durable Objects by the last character of the id. A content's own object reports each result (`durable/record.rs`), so an
-// entry is as reliable as KV.
+// Durable Objects by the last character of the id. A content's own object reports each result (`durable/record.rs`), so
+// an entry is as reliable as KV.
 //
 // This is JavaScript over SQL because the same code in Rust adds four times as many bytes to the Worker.
 
@@ -24,7 +24,9 @@ export const shardOf = (id) => String(id.charCodeAt(id.length - 1) % SHARDS);
 /** Returns RETENTION_DAYS, after which unused contents are deleted, in milliseconds; 0 keeps them for ever. */
 export const retention = (env) => Math.max(0, Number(env.RETENTION_DAYS) || 0) * DAY;
 
-/** Sends an event to a content's object. Returns the name of the reply. Both are JSON of `Event` and `Reply` in Rust. */
+/**
+ * Sends an event to a content's object. Returns the name of the reply. Both are JSON of `Event` and `Reply` in Rust.
+ */
 export async function tell(env, id, event) {
   const { Ok: reply } = JSON.parse(await env.CONVERSIONS.getByName(id).send(JSON.stringify({ event })));
   return typeof reply === "object" ? Object.keys(reply)[0] : reply;
@@ -45,7 +47,10 @@ export class ContentsObject extends DurableObject {
     this.sql.exec("CREATE INDEX IF NOT EXISTS by_use ON contents (state, used)");
   }
 
-  /** Stores the result of a conversion, a row as JSON. A repeated or late message changes nothing: the row keeps the latest. */
+  /**
+   * Stores the result of a conversion, a row as JSON. A repeated or late message changes nothing: the row keeps the
+   * latest.
+   */
   async note(row) {
     const { id, url, state, code, at, pixels, tiles, bytes } = JSON.parse(row);
     this.sql.exec(
@@ -99,8 +104,8 @@ export class ContentsObject extends DurableObject {
   }
 
   /**
-   * Lists or counts contents that finished, or were last used, before a time. Uploaded files cannot be fetched again, so
-   * they are included only with `files`.
+   * Lists or counts contents that finished, or were last used, before a time. Uploaded files cannot be fetched again,
+   * so they are included only with `files`.
    */
   unused({ before, by = "used", states = ["ready", "failed"], files = false, limit = BATCH, count = false }) {
     const where = `state IN (${states.map(() => "?").join()}) AND ${by === "at" ? "at" : "used"} < ? ${files ? "" : "AND url NOT LIKE 'ni:%'"}`;

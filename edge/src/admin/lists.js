@@ -1,11 +1,13 @@
-// Keeps this isolate's copy of the operator's lists, removed contents and blocked hosts, up to date. A request waits for
-// the lists only if the isolate has none, or stale ones. `platform/isolate.rs` holds them for Rust.
+// Keeps this isolate's copy of the operator's lists, removed contents and blocked hosts, up to date. A request waits
+// for the lists only if the isolate has none, or stale ones. `platform/isolate.rs` holds them for Rust.
 
 import * as rust from "wasm-bindgen-output";
 
 /** Age in milliseconds from which the lists are refreshed in the background. */
 const FRESH = 10_000;
-/** Age in milliseconds from which a request waits for the refresh: a takedown is effective everywhere after this time. */
+/**
+ * Age in milliseconds from which a request waits for the refresh: a takedown is effective everywhere after this time.
+ */
 const MAX_AGE = 20_000;
 
 let at = 0;

@@ -1,6 +1,6 @@
-// The operator's Durable Object, a singleton: the log of actions, the removed contents, the blocked hosts, and the day's
-// renderings. Each call is one transaction, so the log and the lists always agree. An action has an id, so a repeated call
-// is logged once.
+// The operator's Durable Object, a singleton: the log of actions, the removed contents, the blocked hosts, and the
+// day's renderings. Each call is one transaction, so the log and the lists always agree. An action has an id, so a
+// repeated call is logged once.
 
 import { DurableObject } from "cloudflare:workers";
 
@@ -9,7 +9,10 @@ import { DurableObject } from "cloudflare:workers";
  * refuses requests.
  */
 const LISTED = 366 * 86_400_000;
-/** Maximum number of deletions by uploaders in the list, which every isolate loads. Each has passed the rate limit twice. */
+/**
+ * Maximum number of deletions by uploaders in the list, which every isolate loads. Each has passed the rate limit
+ * twice.
+ */
 const MAX_DELETED = 50_000;
 
 export class OperatorObject extends DurableObject {
@@ -94,7 +97,10 @@ export class OperatorObject extends DurableObject {
     return this.#rows("SELECT * FROM hosts ORDER BY host");
   }
 
-  /** Returns the number of renderings that an isolate may have of a day, of `most` for all: the `wanted` ones, or the rest. */
+  /**
+   * Returns the number of renderings that an isolate may have of a day, of `most` for all: the `wanted` ones, or the
+   * rest.
+   */
   takeRenderings({ day, wanted, most }) {
     return this.#atOnce(() => {
       const [{ taken }] = this.#rows("SELECT coalesce(max(taken), 0) AS taken FROM renderings WHERE day = ?", day);

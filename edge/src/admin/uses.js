@@ -1,5 +1,5 @@
-// Records that contents are used, for operators who delete unused ones (RETENTION_DAYS). No request waits for this: each
-// isolate collects the ids that it has seen, each once a day, and sends them to the index in batches.
+// Records that contents are used, for operators who delete unused ones (RETENTION_DAYS). No request waits for this:
+// each isolate collects the ids that it has seen, each once a day, and sends them to the index in batches.
 
 import { retention, shardOf } from "./contents.js";
 

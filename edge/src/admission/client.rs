@@ -61,8 +61,8 @@ impl Client {
         &self.0
     }
 
-    /// Returns limits per minute, which grow with the width of the network. A client that signs its requests serves clients
-    /// of its own and has the widest limit.
+    /// Returns limits per minute, which grow with the width of the network. A client that signs its requests serves
+    /// clients of its own and has the widest limit.
     pub fn rate_limits(&self, [of_64, of_56, of_48]: [&'static str; 3]) -> Vec<RateLimit> {
         let limit = |binding, key: &str| RateLimit { binding, key: key.to_owned() };
         if self.0.starts_with(SIGNED) {

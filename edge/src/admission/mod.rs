@@ -65,8 +65,8 @@ pub(crate) async fn admit_rate(
     Ok(())
 }
 
-/// Admits and counts a rendering of a client: by its rate, and by the operator's allowance for the day. If a part of the
-/// check fails, the rendering is refused: it would cost money, and stored tiles do without.
+/// Admits and counts a rendering of a client: by its rate, and by the operator's allowance for the day. If a part of
+/// the check fails, the rendering is refused: it would cost money, and stored tiles do without.
 pub(crate) async fn admit_rendering(
     client: Option<&Client>,
     a_day: u64,

@@ -15,8 +15,8 @@ pub const VALID: Duration = Duration::from_secs(120);
 pub struct Shares {
     /// Maximum number of waiting jobs. Beyond it, new contents are refused.
     pub backlog: u64,
-    /// Maximum share of the tilers' slots for all clients that have jobs already, together, in percent. Below 100, another
-    /// client always finds a free slot if there are two or more.
+    /// Maximum share of the tilers' slots for all clients that have jobs already, together, in percent. Below 100,
+    /// another client always finds a free slot if there are two or more.
     pub slots_percent: u64,
     /// Maximum number of tiles for a client per day (UTC).
     pub tiles_a_day: u64,
@@ -24,8 +24,8 @@ pub struct Shares {
     pub host_jobs: u64,
 }
 
-/// Maximum of [`Shares::backlog`]: the object with the queue may have 128 MB, and a waiting job takes about 700 bytes of them
-/// (`edge/benches/backlog.mjs`).
+/// Maximum of [`Shares::backlog`]: the object with the queue may have 128 MB, and a waiting job takes about 700 bytes
+/// of them (`edge/benches/backlog.mjs`).
 pub const MAX_BACKLOG: u64 = 100_000;
 
 impl Default for Shares {

@@ -72,7 +72,8 @@ impl SigningKeys {
         text.split(',').map(pair).collect::<Option<_>>().map(Self)
     }
 
-    /// Returns the name of the key that signed a request for `what`, the text of its route. `None`: the signature is wrong or has expired.
+    /// Returns the name of the key that signed a request for `what`, the text of its route. `None`: the signature is
+    /// wrong or has expired.
     pub fn signer(&self, signature: Signature<'_>, what: &str, now: Timestamp) -> Option<&str> {
         let Signature { key, expires, signature } = signature;
         let (name, secret) = self.0.iter().find(|(name, _)| name == key)?;

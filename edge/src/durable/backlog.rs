@@ -141,7 +141,8 @@ impl BacklogObject {
 
     /// Returns the reply, and the jobs that are due.
     fn handle(&self, message: Message) -> Result<(String, Vec<Job>)> {
-        let (now, shares) = (now(), config(&self.env)?.shares);
+        let now = now();
+        let shares = config(&self.env)?.shares;
         self.with(|scheduler| {
             let (id, admitted) = match message {
                 Message::LastReport => return Ok((serde_json::to_string(&scheduler.last_report())?, vec![])),
@@ -186,7 +187,8 @@ impl BacklogObject {
     async fn restore(&self) -> Result<()> {
         if self.scheduler.borrow().is_none() {
             let mut scheduler = Scheduler::default();
-            let (storage, mut start) = (self.state.storage(), String::new());
+            let storage = self.state.storage();
+            let mut start = String::new();
             while let Some(next) = read_rows(&storage, &start, &mut scheduler).await? {
                 start = next;
             }
@@ -222,14 +224,16 @@ impl BacklogObject {
 /// Maximum number of rows that are read at once: all of a long backlog would not fit into the object's memory as text.
 const ROWS: usize = 10_000;
 
-/// Restores rows of the storage, from behind the key `after` on. Returns the key behind which to go on, if there are more.
+/// Restores rows of the storage, from behind the key `after` on. Returns the key behind which to go on, if there are
+/// more.
 async fn read_rows(storage: &Storage, after: &str, scheduler: &mut Scheduler) -> Result<Option<String>> {
     let mut options = ListOptions::new().limit(ROWS);
     if !after.is_empty() {
         options = options.start(after);
     }
     let stored = storage.list_with_options(options).await?;
-    let (mut rows, mut last) = (vec![], None);
+    let mut rows = vec![];
+    let mut last = None;
     for row in try_iter(&stored)?.into_iter().flatten() {
         let row = Array::from(&row?);
         last = row.get(0).as_string();

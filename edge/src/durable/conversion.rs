@@ -27,7 +27,7 @@ use crate::config::{Addresses, Config};
 use crate::durable::subscribers::Subscribers;
 use crate::durable::{backlog, record};
 use crate::platform::isolate::{config, now};
-use crate::platform::{bridge, r2};
+use crate::platform::{bridge, kv, r2};
 
 const BINDING: &str = "CONVERSIONS";
 const STATE: &str = "conversion";
@@ -123,8 +123,8 @@ impl ConversionObject {
         Ok(self.answer(&message).await?)
     }
 
-    /// Streams the content's events until it is finished, with the [`Addresses`] in a JSON. 503: no content, or too many
-    /// subscribers.
+    /// Streams the content's events until it is finished, with [`Addresses`] that are given as JSON. 503: no content, or
+    /// too many subscribers.
     ///
     /// # Errors
     /// The storage fails.
@@ -145,7 +145,6 @@ impl ConversionObject {
     /// # Errors
     /// The storage fails. The runtime calls again.
     pub async fn alarm(&self) -> std::result::Result<(), JsValue> {
-        self.read().await?;
         Ok(self.handle(Event::AlarmFired, None).await.map(drop)?)
     }
 }
@@ -189,8 +188,10 @@ impl ConversionObject {
     async fn read(&self) -> Result<()> {
         if !self.is_read.get() {
             let stored: Option<String> = self.state.storage().get(STATE).await?;
-            *self.conversion.borrow_mut() = stored.map(|json| serde_json::from_str(&json)).transpose()?;
-            self.is_read.set(true);
+            let stored = stored.map(|json| serde_json::from_str(&json)).transpose()?;
+            if !self.is_read.replace(true) {
+                *self.conversion.borrow_mut() = stored;
+            }
         }
         Ok(())
     }
@@ -239,11 +240,14 @@ impl ConversionObject {
         }
     }
 
-    /// Moves a waiting job to the line of a second client that asks for the content, if that line is shorter. It is looked
-    /// at every 30 s, and as often as the client may create contents: otherwise two clients could keep the object with the
-    /// queue busy.
+    /// Moves a waiting job to the line of a second client that asks for the content, if that line is shorter. It is
+    /// looked at every 30 s, and as often as the client may create contents: otherwise two clients could keep the
+    /// object with the queue busy.
     async fn share(&self, conversion: &Conversion, client: Option<&Client>, config: &Config) -> Result<()> {
-        let (true, Some(owner)) = (conversion.is_queued(), self.owner().await?) else { return Ok(()) };
+        if !conversion.is_queued() {
+            return Ok(());
+        }
+        let Some(owner) = self.owner().await? else { return Ok(()) };
         let party = client.map(Client::party);
         if !owner.waits || party.as_ref() == Some(&owner.party) || now() - self.shared_at.get() < SHARED_EVERY
         {
@@ -310,8 +314,8 @@ impl ConversionObject {
         reply
     }
 
-    /// Tells the object with the queue how many tiles the job makes, once. Without that it counts as a photograph until it
-    /// has ended.
+    /// Tells the object with the queue how many tiles the job makes, once. Without that it counts as a photograph until
+    /// it has ended.
     async fn note_tiles(&self, tiles: Option<u64>) {
         let Some(tiles) = tiles.filter(|tiles| self.known_tiles.get() != Some(*tiles)) else { return };
         self.known_tiles.set(Some(tiles));
@@ -347,6 +351,7 @@ impl ConversionObject {
     /// ended the job, it also returns the content's status; `None` if the content was removed.
     async fn decide(&self, event: Event, config: &Config) -> Result<(Decision, Option<Option<Status>>)> {
         let storage = self.state.storage();
+        self.read().await?;
         let before = self.conversion.borrow().clone();
         let fired = event == Event::AlarmFired; // an alarm that fired is no longer set
         let alarm_before = before.as_ref().and_then(Conversion::alarm).filter(|_| !fired);
@@ -373,7 +378,8 @@ impl ConversionObject {
     }
 
     async fn turn_of(&self, conversion: &Conversion, party: String) -> Turn {
-        let (job, host) = (conversion.job(), conversion.url().host().to_owned());
+        let job = conversion.job();
+        let host = conversion.url().host().to_owned();
         backlog::enqueue(Asked { job, party, host }, &self.env).await.unwrap_or_else(|error| {
             console_error!("{}: the job is sent without waiting for its turn: {error}", job.id);
             Turn::Now
@@ -408,7 +414,8 @@ impl ConversionObject {
         conversion: &Conversion,
         turn: &mut Option<Turn>,
     ) -> Option<Event> {
-        let (id, env) = (conversion.job().id, &self.env);
+        let id = conversion.job().id;
+        let env = &self.env;
         let (what, done, next) = match effect {
             Effect::Enqueue => {
                 let queued = self.enqueue(conversion, turn.take()).await;
@@ -428,7 +435,7 @@ impl ConversionObject {
             }
             Effect::DeleteUpload(key) => ("delete the uploaded file", r2::delete(key, env).await, None),
             Effect::DeleteFromCache => {
-                ("delete the record, which will expire", record::forget(id, env).await, None)
+                ("delete the record, which will expire", kv::delete(id, env).await, None)
             }
         };
         match done {
@@ -444,7 +451,7 @@ impl ConversionObject {
 /// Returns the number of tiles that a tiler reports.
 fn tiles_in(event: &Event) -> Option<u64> {
     match event {
-        Event::Reported(Report { outcome: Outcome::Progress { tiles, .. }, .. }) => *tiles,
+        Event::Reported(Report { outcome: Outcome::Progress(progress), .. }) => progress.tiles,
         _ => None,
     }
 }

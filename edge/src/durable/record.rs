@@ -7,8 +7,7 @@ use edgezoom_content::{Content, ContentId, Finished, Removal, RemovalKind, Sourc
 use serde::Serialize;
 use worker::{Env, Result};
 
-use crate::platform::bridge;
-use crate::platform::kv::KvCache;
+use crate::platform::{bridge, kv};
 
 /// Number of objects of the index, which are named by numbers. `edge/src/admin/contents.js` has the same constant.
 const SHARDS: u8 = 16;
@@ -57,7 +56,7 @@ pub async fn finished(
         }
         Status::Processing { .. } => {}
     }
-    KvCache::of(env).put(content, expires_in).await?;
+    kv::put(content, expires_in, env).await?;
     index(&row, env).await
 }
 
@@ -76,16 +75,11 @@ pub async fn removed(
         bridge::call_object(env, "OPERATOR", "operator", "note", &entry).await?;
     }
     match removal.kind {
-        RemovalKind::TakenDown => KvCache::of(env).put_removal(id, url, Some(&removal.reason)).await?,
-        RemovalKind::Deleted => KvCache::of(env).put_removal(id, url, None).await?,
-        RemovalKind::Lifted | RemovalKind::Unused => forget(id, env).await?,
+        RemovalKind::TakenDown => kv::put_removal(id, url, Some(&removal.reason), env).await?,
+        RemovalKind::Deleted => kv::put_removal(id, url, None, env).await?,
+        RemovalKind::Lifted | RemovalKind::Unused => kv::delete(id, env).await?,
     }
     index(&Row::of(id, url, state, now), env).await
-}
-
-/// Deletes the record of a content from KV.
-pub async fn forget(id: ContentId, env: &Env) -> Result<()> {
-    Ok(KvCache::of(env).delete(id).await?)
 }
 
 /// Writes a row of the index.

@@ -66,8 +66,8 @@ pub async fn serve(
     Ok(Outgoing::Buffered(response))
 }
 
-/// Returns a ready content's attempt and result, or else the response that says why there is none. Tiles that overlap are
-/// none of IIIF's, but images can be rendered from them.
+/// Returns a ready content's attempt and result, or else the response that says why there is none. Tiles that overlap
+/// are none of IIIF's, but images can be rendered from them.
 fn ready(content: &Content, renders: bool) -> std::result::Result<(Attempt, &Finished), Response> {
     match &content.status {
         Status::Ready { attempt, finished } if renders || finished.dzi.tile_overlap == 0 => {

@@ -22,6 +22,7 @@ use crate::request::url::signature;
 use crate::response::plain;
 use crate::tiler_api;
 use crate::uploads::Upload;
+use crate::uploads::request::UploadHeaders;
 
 /// A request whose route is known.
 pub struct RoutedRequest {
@@ -42,8 +43,16 @@ pub async fn handle(
     let client = || client(sent, head.url.query(), route, config, now());
     let repository = &Repository::new(env, looked_up, &client);
     let request = || Request::from(Clone::clone(sent));
-    let upload =
-        |uploads| Upload { config, addresses, uploads, client: client(), request: sent, repository, env };
+    let upload = |uploads| Upload {
+        config,
+        addresses,
+        uploads,
+        client: client(),
+        request: sent,
+        headers: UploadHeaders::of(sent),
+        repository,
+        env,
+    };
     let has_uploads = config.uploads.is_some();
     let uploads_off = |methods: Methods| plain::uploads_off(methods.names(has_uploads));
     let response = match route {
@@ -54,7 +63,7 @@ pub async fn handle(
             (None, _) => uploads_off(Methods::ReadOrUpload),
             (Some(_), Err(error)) => ContentResponse::Failed(error.clone()).write(variant, addresses, now()),
             (Some(uploads), Ok(query)) => {
-                upload(uploads).receive(query).await?.write(variant, addresses, now()).uncached()
+                upload(uploads).receive(query).await.write(variant, addresses, now()).uncached()
             }
         },
         Route::Delete(id) => {
@@ -63,7 +72,7 @@ pub async fn handle(
         }
         Route::UploadInParts(step) => match &config.uploads {
             None => uploads_off(Methods::Upload),
-            Some(uploads) => upload(uploads).step(step).await?,
+            Some(uploads) => upload(uploads).step(step).await,
         },
         Route::Dzi { key, variant } => {
             content::dzi(content::find(key, false, repository).await, variant, addresses)
@@ -78,7 +87,8 @@ pub async fn handle(
         },
         Route::Preview(id, kind) => return object::preview(*id, *kind, &request(), repository, env).await,
         Route::Card(id, place) => {
-            let (client, request) = (client(), request());
+            let client = client();
+            let request = request();
             return regions::card(
                 (*id, *place),
                 config.regions.as_ref(),

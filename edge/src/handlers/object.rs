@@ -74,7 +74,8 @@ pub async fn preview(
     };
     let object = &attempt.archive_key(id);
     let tag = &format!("\"{object}/{}\"", kind.name());
-    let (range, media_type) = (finished.previews.range(kind), TileFormat::Jpg.media_type());
+    let range = finished.previews.range(kind);
+    let media_type = TileFormat::Jpg.media_type();
     let part = Part { object, range, tag, media_type };
     let Some(response) = r2::serve_part(&part, request, env).await? else {
         return Ok(Outgoing::Buffered(plain::not_found()));

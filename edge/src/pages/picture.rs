@@ -48,7 +48,8 @@ pub(super) fn origin(content: &Content) -> String {
     if content.url.is_file() {
         return format!("<span class=\"origin\">{UPLOADED_FILE}</span>");
     }
-    let (source, host) = (escape::html(content.url.as_str()), escape::html(&host(content)));
+    let source = escape::html(content.url.as_str());
+    let host = escape::html(&host(content));
     format!("<a href=\"{source}\" rel=\"noopener noreferrer\">{host}</a>")
 }
 

@@ -15,7 +15,8 @@ use crate::response::element::Element::{self, Object, Text};
 use crate::response::escape;
 use crate::response::{CachePolicy, Response};
 
-/// Returns the share page of a content, which opens at a place if one is given. With `renders`, its card shows the place.
+/// Returns the share page of a content, which opens at a place if one is given. With `renders`, its card shows the
+/// place.
 pub fn share(
     content: &Content,
     place: Option<Place>,
@@ -75,11 +76,11 @@ fn canonical(content: &Content, addresses: &Addresses) -> String {
 /// Returns the line with the warning. Without one it is hidden; the page's script fills it if the content becomes ready
 /// later.
 fn warning(content: &Content) -> String {
-    match content.status.finished() {
-        Some(Finished { warning: Some(warning), .. }) => {
-            format!("<p id=\"warning\" role=\"status\">{}</p>", escape::html(warning.as_str()))
+    match content.status.finished().and_then(|finished| finished.damage) {
+        Some(damage) => {
+            format!("<p id=\"warning\" role=\"status\">{}</p>", escape::html(&damage.to_string()))
         }
-        _ => "<p id=\"warning\" role=\"status\" hidden></p>".to_owned(),
+        None => "<p id=\"warning\" role=\"status\" hidden></p>".to_owned(),
     }
 }
 

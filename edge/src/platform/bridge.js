@@ -1,5 +1,4 @@
-// Functions of the platform that Rust needs, each in one call: a call from wasm into JavaScript often costs more than
-// what it does, and so does each string that crosses.
+// Functions of the platform that Rust needs, each in one call. `bridge.rs` says what crosses between the two, and how.
 
 import { env, waitUntil } from "cloudflare:workers";
 
@@ -24,8 +23,8 @@ function* fields(lines) {
 }
 
 /**
- * Makes a response. Headers are lines: `shared` with other responses, or its `own`. `countsAs` is the status to measure,
- * which may be that of the response object in the body.
+ * Makes a response. Headers are lines: `shared` with other responses, or its `own`. `countsAs` is the status to
+ * measure, which may be that of the response object in the body.
  */
 export function makeResponse(status, shared, own, body, countsAs) {
   let headers = sharedHeaders.get(shared);
@@ -36,12 +35,15 @@ export function makeResponse(status, shared, own, body, countsAs) {
   return response;
 }
 
-/** Returns the value of KV under a key, or null. */
-export const readKv = (kv, key) => kv.get(key);
+/** Returns the record of a finished content in KV as bytes, or undefined. */
+export async function readRecord({ FINISHED }, id) {
+  const record = await FINISHED.get(id, "arrayBuffer");
+  return record ? new Uint8Array(record) : undefined;
+}
 
-/** Writes a value to KV, with a time to live in seconds if that is not 0; deletes the key if there is no value. */
-export const writeKv = (kv, key, value, ttl) =>
-  value === undefined ? kv.delete(key) : kv.put(key, value, ttl > 0 ? { expirationTtl: ttl } : {});
+/** Writes the record of a content, with a time to live in seconds if that is not 0; deletes it if there is none. */
+export const writeRecord = ({ FINISHED }, id, record, ttl) =>
+  record === undefined ? FINISHED.delete(id) : FINISHED.put(id, record, ttl > 0 ? { expirationTtl: ttl } : {});
 
 /** Calls a method of a Durable Object with a message, and returns the reply. Both are JSON. */
 export const callObject = (objects, name, method, message) => objects.getByName(name)[method](message);

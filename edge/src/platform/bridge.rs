@@ -1,14 +1,26 @@
-//! The functions of `bridge.js`, which nearly every request uses instead of the `worker` crate: the request is one
-//! text, and one call makes the response, instead of a call per header.
+//! The functions of `bridge.js`: what Rust needs of the platform, each in one call. A call from wasm into JavaScript
+//! often costs more than what it does, and so does each string that crosses.
+//!
+//! Numbers and single strings cross as arguments. Everything else is one text: JSON of a type with serde, whose Rust
+//! definition says what it has. So are the messages to Durable Objects and their replies, the results of
+//! `uploads/files.js`, the operator's lists, and the contents that the operator names.
+//!
+//! The exceptions are on the path of a finished content, where parsing JSON would be a part of the cost. They are
+//! lines, and none of their values has a line end, except for the last line of a record:
+//!
+//! - A request: method, URL, `Accept` and `If-None-Match`, of which the last two may be empty. `readRequest` writes it,
+//!   [`RequestHead::parse`] reads it.
+//! - Headers: `<name>:<value>` each, with a line end. [`push_header`] writes them, `makeResponse` reads them.
+//! - A record in KV: see [`cached_content`](crate::representation::cached_content), which writes and reads it.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
-use edgezoom_content::FailureCode;
 use edgezoom_content::conversion::Change;
 use edgezoom_content::protocol::Job;
+use edgezoom_content::{ContentId, FailureCode};
 use http::{Method, StatusCode};
-use worker::js_sys::{Promise, Reflect};
+use worker::js_sys::{Promise, Reflect, Uint8Array};
 use worker::wasm_bindgen::JsCast;
 use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::wasm_bindgen_futures::JsFuture;
@@ -30,15 +42,10 @@ extern "C" {
     fn send_message(queue: &JsValue, message: &str) -> std::result::Result<Promise, JsValue>;
     #[wasm_bindgen(catch, js_name = subscribeTo)]
     fn subscribe_to(objects: &JsValue, name: &str, addresses: &str) -> std::result::Result<Promise, JsValue>;
-    #[wasm_bindgen(catch, js_name = readKv)]
-    fn read_kv(kv: &JsValue, key: &str) -> std::result::Result<Promise, JsValue>;
-    #[wasm_bindgen(catch, js_name = writeKv)]
-    fn write_kv(
-        kv: &JsValue,
-        key: &str,
-        value: Option<&str>,
-        ttl: u32,
-    ) -> std::result::Result<Promise, JsValue>;
+    #[wasm_bindgen(catch, js_name = readRecord)]
+    fn read(env: &Env, id: &str) -> std::result::Result<Promise, JsValue>;
+    #[wasm_bindgen(catch, js_name = writeRecord)]
+    fn write(env: &Env, id: &str, record: Option<&str>, ttl: u32) -> std::result::Result<Promise, JsValue>;
     #[wasm_bindgen(catch, js_name = makeResponse)]
     fn make_response(
         status: u16,
@@ -93,35 +100,36 @@ impl RequestHead {
             response.or_not_modified(self.if_none_match.as_deref());
         let (mut shared, mut own) = (String::with_capacity(512), String::with_capacity(512));
         for (name, value) in COMMON_HEADERS {
-            shared.extend([name, ":", value, "\n"]);
+            push_header(&mut shared, name, value);
         }
         for (name, value) in headers {
             let lines = if matches!(value, Cow::Borrowed(_)) { &mut shared } else { &mut own };
-            lines.extend([name, ":", value.as_ref(), "\n"]);
+            push_header(lines, name, &value);
         }
-        let body = (!body.is_empty()).then_some(body.as_str());
-        let body = if self.method == Method::HEAD {
-            let length = body.map(|body| format!("Content-Length:{}\n", body.len()));
-            own.push_str(length.as_deref().unwrap_or_default());
-            None
-        } else {
-            body
-        };
+        let is_head = self.method == Method::HEAD;
+        if is_head && !body.is_empty() {
+            push_header(&mut own, "Content-Length", &body.len().to_string());
+        }
+        let body = (!is_head && !body.is_empty()).then_some(body.as_str());
         let counts_as = wrapped.filter(|_| status == StatusCode::OK).unwrap_or(status).as_u16();
         Ok(make_response(status.as_u16(), &shared, &own, body, counts_as)?)
     }
 }
 
-/// Returns the value of KV under a key.
-pub async fn kv_value(env: &Env, binding: &str, key: &str) -> Result<Option<String>> {
-    let kv = Reflect::get(env, &binding.into())?;
-    Ok(JsFuture::from(read_kv(&kv, key)?).await?.as_string())
+/// Adds a header to lines for `makeResponse`.
+pub fn push_header(lines: &mut String, name: &str, value: &str) {
+    lines.extend([name, ":", value, "\n"]);
 }
 
-/// Writes a value to KV, with a time to live in seconds if that is not 0; deletes the key if there is no value.
-pub async fn set_kv_value(env: &Env, binding: &str, key: &str, value: Option<&str>, ttl: u32) -> Result<()> {
-    let kv = Reflect::get(env, &binding.into())?;
-    JsFuture::from(write_kv(&kv, key, value, ttl)?).await.map(drop).map_err(Error::from)
+/// Returns the record of a finished content in KV.
+pub async fn read_record(id: ContentId, env: &Env) -> Result<Option<Vec<u8>>> {
+    let record = JsFuture::from(read(env, &id.to_string())?).await?;
+    Ok(record.dyn_into().ok().map(|record: Uint8Array| record.to_vec()))
+}
+
+/// Writes the record of a content, with a time to live in seconds if that is not 0; deletes it if there is none.
+pub async fn write_record(id: ContentId, record: Option<&str>, ttl: u32, env: &Env) -> Result<()> {
+    JsFuture::from(write(env, &id.to_string(), record, ttl)?).await.map(drop).map_err(Error::from)
 }
 
 /// Calls a method of a Durable Object with a message in JSON. Returns the reply, in JSON, if the method has one.

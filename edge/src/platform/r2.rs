@@ -81,7 +81,8 @@ pub async fn serve_tile(
     request: &Request,
     env: &Env,
 ) -> Result<Option<Response>> {
-    let (object, tag) = (key.attempt.archive_key(key.id), format!("\"{key}\""));
+    let object = key.attempt.archive_key(key.id);
+    let tag = format!("\"{key}\"");
     serve_part(&Part { object: &object, range, tag: &tag, media_type: key.media_type() }, request, env).await
 }
 
@@ -110,7 +111,8 @@ pub async fn serve_part(served: &Part<'_>, request: &Request, env: &Env) -> Resu
 
 /// Returns the response with the descriptor of an archive, made from the content's record.
 pub async fn serve_descriptor(key: &ObjectKey, dzi: &Dzi, request: &Request, env: &Env) -> Result<Response> {
-    let (text, tag) = (dzi.descriptor(), format!("\"{key}\""));
+    let text = dzi.descriptor();
+    let tag = format!("\"{key}\"");
     let headers = headers(key.media_type(), &tag)?;
     let response = match apply_conditions(headers, &tag, text.len() as u64, request)? {
         Applied::Complete(response) => response,

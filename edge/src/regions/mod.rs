@@ -1,6 +1,7 @@
-//! Pictures that are rendered from tiles: images of IIIF's level 2, and cards of places. An image has one address, under
-//! which the platform's cache keeps it. Renderings are limited: for each client and network by the minute, and for all of them by
-//! the day. All tiles are read before the first is decoded, so that few pictures are in memory at a time.
+//! Pictures that are rendered from tiles: images of IIIF's level 2, and cards of places. An image has one address,
+//! under which the platform's cache keeps it. Renderings are limited: for each client and network by the minute, and
+//! for all of them by the day. All tiles are read before the first is decoded, so that few pictures are in memory at a
+//! time.
 
 pub(crate) mod pictures;
 pub mod tile_runs;
@@ -15,7 +16,7 @@ use crate::admission::client::Client;
 use crate::config::{Addresses, Regions};
 use crate::handlers::content::by_id;
 use crate::handlers::object::{HOUR, NotStored, stored};
-use crate::platform::bridge::Outgoing;
+use crate::platform::bridge::{Outgoing, push_header};
 use crate::repository::Repository;
 use crate::request::object_key::{ObjectKey, PyramidObject};
 use crate::request::place::Place;
@@ -108,7 +109,7 @@ pub async fn serve(
     let mut headers = String::new();
     let own = response.headers.iter().map(|(name, value)| (*name, value.as_ref()));
     for (name, value) in COMMON_HEADERS.into_iter().chain(own) {
-        headers.extend([name, ":", value, "\n"]);
+        push_header(&mut headers, name, value);
     }
     let archive = &picture.attempt.archive_key(picture.id);
     let job = Job { words: &words, archive, tiles, headers: &headers, address, purpose };
@@ -124,8 +125,8 @@ pub async fn serve(
 }
 
 impl Picture<'_> {
-    /// Returns the response without its body. The entity tag is weak, because another version of the service may encode the
-    /// picture in another way.
+    /// Returns the response without its body. The entity tag is weak, because another version of the service may encode
+    /// the picture in another way.
     fn head(&self) -> Response {
         let Self { id, attempt, rendering, address, link, seconds, .. } = self;
         let path = address.rsplit_once(&id.to_string()).map_or(address.as_str(), |(_, path)| path);
@@ -146,7 +147,9 @@ impl Picture<'_> {
         env: &Env,
     ) -> Result<std::result::Result<TileRuns, Response>> {
         let Self { id, attempt, finished, rendering, .. } = self;
-        let (id, attempt, dzi) = (*id, *attempt, &finished.dzi);
+        let id = *id;
+        let attempt = *attempt;
+        let dzi = &finished.dzi;
         let plan = match Plan::new(dzi, rendering) {
             Ok(plan) => plan,
             Err(error) => {

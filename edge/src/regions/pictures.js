@@ -1,17 +1,21 @@
-// Renders pictures from tiles. All tiles are read first; then the second wasm module decodes, scales and encodes without a
-// pause, so that requests that run at the same time hold tiles, not pictures.
+// Renders pictures from tiles. All tiles are read first; then the second wasm module decodes, scales and encodes
+// without a pause, so that requests that run at the same time hold tiles, not pictures.
 
 import { waitUntil } from "cloudflare:workers";
 import { render } from "regions-renderer"; // edge/src/regions/render.js
 import { makeResponse, measure } from "../platform/bridge.js";
 
 const DAY = 86_400_000;
-/** Number of renderings that an isolate takes from the day's allowance at first, and at most: each time is a message. */
-const [FIRST, MOST] = [8, 128];
+/**
+ * Number of renderings that an isolate takes from the day's allowance at first, and at most: each time is a message.
+ */
+const FIRST = 8;
+const MOST = 128;
 /** Maximum number of bytes of tiles that an isolate holds, of 128 MB that it has. */
 const MAX_HELD = 40 << 20;
-/** Pause between two looks whether there is room, and their maximum number. */
-const [PAUSE, LOOKS] = [25, 200];
+/** Pause between two looks whether there is room, in milliseconds, and their maximum number. */
+const PAUSE = 25;
+const LOOKS = 200;
 
 let allowance = { day: 0, left: 0, block: FIRST, isEmpty: false };
 let held = 0;
@@ -25,8 +29,8 @@ export async function keptPicture(address) {
 }
 
 /**
- * Counts a rendering, and returns false if those of the day are used up. An isolate takes a block of them from the operator's
- * object, and the next block is twice as large.
+ * Counts a rendering, and returns false if those of the day are used up. An isolate takes a block of them from the
+ * operator's object, and the next block is twice as large.
  */
 export async function takeOfTheDay(env, most) {
   const day = Math.floor(Date.now() / DAY);

@@ -65,7 +65,8 @@ pub async fn render(job: &Job<'_>, env: &Env) -> Result<Option<web_sys::Response
         runs.iter().flat_map(|(offset, length)| [*offset as f64, f64::from(*length)]).collect();
     let tiles: Vec<u32> = tiles.iter().flat_map(|(run, start, length)| [*run, *start, *length]).collect();
     // Copies: the memory of this module may move before they are used.
-    let (runs, tiles) = (Float64Array::from(runs.as_slice()), Uint32Array::from(tiles.as_slice()));
+    let runs = Float64Array::from(runs.as_slice());
+    let tiles = Uint32Array::from(tiles.as_slice());
     let words = Uint32Array::from(job.words);
     let Job { archive, headers, address, purpose, .. } = job;
     let made = render_picture(&bucket, archive, runs, tiles, words, headers, address, purpose)?;

@@ -1,5 +1,5 @@
-//! Reads of many tiles of an archive: tiles that lie beside each other are read at once, because each read costs money and
-//! time, and bytes hardly do.
+//! Reads of many tiles of an archive: tiles that lie beside each other are read at once, because each read costs money
+//! and time, and bytes hardly do.
 
 use edgezoom_content::TileRange;
 
@@ -13,7 +13,8 @@ const MAX_RUN: u64 = 64 << 20;
 pub struct TileRuns {
     /// Offset and length of each range in the archive.
     pub runs: Vec<(u64, u32)>,
-    /// For each tile, in the order in which the tiles were given: the number of its range, its start in it, and its length.
+    /// For each tile, in the order in which the tiles were given: the number of its range, its start in it, and its
+    /// length.
     pub tiles: Vec<(u32, u32, u32)>,
 }
 

@@ -14,7 +14,7 @@ use crate::admission::policy::AdmissionError;
 use crate::config::Addresses;
 use crate::durable::conversion;
 use crate::platform::isolate::{is_taken_down, now};
-use crate::platform::kv::{KvCache, KvCacheError};
+use crate::platform::kv;
 use crate::representation::cached_content::{CachedContent, InvalidCachedContent};
 use crate::representation::response::FoundContent;
 use crate::response::ApiError;
@@ -24,8 +24,8 @@ use unknown_ids::{Known, UnknownIds};
 /// clients.
 #[derive(Debug, thiserror::Error)]
 pub enum RepositoryError {
-    #[error(transparent)]
-    KvCache(#[from] KvCacheError),
+    #[error("KV: {0}")]
+    Kv(worker::Error),
     #[error(transparent)]
     CachedContent(#[from] InvalidCachedContent),
     #[error("{0}: the Durable Object failed: {1}")]
@@ -127,8 +127,8 @@ impl<'a> Repository<'a> {
         Err(RepositoryError::DeletedTooOften)
     }
 
-    /// Deletes the content of an uploaded file for good. A wrong key and a content that does not exist are the same error,
-    /// so that nobody learns whether a content exists.
+    /// Deletes the content of an uploaded file for good. A wrong key and a content that does not exist are the same
+    /// error, so that nobody learns whether a content exists.
     pub async fn delete(&self, id: ContentId, key: DeletionKeyHash) -> Result<(), RepositoryError> {
         match self.send(id, Event::DeletionAsked(key), None).await? {
             Reply::Accepted => Ok(()),
@@ -230,7 +230,7 @@ impl<'a> Repository<'a> {
         }
         match &self.looked_up {
             Some((looked_up, cached)) if *looked_up == id => Ok(cached.clone()),
-            _ => Ok(KvCache::of(self.env).get(id, now()).await?),
+            _ => kv::get(id, now(), self.env).await.map_err(RepositoryError::Kv),
         }
     }
 

@@ -36,8 +36,8 @@ pub struct CachedContent {
     is_removed: bool,
 }
 
-/// Ends of line 1 if the content is taken down, or deleted by its uploader. An older Worker cannot parse them and asks the
-/// content's object.
+/// Ends of line 1 if the content is taken down, or deleted by its uploader. An older Worker cannot parse them and asks
+/// the content's object.
 const TAKEN_DOWN: &str = " taken-down";
 const DELETED: &str = " deleted";
 
@@ -131,7 +131,7 @@ impl CachedContent {
         serde_json::from_str(self.line(1)).map_err(|_| InvalidCachedContent(self.id))
     }
 
-    /// Returns the content object in a format; in XML, the content of the root element. Addresses need no escaping:
+    /// Returns the content object in a format; in XML, the children of the root element. Addresses need no escaping:
     /// [`Config::read`](crate::config::Config::read) refuses those that would.
     pub fn printed(&self, format: Format, addresses: &Addresses, now: Timestamp) -> String {
         let template = self.line(if format == Format::Json { 2 } else { 3 });
@@ -178,8 +178,8 @@ fn unmarked(mut content: Content) -> Content {
 #[cfg(test)]
 mod tests {
     use edgezoom_content::{
-        Archive, Attempt, Dzi, Failure, FailureCode, Finished, Previews, Progress, Size, TileFormat, Title,
-        Warning,
+        Archive, Attempt, Damage, Dzi, Failure, FailureCode, Finished, Previews, Progress, Size, TileFormat,
+        Title,
     };
 
     use super::*;
@@ -207,9 +207,9 @@ mod tests {
     fn ready() -> Status {
         let size = Size { width: 800, height: 600 };
         let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-        let (title, warning) = (Title::of_page("A <page>\u{fdd0}"), Warning::of_text("\"A\" & <b>\u{fdd0}"));
+        let (title, damage) = (Title::of_page("\"A\" & <page>\u{fdd0}"), Some(Damage::Partial));
         let finished =
-            Finished { title, warning, ..Finished::new(dzi, Archive::default(), Previews::default()) };
+            Finished { title, damage, ..Finished::new(dzi, Archive::default(), Previews::default()) };
         Status::Ready { attempt: Attempt::FIRST, finished }
     }
 

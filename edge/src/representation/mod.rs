@@ -31,8 +31,8 @@ fn members(
         ("embedHtml", Text(embed_html(content.id, addresses))),
     ];
     fields.extend(content.title().map(|title| ("title", Text(title.to_string()))));
-    if let Some(Finished { warning, scale, .. }) = content.status.finished() {
-        fields.extend(warning.as_ref().map(|warning| ("warning", Text(warning.to_string()))));
+    if let Some(Finished { damage, scale, .. }) = content.status.finished() {
+        fields.extend(damage.map(|damage| ("warning", Text(damage.to_string()))));
         fields.extend(scale.map(|scale| ("scale", scale_object(scale))));
     }
     if let Status::Processing { coarse: Some(coarse), .. } = &content.status {
@@ -51,7 +51,7 @@ fn members(
     fields
 }
 
-/// Returns the content object in a format; in XML, the content of the root element.
+/// Returns the content object in a format; in XML, the children of the root element.
 pub fn content_printed(content: &Content, format: Format, addresses: &Addresses, now: Timestamp) -> String {
     printed(Object(members(content, addresses, |end| Count(seconds_until(end, now)))), format)
 }
@@ -167,21 +167,23 @@ mod tests {
 
     #[test]
     fn a_warning_is_a_member_in_json_and_xml() {
-        use edgezoom_content::{Archive, Attempt, Previews, Progress, Size, SourceUrl, TileFormat, Warning};
+        use edgezoom_content::{Archive, Attempt, Damage, Previews, Progress, Size, SourceUrl, TileFormat};
         let size = Size { width: 3, height: 2 };
         let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-        let warning = Warning::of_text("The file is <damaged> & \"cut\".");
-        let finished = Finished { warning, ..Finished::new(dzi, Archive::default(), Previews::default()) };
+        let finished = Finished {
+            damage: Some(Damage::FromRow { row: 3011, rows: 4000 }),
+            ..Finished::new(dzi, Archive::default(), Previews::default())
+        };
         let status = Status::Ready { attempt: Attempt::FIRST, finished };
         let url = SourceUrl::parse("http://a.example/a.jpg").unwrap();
         let id = "6qy4OXfXSid".parse().unwrap();
         let content = Content { id, url, progress: Progress::COMPLETE, status };
         let addresses = Addresses { base: String::new(), share: String::new(), cache: String::new() };
         let json = content_printed(&content, Format::Json, &addresses, Timestamp(0));
-        assert!(json.contains(r#","warning":"The file is <damaged> & \"cut\".","dzi":{"#), "{json}");
+        let sentence = "The file is damaged: from row 3,012 of 4,000 on nothing could be read.";
+        assert!(json.contains(&format!(r#","warning":"{sentence}","dzi":{{"#)), "{json}");
         let xml = content_printed(&content, Format::Xml, &addresses, Timestamp(0));
-        let element = "<warning>The file is &lt;damaged&gt; &amp; &quot;cut&quot;.</warning><dzi>";
-        assert!(xml.contains(element), "{xml}");
+        assert!(xml.contains(&format!("<warning>{sentence}</warning><dzi>")), "{xml}");
     }
 
     #[test]

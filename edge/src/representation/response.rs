@@ -42,7 +42,7 @@ impl FoundContent {
         }
     }
 
-    /// Returns the content object in a format; in XML, the content of the root element.
+    /// Returns the content object in a format; in XML, the children of the root element.
     fn printed(&self, format: Format, addresses: &Addresses, now: Timestamp) -> String {
         match self {
             Self::Cached(cached) => cached.printed(format, addresses, now),

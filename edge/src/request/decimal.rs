@@ -1,5 +1,5 @@
-//! Decimal numbers of requests. The standard library's parser is exact for hundreds of digits, with 12 KB of compressed code and tables in
-//! the module; nothing else in it parses such numbers.
+//! Decimal numbers of requests. The standard library's parser is exact for hundreds of digits, with 12 KB of compressed
+//! code and tables in the module; nothing else in it parses such numbers.
 
 /// Number of decimals that count. With as many digits, the numerator and the denominator are exact.
 const MAX_DECIMALS: usize = 15;

@@ -1,6 +1,6 @@
 //! Requests of the IIIF Image API 3.0 (<https://iiif.io/api/image/3.0/>), below `/iiif/<id>`:
-//! `/{region}/{size}/{rotation}/{quality}.{format}` is an image, `/info.json` its description. What no configuration of the
-//! service supports gets another error than a malformed request.
+//! `/{region}/{size}/{rotation}/{quality}.{format}` is an image, `/info.json` its description. What no configuration of
+//! the service supports gets another error than a malformed request.
 
 use edgezoom_regions::{Colours, Format, Region, Turn};
 use percent_encoding::percent_decode_str;

@@ -61,7 +61,8 @@ impl fmt::Display for ObjectKey {
         match self.object {
             PyramidObject::Descriptor => f.write_str(&self.attempt.descriptor_path(self.id)),
             PyramidObject::Tile { level, column, row, format } => {
-                let (prefix, extension) = (self.attempt.tiles_path(self.id), format.extension());
+                let prefix = self.attempt.tiles_path(self.id);
+                let extension = format.extension();
                 write!(f, "{prefix}{level}/{column}_{row}.{extension}")
             }
             PyramidObject::Coarse(number) => f.write_str(&self.attempt.coarse_key(self.id, number)),

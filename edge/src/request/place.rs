@@ -15,7 +15,8 @@ pub struct Place {
     /// The picture's pixel at the centre of the view.
     x: f64,
     y: f64,
-    /// The picture's width in widths of the view; 0 for the view in which the picture opens, which depends on the window.
+    /// The picture's width in widths of the view; 0 for the view in which the picture opens, which depends on the
+    /// window.
     zoom: f64,
     /// Clockwise rotation in degrees: 0, 90, 180 or 270.
     turn: u16,
@@ -70,8 +71,8 @@ impl Place {
         self.zoom == 0.0 && self.turn == 0
     }
 
-    /// Returns the card. Its view lies within the picture, and has at most the place's zoom or the largest that shows the
-    /// picture at five times its size.
+    /// Returns the card. Its view lies within the picture, and has at most the place's zoom or the largest that shows
+    /// the picture at five times its size.
     pub fn card(self, picture: Size) -> Card {
         let turn = Turn::ALL.into_iter().nth((self.turn / 90).into()).unwrap_or_default();
         // Sides as the view has them: a quarter turn swaps them.

@@ -162,9 +162,9 @@ impl ContentKey {
 }
 
 impl Route {
-    /// Returns the text that a client signs for a request of this route with a query: the URL of a source as the client wrote
-    /// it, the id of a content, or `upload:` and the digest of a file. `None`: nothing that is admitted, or an upload that
-    /// was admitted when it began.
+    /// Returns the text that a client signs for a request of this route with a query: the URL of a source as the client
+    /// wrote it, the id of a content, or `upload:` and the digest of a file. `None`: nothing that is admitted, or an
+    /// upload that was admitted when it began.
     pub fn signed_text(&self, query: &str) -> Option<String> {
         match self {
             Self::Content { key: Ok(ContentKey::Id(id)), .. }

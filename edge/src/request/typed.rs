@@ -8,8 +8,8 @@ const QUOTES: [char; 15] = ['"', '\'', '`', '“', '”', '„', '‟', '‘', '
 /// Brackets, which are removed only in pairs: a URL may end with one.
 const BRACKETS: [(char, char); 4] = [('<', '>'), ('(', ')'), ('[', ']'), ('{', '}')];
 
-/// Returns the text without spaces, quotation marks and brackets around it. A quotation mark at the end belongs to the URL
-/// if the URL has another one, as in `https://example.com/“a”`.
+/// Returns the text without spaces, quotation marks and brackets around it. A quotation mark at the end belongs to the
+/// URL if the URL has another one, as in `https://example.com/“a”`.
 pub fn cleaned(text: &str) -> &str {
     let mut text = text;
     loop {

@@ -5,7 +5,8 @@ use url::form_urlencoded;
 
 use crate::config::Signature;
 
-/// An http or https URL that is serialized by the WHATWG URL standard, as the runtime gives it, and the places of its parts.
+/// An http or https URL that is serialized by the WHATWG URL standard, as the runtime gives it, and the places of its
+/// parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestUrl {
     /// The URL without its fragment.

@@ -113,8 +113,8 @@ pub enum UploadError {
 }
 
 impl ApiError {
-    /// Returns the error of a content that the operator has taken down for a reason, or that its uploader has deleted if
-    /// there is none.
+    /// Returns the error of a content that the operator has taken down for a reason, or that its uploader has deleted
+    /// if there is none.
     pub fn removed(reason: &str) -> Self {
         if reason.is_empty() { Self::Deleted } else { Self::TakenDown(reason.to_owned()) }
     }

@@ -49,7 +49,7 @@ impl Element {
         }
     }
 
-    /// Writes the content of an element.
+    /// Writes the inside of an element.
     pub(crate) fn write_xml(&self, xml: &mut String) {
         match self {
             Self::Text(text) => xml.push_str(&quick_xml::escape::escape(escape::xml_characters(text))),

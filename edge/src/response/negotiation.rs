@@ -85,8 +85,8 @@ impl Format {
     }
 
     /// Returns the format that `Accept` prefers (RFC 9110, 12.5.1): XML if one of its media types has a higher weight
-    /// than JSON, otherwise JSON. Of two with the same weight, the first wins. A browser that opens an address names XML,
-    /// but after HTML; JSON stands in for that, because people can read it there.
+    /// than JSON, otherwise JSON. Of two with the same weight, the first wins. A browser that opens an address names
+    /// XML, but after HTML; JSON stands in for that, because people can read it there.
     fn accepted(accept: &str) -> Self {
         let mut best = (0, Self::Json);
         let mut any = 0; // the weight of a range for which JSON is the response

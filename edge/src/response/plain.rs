@@ -10,7 +10,8 @@ pub fn health() -> Response {
     json(r#"{"status":"ok"}"#.to_owned())
 }
 
-/// `/version`: the name and the version of the service, with the commit and its date in a Worker that `cargo xtask deploy` built.
+/// `/version`: the name and the version of the service, with the commit and its date in a Worker that `cargo xtask
+/// deploy` built.
 pub fn version() -> Response {
     let build = option_env!("EDGEZOOM_BUILD").and_then(|build| build.split_once(' '));
     let text = |text: &str| Text(text.to_owned());
@@ -44,9 +45,9 @@ pub fn sitemap(addresses: &Addresses) -> Response {
     Response::new(StatusCode::OK, "application/xml; charset=utf-8", CachePolicy::OneHour, sitemap).tagged()
 }
 
-/// The response to a preflight request: pages of all sites may use the methods of the path, with any header. Whether one
-/// may upload is decided at the upload. Deleting needs a key that only the uploader has, and browsers add no credentials
-/// of their own.
+/// The response to a preflight request: pages of all sites may use the methods of the path, with any header. Whether
+/// one may upload is decided at the upload. Deleting needs a key that only the uploader has, and browsers add no
+/// credentials of their own.
 pub fn preflight(methods: &'static str) -> Response {
     Response::empty(StatusCode::NO_CONTENT)
         .with("Allow", methods)

@@ -20,7 +20,8 @@ pub(crate) struct ApiResult {
 impl ApiResult {
     /// Returns the response in a variant.
     pub fn write(self, variant: &Variant) -> Response {
-        let (cache, wrapped) = (self.cache, Some(self.status));
+        let cache = self.cache;
+        let wrapped = Some(self.status);
         let ok = |media_type, body| Response {
             wrapped,
             ..Response::new(StatusCode::OK, media_type, cache, body).tagged()

@@ -19,16 +19,35 @@ const PART_DEADLINE = 10 * 60_000;
 const FORM_EXTRA = 1 << 20;
 const MAX_HEADERS = 8 << 10;
 
-/** A rejected upload; the message names an error of `upload.rs`. */
+/** A rejected upload; the message names an error of `files.rs`. */
 class Refused extends Error {}
 
+/** Returns the result of `work` for Rust, as JSON: `{ Ok: … }`, or `{ Err: … }` with the name of an error. */
+async function result(work) {
+  try {
+    return JSON.stringify({ Ok: await work() });
+  } catch (error) {
+    if (error instanceof Refused) return JSON.stringify({ Err: error.message });
+    throw error;
+  }
+}
+
+/** Returns the answer of a client's object, unless that names an error. */
+function granted(answer) {
+  if (answer.error) throw new Refused(answer.error);
+  return answer;
+}
+
 /**
- * The files being received: `{ client, at, started }`, with the times of the last data and of the beginning. A request that was
- * aborted leaves its entry here.
+ * The files being received: `{ client, at, started }`, with the times of the last data and of the beginning. A request
+ * that was aborted leaves its entry here.
  */
 const receiving = new Set();
 
-/** Takes a place among the files being received. Returns it, or undefined if there is none. Places of clients are never all taken by one. */
+/**
+ * Takes a place among the files being received. Returns it, or undefined if there is none. Places of clients are never
+ * all taken by one.
+ */
 export function takePlace(client) {
   for (const file of receiving) if (Date.now() - file.at > 2 * STALL) receiving.delete(file);
   const own = [...receiving].filter((file) => file.client === client).length;
@@ -39,20 +58,20 @@ export function takePlace(client) {
 }
 
 /**
- * Stores the file of a request under a new key. `length` is that of the body, or -1 if it is unknown, and `expected` the digest
- * that the file must have, if any. Returns lines with the key, the file's SHA-256 in base64url and its name, or `!` and the name
- * of an error.
+ * Stores the file of a request under a new key. `length` is that of the body, or -1 if it is unknown, and `expected`
+ * the digest that the file must have, if any. Returns its key, its SHA-256 in base64url and its name.
  */
-export async function receiveFile(request, env, party, length, expected, maxBytes) {
+export const receiveFile = (...of) => result(() => received(...of));
+
+async function received(request, env, party, length, expected, maxBytes) {
   const file = takePlace(party);
-  if (!file) return "!busy";
+  if (!file) throw new Refused("busy");
   let body = [];
   let back = 0;
   try {
     const counted = length >= 0 ? Math.min(length, maxBytes) : maxBytes;
     const objects = env.UPLOADS.getByName(await nameOf(party));
-    const error = await objects.receive(party, counted, maxBytes);
-    if (error) return `!${error}`;
+    granted(await objects.receive(party, counted, maxBytes));
     file.bytes = 0;
     if (request.body) body = chunksOf(request.body.getReader(), file);
     const type = request.headers.get("Content-Type") ?? "";
@@ -64,15 +83,12 @@ export async function receiveFile(request, env, party, length, expected, maxByte
     back = length >= 0 ? 0 : file.bytes - counted;
     if (back < 0) await objects.receive(party, back, maxBytes);
     // A form in which no file was chosen has an empty one without a name.
-    if (!digest) return isForm && !name ? "!no-file" : "!empty-file";
+    if (!digest) throw new Refused(isForm && !name ? "no-file" : "empty-file");
     if (expected && digest !== expected) {
       await env.PYRAMIDS.delete(key);
-      return "!other-file";
+      throw new Refused("other-file");
     }
-    return `${key}\n${digest}\n${name}`;
-  } catch (error) {
-    if (error instanceof Refused) return `!${error.message}`;
-    throw error;
+    return { key, digest, name };
   } finally {
     receiving.delete(file);
     await body.return?.(); // the rest of a form is not read
@@ -80,8 +96,8 @@ export async function receiveFile(request, env, party, length, expected, maxByte
 }
 
 /**
- * Yields the chunks of a reader, until the client stalls, sends too slowly, or takes too long. Only the time that is spent waiting for
- * the client counts for its rate: the store may be slow, too.
+ * Yields the chunks of a reader, until the client stalls, sends too slowly, or takes too long. Only the time that is
+ * spent waiting for the client counts for its rate: the store may be slow, too.
  */
 export async function* chunksOf(reader, file) {
   let isWaiting = false;
@@ -113,7 +129,9 @@ export async function* chunksOf(reader, file) {
   }
 }
 
-/** Stores chunks under a key. Returns their SHA-256; null if there is no byte. Then, and on failure, nothing is stored. */
+/**
+ * Stores chunks under a key. Returns their SHA-256; null if there is no byte. Then, and on failure, nothing is stored.
+ */
 async function store(chunks, bucket, key, maxBytes) {
   const hash = new crypto.DigestStream("SHA-256");
   hash.digest.catch(() => {}); // awaited only after the last chunk
@@ -171,7 +189,9 @@ function boundaryOf(type) {
   return quoted ?? plain;
 }
 
-/** Returns the first file of a form (RFC 7578): `{ name, chunks }`. The rest is not read. Chunks may be cut anywhere. */
+/**
+ * Returns the first file of a form (RFC 7578): `{ name, chunks }`. The rest is not read. Chunks may be cut anywhere.
+ */
 export async function fileIn(form, boundary, maxBytes) {
   const delimiter = new TextEncoder().encode(`\r\n--${boundary}`);
   const source = form[Symbol.asyncIterator]?.() ?? form[Symbol.iterator]();
@@ -261,88 +281,101 @@ const NO_SUCH_UPLOAD = /\(10024\)/;
 /** R2's errors for parts that are too small (10011), were not sent (10025), or differ in size (10048). */
 const WRONG_PARTS = /\((10011|10025|10048)\)/;
 
-/** Returns the name of the object with a client's uploads. It is in the addresses of uploads, so it does not show the client's address. */
+/**
+ * Returns the name of the object with a client's uploads. It is in the addresses of uploads, so it does not show the
+ * client's address.
+ */
 async function nameOf(party) {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(party));
   return new Uint8Array(digest).toHex().slice(0, 32);
 }
 
-/** Begins an upload of `owner`, the key of a client of `party`. Returns its address, or `!` and the name of an error. */
-export async function beginUpload(env, party, owner, expected) {
-  const name = await nameOf(party);
-  const token = await env.UPLOADS.getByName(name).begin(party, owner, expected);
-  return token.startsWith("!") ? token : `${name}.${token}`;
-}
+/** Begins an upload of `owner`, the key of a client of `party`. Returns the name of its object, and its token. */
+export const beginUpload = (env, party, owner, expected) =>
+  result(async () => {
+    const object = await nameOf(party);
+    const { token } = granted(await env.UPLOADS.getByName(object).begin(party, owner, expected));
+    return { object, token };
+  });
 
-/** Stores a part. Returns its tag, or `!` and the name of an error. */
-export async function putPart(request, env, object, token, number, bytes, partBytes, maxBytes) {
-  const { error, key, id } = await env.UPLOADS.getByName(object).part(token, number, bytes, partBytes, maxBytes);
-  if (error) return `!${error}`;
-  let timer;
-  const late = new Promise((resolve) => (timer = setTimeout(resolve, PART_DEADLINE, { etag: "!stalled" })));
-  try {
-    const { etag } = await Promise.race([env.PYRAMIDS.resumeMultipartUpload(key, id).uploadPart(number, request.body), late]);
-    return etag;
-  } catch (error) {
-    return refusal(error);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+/** Stores a part. Returns its tag. */
+export const putPart = (request, env, object, token, number, bytes, partBytes, maxBytes) =>
+  result(async () => {
+    const { key, id } = granted(await env.UPLOADS.getByName(object).part(token, number, bytes, partBytes, maxBytes));
+    let timer;
+    const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Refused("stalled")), PART_DEADLINE)));
+    try {
+      const sent = env.PYRAMIDS.resumeMultipartUpload(key, id).uploadPart(number, request.body);
+      return (await Promise.race([sent, late])).etag;
+    } catch (error) {
+      throw refused(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  });
 
-/** Returns the key of the client that began an upload, or `!` and the name of an error. */
-export const ownerOf = (env, object, token) => env.UPLOADS.getByName(object).owner(token);
+/** Returns the key of the client that began an upload. */
+export const ownerOf = (env, object, token) => result(async () => granted(await env.UPLOADS.getByName(object).owner(token)).owner);
 
 /**
- * Completes an upload with the tags that the request lists. Returns lines with the file's key and its SHA-256 in base64url, or `!` and
- * the name of an error. A file is read for its hash once: repeated requests get the same digest.
+ * Completes an upload with the tags that the request lists. Returns the file's key and its SHA-256 in base64url. A file
+ * is read for its hash once: repeated requests get the same digest.
  */
-export async function finishUpload(request, env, object, token, maxBytes) {
-  const list = await request.text();
-  const uploads = env.UPLOADS.getByName(object);
-  const upload = await uploads.complete(token);
-  if (upload.error) return `!${upload.error}`;
-  if (upload.digest) {
-    // The file is deleted when its conversion has ended.
-    return (await env.PYRAMIDS.head(upload.key)) ? `${upload.key}\n${upload.digest}` : "!not-begun";
-  }
-  let digest = "";
-  try {
-    const answer = await completed(list, env.PYRAMIDS, upload, maxBytes);
-    if (!answer.startsWith("!")) digest = answer;
-    if (DELETED.includes(answer)) digest = null;
-    return digest ? `${upload.key}\n${digest}` : answer;
-  } finally {
-    await uploads.settle(token, digest);
-  }
-}
+export const finishUpload = (request, env, object, token, maxBytes) =>
+  result(async () => {
+    const list = await request.text();
+    const uploads = env.UPLOADS.getByName(object);
+    const upload = granted(await uploads.complete(token));
+    const { key } = upload;
+    if (upload.digest) {
+      // The file is deleted when its conversion has ended.
+      if (!(await env.PYRAMIDS.head(key))) throw new Refused("not-begun");
+      return { key, digest: upload.digest };
+    }
+    let digest = "";
+    try {
+      digest = await completed(list, env.PYRAMIDS, upload, maxBytes);
+      return { key, digest };
+    } catch (error) {
+      if (DELETED.includes(error.message)) digest = null;
+      throw error;
+    } finally {
+      await uploads.settle(token, digest);
+    }
+  });
 
 /** The errors after which the file of an upload is deleted. */
-const DELETED = ["!empty-file", "!too-large", "!other-file"];
+const DELETED = ["empty-file", "too-large", "other-file"];
 
 async function completed(list, bucket, { key, id, expected }, maxBytes) {
   try {
     const { parts } = JSON.parse(list);
-    if (!Array.isArray(parts) || parts.length === 0) return "!malformed-parts";
+    if (!Array.isArray(parts) || parts.length === 0) throw new Refused("malformed-parts");
     await bucket.resumeMultipartUpload(key, id).complete(parts.map((etag, at) => ({ partNumber: at + 1, etag: String(etag) })));
   } catch (error) {
+    if (error instanceof Refused) throw error;
     // The Worker that completed it may have died before it noted the digest.
-    if (!(await bucket.head(key))) return refusal(error);
+    if (!(await bucket.head(key))) throw refused(error);
   }
   const file = await bucket.get(key);
-  if (!file) return "!not-begun";
-  const discarded = async (error) => (await bucket.delete(key), error);
-  if (file.size === 0) return discarded("!empty-file");
-  if (file.size > maxBytes) return discarded("!too-large");
+  if (!file) throw new Refused("not-begun");
+  async function discard(name) {
+    await bucket.delete(key);
+    throw new Refused(name);
+  }
+  if (file.size === 0) await discard("empty-file");
+  if (file.size > maxBytes) await discard("too-large");
   const hash = new crypto.DigestStream("SHA-256");
   await file.body.pipeTo(hash);
   const digest = base64url(await hash.digest);
-  return expected && digest !== expected ? discarded("!other-file") : digest;
+  if (expected && digest !== expected) await discard("other-file");
+  return digest;
 }
 
-function refusal(error) {
-  if (NO_SUCH_UPLOAD.test(error.message)) return "!not-begun";
+/** Returns the refusal that an error of R2 means, or else the error. */
+function refused(error) {
+  if (NO_SUCH_UPLOAD.test(error.message)) return new Refused("not-begun");
   // A list that is not JSON, or has something else than tags.
-  if (WRONG_PARTS.test(error.message) || error instanceof SyntaxError || error instanceof TypeError) return "!malformed-parts";
-  throw error;
+  const isMalformed = WRONG_PARTS.test(error.message) || error instanceof SyntaxError || error instanceof TypeError;
+  return isMalformed ? new Refused("malformed-parts") : error;
 }

@@ -1,10 +1,12 @@
 //! Uploaded files, through `files.js`: it streams them from the request to R2, in one request or in parts.
 
 use edgezoom_content::{DeletionKey, UploadKey};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use worker::js_sys::Promise;
 use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::wasm_bindgen_futures::JsFuture;
-use worker::{Env, Error, Result, web_sys};
+use worker::{Env, Error, console_error, web_sys};
 
 use crate::admission::client::Client;
 use crate::admission::policy::AdmissionError;
@@ -23,14 +25,9 @@ extern "C" {
         length: f64,
         expected: &str,
         max_bytes: f64,
-    ) -> std::result::Result<Promise, JsValue>;
+    ) -> Result<Promise, JsValue>;
     #[wasm_bindgen(catch, js_name = beginUpload)]
-    fn begin_upload(
-        env: &Env,
-        party: &str,
-        owner: &str,
-        expected: &str,
-    ) -> std::result::Result<Promise, JsValue>;
+    fn begin_upload(env: &Env, party: &str, owner: &str, expected: &str) -> Result<Promise, JsValue>;
     #[wasm_bindgen(catch, js_name = putPart)]
     #[expect(clippy::too_many_arguments, reason = "a struct would have to be made in JavaScript")]
     fn put_part(
@@ -42,9 +39,9 @@ extern "C" {
         bytes: f64,
         part_bytes: f64,
         max_bytes: f64,
-    ) -> std::result::Result<Promise, JsValue>;
+    ) -> Result<Promise, JsValue>;
     #[wasm_bindgen(catch, js_name = ownerOf)]
-    fn owner_of(env: &Env, object: &str, token: &str) -> std::result::Result<Promise, JsValue>;
+    fn owner_of(env: &Env, object: &str, token: &str) -> Result<Promise, JsValue>;
     #[wasm_bindgen(catch, js_name = finishUpload)]
     fn finish_upload(
         request: &web_sys::Request,
@@ -52,16 +49,18 @@ extern "C" {
         object: &str,
         token: &str,
         max_bytes: f64,
-    ) -> std::result::Result<Promise, JsValue>;
+    ) -> Result<Promise, JsValue>;
 }
 
 /// A file that is in R2.
+#[derive(Deserialize)]
 pub struct ReceivedFile {
     /// Key.
     pub key: UploadKey,
     /// SHA-256 in base64url.
     pub digest: String,
     /// Name in the form; may be empty.
+    #[serde(default)]
     pub name: String,
 }
 
@@ -70,8 +69,8 @@ pub fn new_deletion_key() -> DeletionKey {
     DeletionKey::new(random_key())
 }
 
-/// Stores the file of a request, if it has at most `max_bytes` bytes and the digest that the request names. `length` is that of
-/// the request's body, if it is known.
+/// Stores the file of a request, if it has at most `max_bytes` bytes and the digest that the request names. `length` is
+/// that of the request's body, if it is known.
 pub async fn receive(
     request: &web_sys::Request,
     client: Option<&Client>,
@@ -79,11 +78,11 @@ pub async fn receive(
     digest: Option<&str>,
     max_bytes: u64,
     env: &Env,
-) -> Result<std::result::Result<ReceivedFile, ApiError>> {
+) -> Result<ReceivedFile, ApiError> {
     let party = client.map(Client::party).unwrap_or_default();
     let length = length.map_or(-1.0, |length| length as f64);
-    let received = receive_file(request, env, &party, length, digest.unwrap_or_default(), max_bytes as f64)?;
-    file(&text(received).await?, max_bytes)
+    let received = receive_file(request, env, &party, length, digest.unwrap_or_default(), max_bytes as f64);
+    result(received, max_bytes).await
 }
 
 /// Begins an upload in parts.
@@ -91,14 +90,10 @@ pub async fn begin(
     client: Option<&Client>,
     digest: Option<&str>,
     env: &Env,
-) -> Result<std::result::Result<PartedUpload, ApiError>> {
+) -> Result<PartedUpload, ApiError> {
     let party = client.map(Client::party).unwrap_or_default();
     let owner = client.map(Client::key).unwrap_or_default();
-    let upload = text(begin_upload(env, &party, owner, digest.unwrap_or_default())?).await?;
-    if let Some(error) = refusal(&upload, 0) {
-        return Ok(Err(error));
-    }
-    upload.parse().map(Ok).map_err(|()| Error::RustError(format!("files.js: {upload}")))
+    result(begin_upload(env, &party, owner, digest.unwrap_or_default()), 0).await
 }
 
 /// Stores the body of a request, of `bytes` bytes, as a part. Returns the part's tag.
@@ -108,21 +103,19 @@ pub async fn put(
     (number, bytes): (u16, u64),
     max_bytes: u64,
     env: &Env,
-) -> Result<std::result::Result<String, ApiError>> {
+) -> Result<String, ApiError> {
     let stored =
-        put_part(request, env, object, token, number, bytes as f64, PART_BYTES as f64, max_bytes as f64)?;
-    let stored = text(stored).await?;
-    Ok(refusal(&stored, max_bytes).map_or(Ok(stored), Err))
+        put_part(request, env, object, token, number, bytes as f64, PART_BYTES as f64, max_bytes as f64);
+    result(stored, max_bytes).await
 }
 
 /// Returns the client that began an upload; `None` is the operator.
 pub async fn owner(
     PartedUpload { object, token }: &PartedUpload,
     env: &Env,
-) -> Result<std::result::Result<Option<Client>, ApiError>> {
-    let owner = text(owner_of(env, object, token)?).await?;
-    let client = Some(owner.as_str()).filter(|key| !key.is_empty()).map(Client::of_key);
-    Ok(refusal(&owner, 0).map_or(Ok(client), Err))
+) -> Result<Option<Client>, ApiError> {
+    let key: String = result(owner_of(env, object, token), 0).await?;
+    Ok((!key.is_empty()).then(|| Client::of_key(&key)))
 }
 
 /// Completes an upload with the parts that a request lists, if the file has at most `max_bytes` bytes.
@@ -131,40 +124,42 @@ pub async fn finish(
     PartedUpload { object, token }: &PartedUpload,
     max_bytes: u64,
     env: &Env,
-) -> Result<std::result::Result<ReceivedFile, ApiError>> {
-    file(&text(finish_upload(request, env, object, token, max_bytes as f64)?).await?, max_bytes)
+) -> Result<ReceivedFile, ApiError> {
+    result(finish_upload(request, env, object, token, max_bytes as f64), max_bytes).await
 }
 
-/// Returns the file in lines of the script: its key, its digest and, if it has one, its name.
-fn file(received: &str, max_bytes: u64) -> Result<std::result::Result<ReceivedFile, ApiError>> {
-    if let Some(error) = refusal(received, max_bytes) {
-        return Ok(Err(error));
-    }
-    let mut lines = received.splitn(3, '\n');
-    let mut line = || lines.next().unwrap_or_default();
-    let key = line().parse().map_err(|error| Error::RustError(format!("files.js: {error}")))?;
-    Ok(Ok(ReceivedFile { key, digest: line().to_owned(), name: line().to_owned() }))
-}
-
-/// Returns the error that the script names after `!`.
-fn refusal(text: &str, max_bytes: u64) -> Option<ApiError> {
-    let error = match text.strip_prefix('!')? {
-        "busy" => return Some(AdmissionError::Overloaded.into()),
-        "too-many-open" | "too-much-open" => return Some(ApiError::TooManyOpen),
-        "too-much-today" => return Some(ApiError::TooMuchSent),
-        "too-large" => UploadError::TooLarge(max_bytes),
-        "no-file" => UploadError::NoFile,
-        "empty-file" => UploadError::EmptyFile,
-        "malformed-form" => UploadError::MalformedForm,
-        "stalled" => UploadError::Stalled,
-        "not-begun" => UploadError::NotBegun,
-        "too-many-parts" => UploadError::TooManyParts,
-        "other-file" => UploadError::OtherFile,
-        _ => UploadError::MalformedParts,
+/// Returns the result of a function of `files.js`. A fault of the platform is logged.
+async fn result<T: DeserializeOwned>(
+    promise: Result<Promise, JsValue>,
+    max_bytes: u64,
+) -> Result<T, ApiError> {
+    let result = async {
+        let json = JsFuture::from(promise?).await?.as_string().unwrap_or_default();
+        Ok::<_, Error>(serde_json::from_str::<Result<T, String>>(&json)?)
     };
-    Some(error.into())
+    match result.await {
+        Ok(result) => result.map_err(|name| error(&name, max_bytes)),
+        Err(fault) => {
+            console_error!("{fault}");
+            Err(ApiError::Unavailable)
+        }
+    }
 }
 
-async fn text(promise: Promise) -> Result<String> {
-    Ok(JsFuture::from(promise).await?.as_string().unwrap_or_default())
+/// Returns the error with a name.
+fn error(name: &str, max_bytes: u64) -> ApiError {
+    match name {
+        "busy" => AdmissionError::Overloaded.into(),
+        "too-many-open" | "too-much-open" => ApiError::TooManyOpen,
+        "too-much-today" => ApiError::TooMuchSent,
+        "too-large" => UploadError::TooLarge(max_bytes).into(),
+        "no-file" => UploadError::NoFile.into(),
+        "empty-file" => UploadError::EmptyFile.into(),
+        "malformed-form" => UploadError::MalformedForm.into(),
+        "stalled" => UploadError::Stalled.into(),
+        "not-begun" => UploadError::NotBegun.into(),
+        "too-many-parts" => UploadError::TooManyParts.into(),
+        "other-file" => UploadError::OtherFile.into(),
+        _ => UploadError::MalformedParts.into(),
+    }
 }

@@ -6,7 +6,7 @@ pub mod request;
 
 use edgezoom_content::SourceUrl;
 use http::StatusCode;
-use worker::{Env, Result, console_error, web_sys};
+use worker::{Env, console_error, web_sys};
 
 use crate::admission::admit_client;
 use crate::admission::client::Client;
@@ -31,127 +31,111 @@ pub struct Upload<'a> {
     pub uploads: &'a Uploads,
     pub client: Option<Client>,
     pub request: &'a web_sys::Request,
+    pub headers: UploadHeaders,
     pub repository: &'a Repository<'a>,
     pub env: &'a Env,
 }
 
+impl UploadHeaders {
+    /// Returns the headers of a request.
+    pub fn of(request: &web_sys::Request) -> Self {
+        let header = |name| request.headers().get(name).ok().flatten();
+        Self {
+            content_type: header("Content-Type"),
+            content_length: header("Content-Length"),
+            content_disposition: header("Content-Disposition"),
+            origin: header("Origin"),
+        }
+    }
+}
+
 impl Upload<'_> {
     /// Receives a file in one request and returns its content: 301, as for a source.
-    pub async fn receive(&self, query: &UploadQuery) -> Result<ContentResponse> {
-        let (checked, length) =
-            self.headers(|headers| (headers.check(self.uploads, self.addresses), headers.length()));
-        if let Err(error) = checked {
-            return Ok(ContentResponse::Failed(error.into()));
-        }
+    pub async fn receive(&self, query: &UploadQuery) -> ContentResponse {
+        self.received(query).await.unwrap_or_else(ContentResponse::Failed)
+    }
+
+    async fn received(&self, query: &UploadQuery) -> Result<ContentResponse, ApiError> {
+        self.headers.check(self.uploads, self.addresses)?;
         let client = self.client.as_ref();
         // Before the body is read. A known file counts too, because receiving it costs as much.
-        if let Err(error) = self.admit(client).await {
-            return Ok(ContentResponse::Failed(error));
-        }
-        let (digest, max_bytes) = (query.digest.as_deref(), self.uploads.max_bytes);
-        match files::receive(self.request, client, length, digest, max_bytes, self.env).await? {
-            Ok(received) => Ok(self.content(received, query.name.as_deref(), client).await),
-            Err(error) => Ok(ContentResponse::Failed(error)),
-        }
+        self.admit(client).await?;
+        let length = self.headers.length();
+        let digest = query.digest.as_deref();
+        let max_bytes = self.uploads.max_bytes;
+        let received = files::receive(self.request, client, length, digest, max_bytes, self.env).await?;
+        Ok(self.content(received, query.name.as_deref(), client).await)
     }
 
     /// Returns the response to a step of an upload in parts.
-    pub async fn step(&self, step: &UploadStep) -> Result<Response> {
-        let (checked, length) =
-            self.headers(|headers| (headers.check_origin(self.uploads, self.addresses), headers.length()));
-        if let Err(error) = checked {
-            return Ok(ApiError::from(error).response());
+    pub async fn step(&self, step: &UploadStep) -> Response {
+        if let Err(error) = self.headers.check_origin(self.uploads, self.addresses) {
+            return ApiError::from(error).response();
         }
         if !matches!(step, UploadStep::Begin(_))
             && let Err(error) = self.repository.admit_guess()
         {
-            return Ok(error.api_error().response());
+            return error.api_error().response();
         }
         let response = match step {
-            UploadStep::Begin(query) => self.begin(query).await?,
-            UploadStep::Part(upload, number) => self.part(upload, *number, length).await?,
+            UploadStep::Begin(query) => self.begin(query).await,
+            UploadStep::Part(upload, number) => self.part(upload, *number).await,
             UploadStep::Finish { upload, name, variant } => {
-                let content = match (name, length) {
-                    (Err(error), _) => ContentResponse::Failed(error.clone()),
-                    (_, None) => ContentResponse::Failed(UploadError::NoLength.into()),
-                    (_, Some(length)) if length > MAX_LIST_BYTES => {
-                        ContentResponse::Failed(UploadError::MalformedParts.into())
-                    }
-                    (Ok(name), Some(_)) => match self.finish(upload, name.as_deref()).await? {
-                        Ok(content) => content,
-                        Err(error) => ContentResponse::Failed(self.noted(error)),
-                    },
-                };
+                let content = self.finish(upload, name).await;
+                let content = content.unwrap_or_else(|error| ContentResponse::Failed(self.noted(error)));
                 Ok(content.write(variant, self.addresses, now()).uncached())
             }
         };
-        Ok(response.unwrap_or_else(|error| self.noted(error).response()))
+        response.unwrap_or_else(|error| self.noted(error).response())
     }
 
-    async fn begin(
-        &self,
-        query: &std::result::Result<UploadQuery, ApiError>,
-    ) -> Result<std::result::Result<Response, ApiError>> {
+    async fn begin(&self, query: &Result<UploadQuery, ApiError>) -> Result<Response, ApiError> {
+        let digest = query.as_ref().map_err(ApiError::clone)?.digest.as_deref();
         let client = self.client.as_ref();
-        let query = match (query, self.admit(client).await) {
-            (Ok(query), Ok(())) => query,
-            (Err(error), _) => return Ok(Err(error.clone())),
-            (_, Err(error)) => return Ok(Err(error)),
-        };
-        let upload = match files::begin(client, query.digest.as_deref(), self.env).await? {
-            Ok(upload) => upload,
-            Err(error) => return Ok(Err(error)),
-        };
+        self.admit(client).await?;
+        let upload = files::begin(client, digest, self.env).await?;
         let address = format!("{}{UPLOADS}/{upload}", self.addresses.base);
         let begun = vec![
             ("address", Text(address.clone())),
             ("partBytes", Count(PART_BYTES)),
             ("mostBytes", Count(self.uploads.max_bytes)),
         ];
-        Ok(Ok(json(StatusCode::CREATED, Object(begun).json()).with("Location", address)))
+        Ok(json(StatusCode::CREATED, Object(begun).json()).with("Location", address))
     }
 
-    async fn part(
-        &self,
-        upload: &PartedUpload,
-        number: u16,
-        length: Option<u64>,
-    ) -> Result<std::result::Result<Response, ApiError>> {
+    async fn part(&self, upload: &PartedUpload, number: u16) -> Result<Response, ApiError> {
         let max_bytes = self.uploads.max_bytes;
-        let bytes = match length {
-            // R2 accepts only bodies of known length. The runtime makes sure that no more arrives.
-            None => return Ok(Err(UploadError::NoLength.into())),
-            Some(0) => return Ok(Err(UploadError::EmptyPart.into())),
-            Some(length) if length > PART_BYTES => return Ok(Err(UploadError::TooLarge(PART_BYTES).into())),
-            Some(_) if u64::from(number) > max_bytes.div_ceil(PART_BYTES) => {
-                return Ok(Err(UploadError::TooLarge(max_bytes).into()));
-            }
-            Some(length) => length,
-        };
-        let stored = files::put(self.request, upload, (number, bytes), max_bytes, self.env).await?;
-        Ok(stored.map(|tag| {
-            let part = vec![("part", Count(number.into())), ("etag", Text(tag))];
-            json(StatusCode::OK, Object(part).json())
-        }))
+        // R2 accepts only bodies of known length. The runtime makes sure that no more arrives.
+        let bytes = self.headers.length().ok_or(UploadError::NoLength)?;
+        if bytes == 0 {
+            return Err(UploadError::EmptyPart.into());
+        }
+        if bytes > PART_BYTES {
+            return Err(UploadError::TooLarge(PART_BYTES).into());
+        }
+        if u64::from(number) > max_bytes.div_ceil(PART_BYTES) {
+            return Err(UploadError::TooLarge(max_bytes).into());
+        }
+        let tag = files::put(self.request, upload, (number, bytes), max_bytes, self.env).await?;
+        let part = vec![("part", Count(number.into())), ("etag", Text(tag))];
+        Ok(json(StatusCode::OK, Object(part).json()))
     }
 
-    /// Completes an upload. It counts as a new content of the client that began it, which may have signed only that request.
+    /// Completes an upload. It counts as a new content of the client that began it, which may have signed only that
+    /// request.
     async fn finish(
         &self,
         upload: &PartedUpload,
-        name: Option<&str>,
-    ) -> Result<std::result::Result<ContentResponse, ApiError>> {
-        let owner = match files::owner(upload, self.env).await? {
-            Ok(owner) => owner,
-            Err(error) => return Ok(Err(error)),
-        };
-        if let Err(error) = self.admit(owner.as_ref()).await {
-            return Ok(Err(error));
+        name: &Result<Option<String>, ApiError>,
+    ) -> Result<ContentResponse, ApiError> {
+        let name = name.as_ref().map_err(ApiError::clone)?.as_deref();
+        if self.headers.length().ok_or(UploadError::NoLength)? > MAX_LIST_BYTES {
+            return Err(UploadError::MalformedParts.into());
         }
-        Ok(match files::finish(self.request, upload, self.uploads.max_bytes, self.env).await? {
-            Ok(received) => Ok(self.content(received, name, owner.as_ref()).await),
-            Err(error) => Err(error),
-        })
+        let owner = files::owner(upload, self.env).await?;
+        self.admit(owner.as_ref()).await?;
+        let received = files::finish(self.request, upload, self.uploads.max_bytes, self.env).await?;
+        Ok(self.content(received, name, owner.as_ref()).await)
     }
 
     /// Returns the content of a file that is in the store. Its job is the client's.
@@ -162,7 +146,7 @@ impl Upload<'_> {
         client: Option<&Client>,
     ) -> ContentResponse {
         let ReceivedFile { key, digest, name: in_form } = received;
-        let in_header = self.headers(|headers| headers.file_name());
+        let in_header = self.headers.file_name();
         let names = [name, Some(&in_form), in_header.as_deref()];
         let name = names.into_iter().flatten().find(|name| !name.is_empty()).unwrap_or_default();
         let Some(url) = SourceUrl::of_file(&digest, name) else {
@@ -185,7 +169,7 @@ impl Upload<'_> {
         }
     }
 
-    async fn admit(&self, client: Option<&Client>) -> std::result::Result<(), ApiError> {
+    async fn admit(&self, client: Option<&Client>) -> Result<(), ApiError> {
         Ok(admit_client(client, self.config, self.env).await?)
     }
 
@@ -195,18 +179,6 @@ impl Upload<'_> {
             self.repository.note_guess();
         }
         error
-    }
-
-    fn headers<T>(&self, read: impl FnOnce(UploadHeaders<'_>) -> T) -> T {
-        let header = |name| self.request.headers().get(name).ok().flatten();
-        let [content_type, content_length, content_disposition, origin] =
-            ["Content-Type", "Content-Length", "Content-Disposition", "Origin"].map(header);
-        read(UploadHeaders {
-            content_type: content_type.as_deref(),
-            content_length: content_length.as_deref(),
-            content_disposition: content_disposition.as_deref(),
-            origin: origin.as_deref(),
-        })
     }
 }
 

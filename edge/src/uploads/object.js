@@ -1,9 +1,9 @@
-// The Durable Object with the uploads of one client: those that it has begun and not completed, and the bytes that it has sent
-// today. Its name is a hash of the client's party, which is part of the addresses of the client's uploads. Keys of files are
-// random and never leave the service, so a public bucket cannot be asked for them.
+// The Durable Object with the uploads of one client: those that it has begun and not completed, and the bytes that it
+// has sent today. Its name is a hash of the client's party, which is part of the addresses of the client's uploads.
+// Keys of files are random and never leave the service, so a public bucket cannot be asked for them.
 //
-// A party is empty for the operator, who has no limits, and begins with `@` for a client that signs its requests, which has no
-// limit for a day (`edge/src/admission/client.rs`).
+// A party is empty for the operator, who has no limits, and begins with `@` for a client that signs its requests, which
+// has no limit for a day (`edge/src/admission/client.rs`).
 
 import { DurableObject } from "cloudflare:workers";
 
@@ -19,9 +19,12 @@ export const MAX_TRIES = 16;
 /** Milliseconds after which an upload is no longer being completed: the Worker that did so has died. */
 const COMPLETING = 120_000;
 
-/** Returns the maximum number of requests with parts of an upload: each part of the largest file twice, and a few more. */
+/**
+ * Returns the maximum number of requests with parts of an upload: each part of the largest file twice, and a few more.
+ */
 export const maxPuts = (maxBytes, partBytes) => 2 * Math.ceil(maxBytes / partBytes) + 8;
 
+/** The methods return an object with the name of an `error` if they refuse. */
 export class UploadsObject extends DurableObject {
   #sql = this.ctx.storage.sql;
 
@@ -42,7 +45,10 @@ export class UploadsObject extends DurableObject {
     return this.#rows("SELECT * FROM uploads WHERE token = ? AND at > ?", token, Date.now() - DAY)[0];
   }
 
-  /** Counts bytes that a client, given by its party or key, is about to send. Returns false if they are too many for today. */
+  /**
+   * Counts bytes that a client, given by its party or key, is about to send. Returns false if they are too many for
+   * today.
+   */
   #charge(client, bytes, maxBytes) {
     if (!client || client.startsWith("@")) return true;
     const day = Math.floor(Date.now() / DAY);
@@ -53,18 +59,19 @@ export class UploadsObject extends DurableObject {
     return true;
   }
 
-  /** Counts a file that is sent in one request; negative bytes were counted and did not arrive. Returns the name of an error, or "". */
+  /** Counts a file that is sent in one request; negative bytes were counted and did not arrive. */
   receive(party, bytes, maxBytes) {
     this.#prepare();
-    return this.#charge(party, bytes, maxBytes) ? "" : "too-much-today";
+    return this.#charge(party, bytes, maxBytes) ? {} : { error: "too-much-today" };
   }
 
-  /** Begins an upload of `owner`, the key of a client. Returns its token, or `!` and the name of an error. */
+  /** Begins an upload of `owner`, the key of a client. Returns its token. */
   async begin(party, owner, expected) {
     this.#prepare();
     const [{ open }] = this.#rows("SELECT count(*) AS open FROM uploads WHERE digest = '' AND at > ?", Date.now() - DAY);
-    if (party && open >= MAX_OPEN) return "!too-many-open";
-    const [token, key] = [random(), `uploads/${random()}`];
+    if (party && open >= MAX_OPEN) return { error: "too-many-open" };
+    const token = random();
+    const key = `uploads/${random()}`;
     this.#sql.exec("INSERT INTO uploads (token, key, id, owner, expected, at) VALUES (?, ?, '', ?, ?, ?)", token, key, owner, expected, Date.now());
     try {
       const { uploadId } = await this.env.PYRAMIDS.createMultipartUpload(key);
@@ -74,10 +81,13 @@ export class UploadsObject extends DurableObject {
       throw error;
     }
     if ((await this.ctx.storage.getAlarm()) === null) await this.ctx.storage.setAlarm(Date.now() + DAY);
-    return token;
+    return { token };
   }
 
-  /** Counts a part for the client that began the upload, whichever client sends it. Returns the key of the file and R2's id of the upload, or the name of an error. */
+  /**
+   * Counts a part for the client that began the upload, whichever client sends it. Returns the key of the file and R2's
+   * id of the upload.
+   */
   part(token, number, bytes, partBytes, maxBytes) {
     const upload = this.#find(token);
     if (!upload?.id || upload.digest) return { error: "not-begun" };
@@ -94,12 +104,13 @@ export class UploadsObject extends DurableObject {
     return { key: upload.key, id: upload.id };
   }
 
-  /** Returns the key of the client that began an upload, or `!` and the name of an error. */
+  /** Returns the key of the client that began an upload. */
   owner(token) {
-    return this.#find(token)?.owner ?? "!not-begun";
+    const upload = this.#find(token);
+    return upload ? { owner: upload.owner } : { error: "not-begun" };
   }
 
-  /** Starts to complete an upload. Returns its row, with the file's digest if it is complete, or the name of an error. */
+  /** Starts to complete an upload. Returns its row, with the file's digest if it is complete. */
   complete(token) {
     const upload = this.#find(token);
     if (!upload?.id || upload.tries >= MAX_TRIES) return { error: "not-begun" };

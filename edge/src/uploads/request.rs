@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use edgezoom_content::SourceUrl;
 use percent_encoding::percent_decode_str;
+use serde::Deserialize;
 
 use crate::config::{Addresses, Uploads};
 use crate::request::url::parameter;
@@ -16,27 +17,29 @@ use crate::response::{ApiError, UploadError};
 pub const UPLOADS: &str = "/v1/uploads";
 /// Size in bytes of each part but the last. R2 accepts 10,000 parts of one size from 5 MiB.
 pub const PART_BYTES: u64 = 8 << 20;
-/// Media types of requests without a file: of `curl -d` and plain HTML forms, and of clients that send the URL of a file.
+/// Media types of requests without a file: of `curl -d` and plain HTML forms, and of clients that send the URL of a
+/// file.
 const WITHOUT_FILES: [&str; 2] = ["application/x-www-form-urlencoded", "application/json"];
 const FORM: &str = "multipart/form-data";
 
 /// The headers of a request with a file.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct UploadHeaders<'a> {
-    pub content_type: Option<&'a str>,
-    pub content_length: Option<&'a str>,
-    pub content_disposition: Option<&'a str>,
-    pub origin: Option<&'a str>,
+#[derive(Clone, Debug, Default)]
+pub struct UploadHeaders {
+    pub content_type: Option<String>,
+    pub content_length: Option<String>,
+    pub content_disposition: Option<String>,
+    pub origin: Option<String>,
 }
 
-impl UploadHeaders<'_> {
+impl UploadHeaders {
     /// Checks the headers of a file that is sent at once.
     ///
     /// # Errors
     /// Returns the first reason to reject the upload.
     pub fn check(&self, uploads: &Uploads, addresses: &Addresses) -> Result<(), UploadError> {
         self.check_origin(uploads, addresses)?;
-        let media_type = self.content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+        let content_type = self.content_type.as_deref().unwrap_or_default();
+        let media_type = content_type.split(';').next().unwrap_or_default().trim();
         if WITHOUT_FILES.iter().any(|of| media_type.eq_ignore_ascii_case(of)) {
             return Err(UploadError::NotAFile);
         }
@@ -56,13 +59,13 @@ impl UploadHeaders<'_> {
     /// # Errors
     /// The page belongs to another site.
     pub fn check_origin(&self, uploads: &Uploads, addresses: &Addresses) -> Result<(), UploadError> {
-        uploads.admit(self.origin, addresses).then_some(()).ok_or(UploadError::ForeignOrigin)
+        uploads.admit(self.origin.as_deref(), addresses).then_some(()).ok_or(UploadError::ForeignOrigin)
     }
 
-    /// Returns the file's name in `Content-Disposition` (RFC 6266): that of `filename*` (RFC 8187) in UTF-8, or else that of
-    /// `filename`.
+    /// Returns the file's name in `Content-Disposition` (RFC 6266): that of `filename*` (RFC 8187) in UTF-8, or else
+    /// that of `filename`.
     pub fn file_name(&self) -> Option<String> {
-        let parameters = self.content_disposition?.split_once(';')?.1;
+        let parameters = self.content_disposition.as_deref()?.split_once(';')?.1;
         let extended = value_of("filename*", parameters).and_then(|value| {
             let (charset, rest) = value.split_once('\'')?;
             let (_language, encoded) = rest.split_once('\'')?;
@@ -74,7 +77,7 @@ impl UploadHeaders<'_> {
 
     /// Returns the length of the body, if it is known.
     pub fn length(&self) -> Option<u64> {
-        self.content_length.and_then(|length| length.trim().parse().ok())
+        self.content_length.as_deref().and_then(|length| length.trim().parse().ok())
     }
 }
 
@@ -123,9 +126,9 @@ pub enum UploadStep {
     Finish { upload: PartedUpload, name: Result<Option<String>, ApiError>, variant: Variant },
 }
 
-/// An upload in parts, as its address names it: the name of the client's object, a dot, and a random token. Other clients
-/// cannot guess the token, and the file's key is not part of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An upload in parts, as its address names it: the name of the client's object, a dot, and a random token. Other
+/// clients cannot guess the token, and the file's key is not part of it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PartedUpload {
     /// Name of the Durable Object with the client's uploads.
     pub object: String,
@@ -194,7 +197,9 @@ mod tests {
         let value = |name: &str| variables.iter().find(|of| of.0 == name).map(|of| of.1.to_owned());
         let config = Config::read(value).unwrap();
         let (uploads, addresses) = (config.uploads.clone().unwrap(), config.addresses("").unwrap());
-        let check = |content_type, content_length, origin| {
+        let check = |content_type: Option<&str>, content_length: Option<&str>, origin: Option<&str>| {
+            let [content_type, content_length, origin] =
+                [content_type, content_length, origin].map(|header| header.map(str::to_owned));
             UploadHeaders { content_type, content_length, origin, ..UploadHeaders::default() }
                 .check(&uploads, &addresses)
         };
@@ -212,8 +217,9 @@ mod tests {
 
     #[test]
     fn a_file_s_name_may_be_in_the_content_disposition() {
-        let name = |header| {
-            UploadHeaders { content_disposition: Some(header), ..UploadHeaders::default() }.file_name()
+        let name = |header: &str| {
+            let content_disposition = Some(header.to_owned());
+            UploadHeaders { content_disposition, ..UploadHeaders::default() }.file_name()
         };
         for (header, expected) in [
             ("attachment; filename=\"old town.jpg\"", "old town.jpg"),

@@ -4,7 +4,8 @@ import { mountContent } from "../live/mount.js";
 import { mountViewer } from "../zoom/viewer.js";
 
 /** Range of aspect ratios that fit into a page's layout. */
-const [MIN_ASPECT, MAX_ASPECT] = [1 / 2, 4];
+const MIN_ASPECT = 1 / 2;
+const MAX_ASPECT = 4;
 
 /** Shows the content at an API URL in `host`. With `shaped`, the host gets the aspect ratio of the picture. */
 export function embed(host, url, { fit, background, attribution, shaped }) {

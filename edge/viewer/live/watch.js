@@ -100,7 +100,8 @@ async function poll(url, onUpdate, first, signal) {
 }
 
 function changed(before, after) {
-  const [was, is] = [before.content, after.content];
+  const was = before.content;
+  const is = after.content;
   return is !== undefined && ["progress", "stage", "coarseUrl"].some((field) => was?.[field] !== is[field]);
 }
 

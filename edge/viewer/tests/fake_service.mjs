@@ -1,6 +1,6 @@
-// A fake of the service for browser tests: the real pages' templates and assets, and contents whose state a test sets. Its
-// JSON is made from the examples of the OpenAPI document and checked against its schemas. Tiles are drawings that show their
-// names.
+// A fake of the service for browser tests: the real pages' templates and assets, and contents whose state a test sets.
+// Its JSON is made from the examples of the OpenAPI document and checked against its schemas. Tiles are drawings that
+// show their names.
 
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -219,8 +219,8 @@ export async function startFakeService() {
     parts,
     /**
      * Creates a content and returns its id. Its state has a `kind` (`processing`, `ready` or `failed`), members of the
-     * content object (`url`, `progress`, `stage`, `retry`, `failure`, `title`, `warning`, `scale`), the `size` of the picture, the number of the
-     * `coarse` picture, and the state after a retry, `again`.
+     * content object (`url`, `progress`, `stage`, `retry`, `failure`, `title`, `warning`, `scale`), the `size` of the
+     * picture, the number of the `coarse` picture, and the state after a retry, `again`.
      */
     create(state) {
       const id = `Content${String(states.size).padStart(4, "0")}`;

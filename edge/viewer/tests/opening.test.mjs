@@ -1,5 +1,5 @@
-// The opening view of a picture: between panel and controls, at its own size, at the start of an elongated one. Moves by the
-// overview, the wheel and one finger.
+// The opening view of a picture: between panel and controls, at its own size, at the start of an elongated one. Moves
+// by the overview, the wheel and one finger.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,5 +1,5 @@
-// Measures the visibility of seams between tiles: views of a tiled picture are compared with views of the same picture in
-// one piece. At a seam, the difference between the two must not jump more than elsewhere.
+// Measures the visibility of seams between tiles: views of a tiled picture are compared with views of the same picture
+// in one piece. At a seam, the difference between the two must not jump more than elsewhere.
 
 import { build } from "esbuild";
 import { fileURLToPath } from "node:url";
@@ -46,7 +46,8 @@ export async function seamsPage() {
 
 /**
  * Shows pyramids at `views`, each `{ x, y, scale, turn }`, and returns the visibility of their seams in steps of 255:
- * `[{ view, seams: [...] }]`. The first pyramid is the picture in one piece. `scale` is in CSS pixels per picture pixel.
+ * `[{ view, seams: [...] }]`. The first pyramid is the picture in one piece. `scale` is in CSS pixels per picture
+ * pixel.
  */
 export async function seamsOf(browser, address, pyramids, { drawer, density, views }) {
   const page = await newPage(browser, { viewport: SIZE, deviceScaleFactor: density });
@@ -95,8 +96,8 @@ function linesOf({ width, height, tileSize }, { x, y, scale, turn }, density) {
 }
 
 /**
- * Returns how much more the difference between two pictures jumps at a seam than beside it, averaged along the seam; the
- * worst of all seams, or null if none is in view.
+ * Returns how much more the difference between two pictures jumps at a seam than beside it, averaged along the seam;
+ * the worst of all seams, or null if none is in view.
  */
 function excess(shown, whole, lines) {
   const { width, height } = shown;

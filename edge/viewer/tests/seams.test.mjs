@@ -1,6 +1,6 @@
-// Tiles decode in Chromium as in libjpeg-turbo (`engines/core.mjs` tests it in Firefox and WebKit), and seams between tiles of 512
-// pixels without overlap are no more visible than between tiles of 510 that overlap by one. `seams_report.mjs` measures more
-// views, and pyramids of JPEG.
+// Tiles decode in Chromium as in libjpeg-turbo (`engines/core.mjs` tests it in Firefox and WebKit), and seams between
+// tiles of 512 pixels without overlap are no more visible than between tiles of 510 that overlap by one.
+// `seams_report.mjs` measures more views, and pyramids of JPEG.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

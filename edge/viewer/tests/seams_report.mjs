@@ -1,6 +1,7 @@
 // Measures the visibility of seams in pyramids that a tiler makes of photographs and of a smooth gradient: `npx node
-// edge/viewer/tests/seams_report.mjs target/debug/tiler photograph.jpg …`. Prints the worst seam over many views for each
-// drawer, ours and OpenSeadragon's, and density: tiles of 512 without overlap, then of 510 with an overlap of 1. A picture takes minutes.
+// edge/viewer/tests/seams_report.mjs target/debug/tiler photograph.jpg …`. Prints the worst seam over many views for
+// each drawer, ours and OpenSeadragon's, and density: tiles of 512 without overlap, then of 510 with an overlap of 1. A
+// picture takes minutes.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";

@@ -8,15 +8,15 @@ import { serve } from "./servers.mjs";
 const base = process.env.EDGEZOOM_BASE_URL?.replace(/\/$/, "");
 
 /**
- * Options for tests of pages and viewer alone. The end-to-end tests, which run these files against a running service, skip
- * them.
+ * Options for tests of pages and viewer alone. The end-to-end tests, which run these files against a running service,
+ * skip them.
  */
 export const ofTheViewer = { skip: Boolean(base) && "the fake service is enough" };
 
 /**
  * Starts the service: `{ origin, real, ready(), slow(), failed(), close() }`. `ready` and `failed` return an id; `slow`
- * returns `{ id, finish() }`, the fake's also `report(change)`. The running service also has `trickling()`, the fake all of
- * its own functions.
+ * returns `{ id, finish() }`, the fake's also `report(change)`. The running service also has `trickling()`, the fake
+ * all of its own functions.
  */
 export const startService = () => (base ? runningService(base) : startFake());
 

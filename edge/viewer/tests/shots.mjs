@@ -1,5 +1,6 @@
-// Takes screenshots of every page in every state, at four widths, in light and dark colours, and checks each with axe-core:
-// `cargo xtask shots`. Uses the fake service. Arguments: the folder for the screenshots, and parts of the names of states.
+// Takes screenshots of every page in every state, at four widths, in light and dark colours, and checks each with
+// axe-core: `cargo xtask shots`. Uses the fake service. Arguments: the folder for the screenshots, and parts of the
+// names of states.
 
 import { mkdir } from "node:fs/promises";
 

@@ -17,8 +17,8 @@ export let ready;
 export let page;
 
 /**
- * Runs `start` before the tests of a file, and `stop` after them. If no test matches a pattern, Node.js runs `after` while
- * `before` still runs, and what that starts later would keep the process running for ever.
+ * Runs `start` before the tests of a file, and `stop` after them. If no test matches a pattern, Node.js runs `after`
+ * while `before` still runs, and what that starts later would keep the process running for ever.
  */
 export function aroundTests(start, stop) {
   let started;

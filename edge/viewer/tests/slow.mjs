@@ -1,5 +1,5 @@
-// Measures a share page on a slow connection, throttled by the browser: when the picture is visible, and what was loaded by
-// then.
+// Measures a share page on a slow connection, throttled by the browser: when the picture is visible, and what was
+// loaded by then.
 
 import { request } from "node:http";
 import { gzipSync } from "node:zlib";

@@ -4,10 +4,14 @@
 import { element } from "../dom.js";
 import { barOf, lengthWords } from "./lengths.js";
 
-/** Maximum length of the bar in CSS pixels, and as a fraction of the view. */
-const [LONGEST, SHARE] = [140, 0.26];
-/** Distance of an arrow key's move in CSS pixels, alone and with Shift. */
-const [STEP, LARGE_STEP] = [2, 20];
+/** Maximum length of the bar in CSS pixels. */
+const LONGEST = 140;
+/** Maximum length of the bar as a fraction of the view. */
+const SHARE = 0.26;
+/** Distance of an arrow key's move in CSS pixels. */
+const STEP = 2;
+/** The same with Shift. */
+const LARGE_STEP = 20;
 /** Half of the ruler's length, as a fraction of the view, when it appears. */
 const HALF = 0.18;
 

@@ -3,8 +3,10 @@
 
 import { element } from "../dom.js";
 
-/** Maximum of the longer side and minimum of the shorter side, in CSS pixels. */
-const [LONGEST, SHORTEST] = [150, 22];
+/** Maximum of the longer side in CSS pixels. */
+const LONGEST = 150;
+/** Minimum of the shorter side in CSS pixels. */
+const SHORTEST = 22;
 
 /** Fraction of the picture that may be out of view before the overview appears. */
 const TOLERANCE = 0.004;

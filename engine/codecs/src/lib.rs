@@ -63,7 +63,7 @@ mod upright;
 
 pub use bounds::Bounds;
 pub use colour::flatten::{Flattened, is_opaque};
-pub use edgezoom_geometry::Orientation;
+pub use edgezoom_geometry::{Damage, Orientation};
 pub use edgezoom_jpeg::ycbcr420;
 pub use error::SourceError;
 pub use format::{Format, Reading};
@@ -75,7 +75,7 @@ pub use formats::{HEAD_BYTES, Thumbnail};
 pub use open::{Prepared, open, open_with, prepare};
 pub use options::{AsPlanes, DecodeOptions, DrawingOptions};
 pub use parallel::vectorised;
-pub use row_reader::{BlockReader, Damage, Jpeg, Layout, RowReader, Turned};
+pub use row_reader::{BlockReader, Jpeg, Layout, RowReader, Turned};
 pub use scratch::TemporaryFile;
 pub use source_file::{SourceFile, announcement};
 

@@ -1,10 +1,9 @@
 //! The interface between decoders and their callers: a picture as rows of pixels. Also the readers that most formats
 //! share, so that a decoder implements only what is specific to it.
 
-use std::fmt::{self, Display};
 use std::mem;
 
-use edgezoom_geometry::{Scale, Size};
+use edgezoom_geometry::{Damage, Scale, Size};
 use edgezoom_jpeg::decoder::requantise::TileBlocks;
 use edgezoom_jpeg::encoder::Piece;
 use edgezoom_jpeg::quantisation::SourceSteps;
@@ -116,50 +115,6 @@ impl Layout {
             _ => rows,
         }
     }
-}
-
-/// The part of a picture that its damaged file lacks. Displays as a sentence for people.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-pub enum Damage {
-    /// All rows from one on, in the order in which the file stores them: an interlaced picture, or one stored from the
-    /// bottom up, lacks others.
-    FromRow {
-        /// The first incomplete row, counted from 0.
-        row: u32,
-        /// Number of rows that the file should have.
-        rows: u32,
-    },
-    /// Some of the pixels, or of their detail.
-    Partial,
-}
-
-impl Display for Damage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::FromRow { row, rows } => write!(
-                f,
-                "The file is damaged: from row {} of {} on nothing could be read.",
-                grouped(u64::from(*row) + 1),
-                grouped(u64::from(*rows))
-            ),
-            Self::Partial => f.write_str("The file is damaged: some of its pixels could not be read."),
-        }
-    }
-}
-
-/// Returns a number with its thousands separated: 1,234,567.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 /// A reader of a decoder that returns one row at a time.
@@ -321,22 +276,5 @@ impl<W: Wrapper> RowReader for W {
 
     fn rows_at_once(&self) -> u32 {
         Wrapper::rows_at_once(self)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn damage_is_a_sentence_that_counts_rows_from_one() {
-        let sentence = |row, rows| Damage::FromRow { row, rows }.to_string();
-        assert_eq!(
-            sentence(3011, 4000),
-            "The file is damaged: from row 3,012 of 4,000 on nothing could be read."
-        );
-        assert_eq!(sentence(7, 120), "The file is damaged: from row 8 of 120 on nothing could be read.");
-        assert!(sentence(u32::MAX, u32::MAX).contains("4,294,967,296 of 4,294,967,295"));
-        assert!(sentence(999_999, 1_234_567).contains("1,000,000 of 1,234,567"));
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A [`Dzi`] describes a pyramid: its [`Size`], levels and tiles, and the descriptor that viewers read. A [`TileIndex`]
 //! finds a tile in a pyramid that is stored as one [`Archive`]. [`Previews`] are two small pictures of the whole. A
-//! [`Scale`] is the physical size of a pixel, an [`Orientation`] the way in which a picture is stored.
+//! [`Scale`] is the physical size of a pixel, an [`Orientation`] the way in which a picture is stored, [`Damage`] what a
+//! damaged file lacks.
 //!
 //! ```
 //! use edgezoom_geometry::{Dzi, Size, TileFormat};
@@ -19,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+mod damage;
 mod dzi;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
@@ -27,6 +29,7 @@ mod preview;
 mod scale;
 mod tile_index;
 
+pub use damage::Damage;
 pub use dzi::{Dzi, NAMESPACE, Size, TileFormat};
 pub use orientation::Orientation;
 pub use preview::{PreviewKind, Previews};

@@ -32,9 +32,9 @@ pub fn heic_grid(cell: &Picture, columns: u16, rows: u16) -> Vec<u8> {
 /// Precinct sizes for `opj_compress -c`, for the input of [`jpeg2000_untiled`].
 pub const JPEG2000_PRECINCTS: &str = "[256,256],[256,256],[256,256],[128,128],[64,64],[32,32]";
 
-/// Returns an untiled JPEG 2000 that repeats `tile`: a bare codestream of 1,024×1,024 pixels in one tile and one layer, with
-/// [`JPEG2000_PRECINCTS`] and an SOP marker before each packet. A packet does not depend on other precincts, so it can be
-/// copied.
+/// Returns an untiled JPEG 2000 that repeats `tile`: a bare codestream of 1,024×1,024 pixels in one tile and one layer,
+/// with [`JPEG2000_PRECINCTS`] and an SOP marker before each packet. A packet does not depend on other precincts, so it
+/// can be copied.
 pub fn jpeg2000_untiled(tile: &[u8], columns: u32, rows: u32) -> Vec<u8> {
     let at = |bytes: &[u8]| tile.windows(bytes.len()).position(|found| found == bytes).unwrap();
     let (siz, cod, first) = (at(&[0xff, 0x51]), at(&[0xff, 0x52]), at(&[0xff, 0x90]));

@@ -35,15 +35,15 @@ impl Tolerance {
         Self(Difference { mean: most as f64, percentile: most, block: most as f64, most })
     }
 
-    /// Accepts the differences of lossy formats and other renderers: limits the mean, the 99.9th percentile and the worst
-    /// block's mean. A single channel may differ by any amount.
+    /// Accepts the differences of lossy formats and other renderers: limits the mean, the 99.9th percentile and the
+    /// worst block's mean. A single channel may differ by any amount.
     pub const fn lossy(mean: f64, percentile: u8, block: f64) -> Self {
         Self(Difference { mean, percentile, block, most: u8::MAX })
     }
 }
 
-/// Compares two pictures of any layout. If either has opacity, both are compared on black and on white, so that the colours
-/// of transparent pixels do not count.
+/// Compares two pictures of any layout. If either has opacity, both are compared on black and on white, so that the
+/// colours of transparent pixels do not count.
 ///
 /// # Errors
 /// The sizes differ, or the pixels differ by more than the tolerance. The message has the figures.

@@ -23,9 +23,10 @@ use tracing::{info, warn};
 use url::Url;
 
 use crate::secret::Secret;
+use crate::service::OPEN_METRICS;
 use dataset::Dataset;
 pub use dataset::QueryError;
-pub(crate) use totals::{MEDIA_TYPE, Totals};
+pub(crate) use totals::Totals;
 
 /// The settings of the exporter.
 #[derive(Clone, Debug)]
@@ -77,7 +78,7 @@ pub async fn run(settings: EdgeMetricsSettings) -> Result<(), EdgeMetricsError> 
     let listener =
         TcpListener::bind(listen).await.map_err(|reason| EdgeMetricsError::Listen(listen, reason))?;
     info!(listen = %listener.local_addr().unwrap_or(listen), "serving edge metrics");
-    let counted = Counted { totals: Totals::default(), until: seconds_ago(delay) };
+    let counted = Counted { totals: Totals::new(), until: seconds_ago(delay) };
     let dataset = Dataset::new(url, token, dataset)?;
     let exporter = Arc::new(Exporter { dataset, delay, counted: Mutex::new(counted) });
     let router = Router::new().route("/metrics", get(metrics)).with_state(exporter);
@@ -86,7 +87,7 @@ pub async fn run(settings: EdgeMetricsSettings) -> Result<(), EdgeMetricsError> 
 
 async fn metrics(State(exporter): State<Arc<Exporter>>) -> Response {
     match exporter.count().await {
-        Ok(text) => ([(CONTENT_TYPE, MEDIA_TYPE)], text).into_response(),
+        Ok(text) => ([(CONTENT_TYPE, OPEN_METRICS)], text).into_response(),
         Err(error) => {
             warn!(%error, "cannot query the dataset");
             (StatusCode::SERVICE_UNAVAILABLE, "The dataset cannot be queried.\n").into_response()

@@ -1,114 +1,130 @@
-//! Adds up the Worker's data points and formats them for Prometheus. Pure.
+//! Adds up the Worker's data points as metrics for Prometheus. Does no I/O.
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use prometheus_client::encoding::{EncodeMetric, MetricEncoder, NoLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::{MetricType, TypedMetric};
+use prometheus_client::registry::Registry;
 
 use super::dataset::Row;
 
-/// Media type of the text: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
-pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+/// Bounds of histogram buckets in seconds, by the names that `bucket` in `edge/src/platform/bridge.js` gives them.
+const BOUNDS: [(&str, f64); 7] = [
+    ("0.25", 0.25),
+    ("1", 1.0),
+    ("2.5", 2.5),
+    ("10", 10.0),
+    ("60", 60.0),
+    ("600", 600.0),
+    ("+Inf", f64::INFINITY),
+];
 
-/// Bounds of histogram buckets, as `bucket` in `edge/src/platform/bridge.js` names them.
-const BOUNDS: [&str; 7] = ["0.25", "1", "2.5", "10", "60", "600", "+Inf"];
+type Labels<const N: usize> = [(&'static str, String); N];
+type Count = Counter<f64, AtomicU64>;
 
 /// All totals.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
-    /// Requests by part of the API, status, and source of the response.
-    requests: BTreeMap<[String; 3], f64>,
-    /// Contents by the state that they entered, and failure code.
-    contents: BTreeMap<[String; 2], f64>,
-    /// Time that contents spent in a state.
-    states: BTreeMap<String, Histogram>,
-    /// Time from the request until contents were ready or had failed.
-    answers: BTreeMap<String, Histogram>,
-    /// Requests for regions that no cache had, by purpose and result.
-    regions: BTreeMap<[String; 2], f64>,
-    /// Errors that the Worker has logged.
-    errors: f64,
+    registry: Registry,
+    requests: Family<Labels<3>, Count>,
+    contents: Family<Labels<2>, Count>,
+    states: Family<Labels<1>, Histogram>,
+    answers: Family<Labels<1>, Histogram>,
+    regions: Family<Labels<2>, Count>,
+    errors: Count,
 }
 
+/// A histogram of durations that the Worker has sorted into buckets.
+#[derive(Clone, Debug, Default)]
+struct Histogram(Arc<Mutex<Durations>>);
+
 #[derive(Debug, Default)]
-struct Histogram {
-    buckets: [f64; BOUNDS.len()],
+struct Durations {
+    /// Numbers of durations, by bucket.
+    counts: [f64; BOUNDS.len()],
+    /// Sum in seconds.
     sum: f64,
 }
 
 impl Histogram {
-    fn add(&mut self, bound: &str, row: &Row) {
+    fn add(&self, bound: &str, row: &Row) {
         // An unknown bucket counts as the last one.
-        let at = BOUNDS.iter().position(|known| *known == bound).unwrap_or(BOUNDS.len() - 1);
-        if let Some(bucket) = self.buckets.get_mut(at) {
-            *bucket += row.count;
+        let at = BOUNDS.iter().position(|(known, _)| *known == bound).unwrap_or(BOUNDS.len() - 1);
+        let mut durations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = durations.counts.get_mut(at) {
+            *count += row.count;
         }
-        self.sum += row.seconds;
+        durations.sum += row.seconds;
+    }
+}
+
+impl TypedMetric for Histogram {
+    const TYPE: MetricType = MetricType::Histogram;
+}
+
+impl EncodeMetric for Histogram {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        let durations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let in_each = durations.counts.map(|count| count.round() as u64);
+        let buckets: Vec<_> = BOUNDS.iter().zip(in_each).map(|((_, bound), count)| (*bound, count)).collect();
+        encoder.encode_histogram::<NoLabelSet>(durations.sum, in_each.iter().sum(), &buckets, None)
+    }
+
+    fn metric_type(&self) -> MetricType {
+        Self::TYPE
     }
 }
 
 impl Totals {
-    /// Adds data points. Ignores kinds that this version does not know.
+    /// Creates totals without data points.
+    pub(crate) fn new() -> Self {
+        let mut totals = Self { registry: Registry::with_prefix("edgezoom_edge"), ..Self::default() };
+        let Self { registry, requests, contents, states, answers, regions, errors } = &mut totals;
+        let help = "Requests by part of the API, status, and source of the response";
+        registry.register("requests", help, requests.clone());
+        let help = "Contents that entered a state by state and failure code";
+        registry.register("contents", help, contents.clone());
+        let help = "Requests for regions that no cache had by purpose and result";
+        registry.register("regions", help, regions.clone());
+        registry.register("errors", "Errors logged by the Worker", errors.clone());
+        registry.register("state_seconds", "Time that contents spent in a state by state", states.clone());
+        let help = "Time from the request until contents were ready or had failed";
+        registry.register("answer_seconds", help, answers.clone());
+        totals
+    }
+
+    /// Adds data points. Ignores unknown kinds, which a later Worker writes.
     pub(crate) fn add(&mut self, row: &Row) {
         let Row { what, first, second, third, fourth, count, .. } = row;
+        let [first, second, third] = [first, second, third].map(Clone::clone);
         match what.as_str() {
             "request" => {
-                *self.requests.entry([first, second, third].map(Clone::clone)).or_default() += count;
+                let labels = [("part", first), ("status", second), ("source", third)];
+                self.requests.get_or_create(&labels).inc_by(*count);
             }
             "content" => {
-                *self.contents.entry([first, third].map(Clone::clone)).or_default() += count;
+                self.contents.get_or_create(&[("state", first), ("code", third)]).inc_by(*count);
                 if second != "none" {
-                    self.states.entry(second.clone()).or_default().add(fourth, row);
+                    self.states.get_or_create(&[("state", second)]).add(fourth, row);
                 }
             }
-            "answer" => self.answers.entry(first.clone()).or_default().add(fourth, row),
-            "region" => *self.regions.entry([first, second].map(Clone::clone)).or_default() += count,
-            "error" => self.errors += count,
+            "answer" => self.answers.get_or_create(&[("state", first)]).add(fourth, row),
+            "region" => {
+                self.regions.get_or_create(&[("purpose", first), ("result", second)]).inc_by(*count);
+            }
+            "error" => drop(self.errors.inc_by(*count)),
             _ => {}
         }
     }
 
-    /// Formats all totals for Prometheus.
+    /// Formats all totals as OpenMetrics.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        let head = |text: &mut String, name: &str, kind: &str, help: &str| {
-            let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n"); // writing to a String does not fail
-        };
-        let name = "edgezoom_edge_requests_total";
-        head(&mut text, name, "counter", "Requests by part of the API, status, and source of the response");
-        for ([part, status, source], count) in &self.requests {
-            line(&mut text, name, &[("part", part), ("status", status), ("source", source)], *count);
-        }
-        let name = "edgezoom_edge_contents_total";
-        head(&mut text, name, "counter", "Contents that entered a state by state and failure code");
-        for ([state, code], count) in &self.contents {
-            line(&mut text, name, &[("state", state), ("code", code)], *count);
-        }
-        let name = "edgezoom_edge_regions_total";
-        head(&mut text, name, "counter", "Requests for regions that no cache had by purpose and result");
-        for ([purpose, result], count) in &self.regions {
-            line(&mut text, name, &[("purpose", purpose), ("result", result)], *count);
-        }
-        let name = "edgezoom_edge_errors_total";
-        head(&mut text, name, "counter", "Errors logged by the Worker");
-        line(&mut text, name, &[], self.errors);
-        for (name, help, histograms) in [
-            ("edgezoom_edge_state_seconds", "Time that contents spent in a state by state", &self.states),
-            (
-                "edgezoom_edge_answer_seconds",
-                "Time from the request until contents were ready or had failed",
-                &self.answers,
-            ),
-        ] {
-            head(&mut text, name, "histogram", help);
-            for (state, Histogram { buckets, sum }) in histograms {
-                let mut count = 0.0;
-                for (bound, in_it) in BOUNDS.iter().zip(buckets) {
-                    count += in_it;
-                    line(&mut text, &format!("{name}_bucket"), &[("state", state), ("le", bound)], count);
-                }
-                line(&mut text, &format!("{name}_sum"), &[("state", state)], *sum);
-                line(&mut text, &format!("{name}_count"), &[("state", state)], count);
-            }
-        }
+        let _ = text::encode(&mut text, &self.registry); // writing to a String does not fail
         text
     }
 }
@@ -117,33 +133,21 @@ impl Totals {
 impl Totals {
     /// Totals with one data point of each kind.
     pub(crate) fn sample() -> Self {
-        let mut totals = Self::default();
+        let mut totals = Self::new();
         for what in ["request", "content", "answer", "region"] {
-            let label = String::new;
-            let what = what.to_owned();
-            let row = Row {
-                what,
-                first: label(),
-                second: label(),
-                third: label(),
-                fourth: label(),
+            let [first, second, third, fourth] = [(); 4].map(|()| String::new());
+            totals.add(&Row {
+                what: what.to_owned(),
+                first,
+                second,
+                third,
+                fourth,
                 count: 1.0,
                 seconds: 1.0,
-            };
-            totals.add(&row);
+            });
         }
         totals
     }
-}
-
-fn line(text: &mut String, name: &str, labels: &[(&str, &str)], value: f64) {
-    let escape = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    let labels: Vec<String> =
-        labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value))).collect();
-    let _ = match labels.as_slice() {
-        [] => writeln!(text, "{name} {value}"),
-        labels => writeln!(text, "{name}{{{}}} {value}", labels.join(",")),
-    };
 }
 
 #[cfg(test)]
@@ -157,7 +161,7 @@ mod tests {
 
     #[test]
     fn data_points_are_added_up() {
-        let mut totals = Totals::default();
+        let mut totals = Totals::new();
         for _ in 0..2 {
             totals.add(&row(["request", "v1", "200", "kv", ""], 3.0, 0.0));
             totals.add(&row(["content", "claimed", "queued", "", "1"], 1.0, 0.75));
@@ -170,26 +174,19 @@ mod tests {
         totals.add(&row(["of a later version", "", "", "", ""], 1.0, 0.0));
         let text = totals.text();
         for expected in [
-            r#"edgezoom_edge_requests_total{part="v1",status="200",source="kv"} 6"#,
-            r#"edgezoom_edge_contents_total{state="claimed",code=""} 2"#,
-            r#"edgezoom_edge_contents_total{state="failed",code="source-not-found"} 1"#,
-            r#"edgezoom_edge_state_seconds_bucket{state="queued",le="0.25"} 0"#,
-            r#"edgezoom_edge_state_seconds_bucket{state="queued",le="1"} 2"#,
-            r#"edgezoom_edge_state_seconds_bucket{state="queued",le="+Inf"} 2"#,
+            r#"edgezoom_edge_requests_total{part="v1",status="200",source="kv"} 6.0"#,
+            r#"edgezoom_edge_contents_total{state="claimed",code=""} 2.0"#,
+            r#"edgezoom_edge_contents_total{state="failed",code="source-not-found"} 1.0"#,
+            r#"edgezoom_edge_state_seconds_bucket{le="0.25",state="queued"} 0"#,
+            r#"edgezoom_edge_state_seconds_bucket{le="1.0",state="queued"} 2"#,
+            r#"edgezoom_edge_state_seconds_bucket{le="+Inf",state="queued"} 2"#,
             r#"edgezoom_edge_state_seconds_sum{state="queued"} 1.5"#,
-            r#"edgezoom_edge_answer_seconds_bucket{state="failed",le="60"} 1"#,
+            r#"edgezoom_edge_answer_seconds_bucket{le="60.0",state="failed"} 1"#,
             r#"edgezoom_edge_answer_seconds_count{state="failed"} 2"#,
-            "edgezoom_edge_errors_total 1",
+            "edgezoom_edge_errors_total 1.0",
         ] {
             assert!(text.lines().any(|line| line == expected), "{expected}\n{text}");
         }
         assert!(!text.contains("none") && !text.contains("later"), "{text}");
-    }
-
-    #[test]
-    fn labels_are_escaped() {
-        let mut totals = Totals::default();
-        totals.add(&row(["request", "a\"b\n", "\\", "", ""], 1.0, 0.0));
-        assert!(totals.text().contains(r#"part="a\"b\n",status="\\""#), "{}", totals.text());
     }
 }

@@ -37,15 +37,6 @@ pub struct Arrival {
     pub is_complete: bool,
 }
 
-/// Progress of a download.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Received {
-    /// Bytes received so far.
-    pub bytes: u64,
-    /// Length that the server announced, if any.
-    pub announced: Option<u64>,
-}
-
 /// A downloaded source.
 #[derive(Debug)]
 pub struct Fetched {

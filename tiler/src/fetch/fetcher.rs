@@ -11,7 +11,7 @@ use reqwest::{Client, Response, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-use super::download::{Arrival, Download, Fetched, Received, Rest};
+use super::download::{Arrival, Download, Fetched, Rest};
 use super::error::FetchError;
 use super::host_slots::HostSlots;
 use super::redirect;
@@ -81,22 +81,15 @@ impl Fetcher {
         Ok(Self { client, policy, limits, folder, bot, hosts, robots: RulesCache::default() })
     }
 
-    /// Downloads `source`. Calls `on_bytes` after each chunk that exceeds all progress so far.
+    /// Downloads `source`. Calls `on_arrival` after each chunk and when the source is complete.
     ///
     /// # Errors
     /// The source could not be downloaded.
     pub async fn fetch(
         &self,
         source: &SourceUrl,
-        mut on_bytes: impl FnMut(Received),
+        on_arrival: impl FnMut(Arrival),
     ) -> Result<Fetched, FetchError> {
-        let mut furthest = 0;
-        let on_arrival = |Arrival { bytes, announced, .. }| {
-            if bytes > furthest {
-                furthest = bytes;
-                on_bytes(Received { bytes, announced });
-            }
-        };
         self.fetch_after(0, source, on_arrival).await
     }
 

@@ -24,6 +24,6 @@ mod rules_cache;
 mod tries;
 mod visit;
 
-pub use download::{Arrival, Arrivals, Fetched, Received};
+pub use download::{Arrival, Arrivals, Fetched};
 pub use error::FetchError;
 pub use fetcher::Fetcher;

@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use tracing::Instrument;
 
 use super::Progress;
-use crate::fetch::{Arrival, Arrivals, FetchError, Fetched, Fetcher, Received};
+use crate::fetch::{Arrival, Arrivals, FetchError, Fetched, Fetcher};
 
 /// A background download. Dropping it cancels the download.
 pub(super) struct Download {
@@ -111,7 +111,7 @@ impl Download {
         // Progress never falls, even if the download starts over.
         if bytes > self.shown {
             self.shown = bytes;
-            on_progress(Progress::Downloading(Received { bytes, announced }));
+            on_progress(Progress::Downloading { bytes, announced });
         }
         Ok(Event::Arrived(arrival))
     }

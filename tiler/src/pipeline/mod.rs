@@ -16,17 +16,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use edgezoom_content::{
-    AddressPolicy, Archive, Dzi, PreviewKind, Previews, Scale, SourceUrl, Title, Warning,
-};
+use edgezoom_content::{AddressPolicy, Damage, Dzi, PreviewKind, Scale, SourceUrl, Title};
 use tokio::sync::OnceCell;
 
 use crate::bot::BotSettings;
 use crate::browser::{PageLimits, PageSettings, Pages};
-use crate::fetch::{Fetcher, Received};
+use crate::fetch::Fetcher;
 use crate::limits::Limits;
 use crate::renderer::{Built, RenderOptions, Tile};
-use crate::s3::Upload;
 
 mod download;
 mod error;
@@ -88,7 +85,12 @@ pub enum SourceKind {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
     /// More of the source has arrived.
-    Downloading(Received),
+    Downloading {
+        /// Bytes received so far.
+        bytes: u64,
+        /// Length that the server announced, if any.
+        announced: Option<u64>,
+    },
     /// The download is complete.
     Downloaded {
         /// Size of the source.
@@ -132,8 +134,8 @@ pub struct Converted<P> {
     pub dzi: Dzi,
     /// Title of a web page.
     pub title: Option<Title>,
-    /// Describes the missing part of a damaged source.
-    pub warning: Option<Warning>,
+    /// The part that a damaged source lacks.
+    pub damage: Option<Damage>,
     /// Physical size of a pixel.
     pub scale: Option<Scale>,
     /// What the sink returned.
@@ -170,34 +172,6 @@ pub trait TileSink: Send {
         dzi: &Dzi,
         on_stored: impl FnMut(usize, usize) + Send,
     ) -> impl Future<Output = Result<Self::Published, SinkError>> + Send;
-}
-
-impl TileSink for Upload {
-    type Published = (Archive, Previews);
-
-    async fn begin(&mut self, _: &Dzi) -> Result<(), SinkError> {
-        Ok(())
-    }
-
-    async fn put(&mut self, dzi: &Dzi, tile: Tile) -> Result<(), SinkError> {
-        Ok(self.put_tile(dzi, tile).await?)
-    }
-
-    async fn restart(&mut self) -> Result<(), SinkError> {
-        Ok(self.start_again().await?)
-    }
-
-    async fn put_preview(&mut self, dzi: &Dzi, kind: PreviewKind, bytes: Bytes) -> Result<(), SinkError> {
-        Ok(Self::put_preview(self, dzi, kind, bytes).await?)
-    }
-
-    async fn publish(
-        &mut self,
-        _: &Dzi,
-        on_stored: impl FnMut(usize, usize) + Send,
-    ) -> Result<Self::Published, SinkError> {
-        Ok(self.finish(on_stored).await?)
-    }
 }
 
 impl Pipeline {
@@ -239,8 +213,7 @@ impl Pipeline {
         let on_stored = |missing, of| on_progress(Progress::Publishing { missing, of });
         let published = sink.publish(&dzi, on_stored).await?;
         on_progress(Progress::Published);
-        let warning = damage.and_then(|damage| Warning::of_text(&damage.to_string()));
-        Ok(Converted { dzi, title, warning, scale, published })
+        Ok(Converted { dzi, title, damage, scale, published })
     }
 
     async fn fetcher(&self) -> reqwest::Result<&Arc<Fetcher>> {

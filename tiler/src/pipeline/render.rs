@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use super::download::{Download, Event};
-use super::source::{Content, Source};
+use super::source::{Input, Source};
 use super::{Pipeline, PipelineError, Progress, TileSink};
 use crate::OWN_PROGRAM;
 use crate::renderer::{Built, Output, ProtocolError, RenderError, RenderOptions, Renderer};
@@ -23,8 +23,8 @@ impl Pipeline {
     ) -> Result<Built, PipelineError> {
         let limits = &self.settings.limits;
         loop {
-            match source.content {
-                Content::Whole { file, capturing } => {
+            match source.input {
+                Input::Whole { file, capturing } => {
                     let is_web_page = capturing.is_some();
                     on_progress(Progress::Rendering { rows: 0.0, is_web_page });
                     let renderer = Renderer::start(Path::new(OWN_PROGRAM), file, options, limits)?;
@@ -37,7 +37,7 @@ impl Pipeline {
                     // `None` does not happen: a complete source does not change.
                     return rendered?.ok_or_else(|| RenderError::Died.into());
                 }
-                Content::Arriving(opening, mut download, arrival) => {
+                Input::Arriving(opening, mut download, arrival) => {
                     let (program, arrivals) = (Path::new(OWN_PROGRAM), download.arrivals());
                     let renderer = Renderer::start_arriving(program, &arrival, arrivals, options, limits)?;
                     let arriving = Some((&mut *download, arrival.beginning));

@@ -22,7 +22,7 @@ const PAGE_PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// An opened source.
 pub(super) struct Source {
-    pub content: Content,
+    pub input: Input,
     pub kind: SourceKind,
     /// Page of a document, as selected by the source's URL.
     pub document_page: Option<NonZeroU32>,
@@ -31,7 +31,7 @@ pub(super) struct Source {
 }
 
 /// The bytes of an opened source.
-pub(super) enum Content {
+pub(super) enum Input {
     /// The renderer reads it from start to end.
     Whole {
         /// Picture or document, or the stream of a web page's screenshots.
@@ -61,24 +61,29 @@ impl Pipeline {
         let document_page = origin.document_page();
         let mut opening = Opening { origin, redirects: 0, document_page };
         loop {
-            let (file, content_type, url) = match &opening.origin {
+            let opened = match &opening.origin {
                 Origin::Url(url) => {
                     let fetcher = Arc::clone(self.fetcher().await?);
                     let mut download = Download::start(fetcher, opening.redirects, url.clone());
                     if let Some(arrival) = download.head(on_progress).await? {
                         let document_page = opening.document_page;
-                        let content = Content::Arriving(opening, Box::new(download), arrival);
+                        let input = Input::Arriving(opening, Box::new(download), arrival);
                         // Only pictures can be rendered while they arrive.
-                        return Ok(Source { content, kind: SourceKind::Picture, document_page, title: None });
+                        return Ok(Source { input, kind: SourceKind::Picture, document_page, title: None });
                     }
                     let fetched = download.whole(on_progress).await?;
-                    opening.redirects = fetched.redirects;
-                    (fetched.file, fetched.content_type, Some(fetched.url))
+                    self.open_fetched(opening, fetched, on_progress).await?
                 }
-                Origin::File(path) => (File::open(path)?, None, None),
-                Origin::Upload(file) => (file.try_clone()?, None, None),
+                Origin::File(path) => {
+                    let file = File::open(path)?;
+                    self.open_file(opening, file, None, None, on_progress).await?
+                }
+                Origin::Upload(file) => {
+                    let file = file.try_clone()?;
+                    self.open_file(opening, file, None, None, on_progress).await?
+                }
             };
-            match self.open_file(opening, file, content_type, url, on_progress).await? {
+            match opened {
                 Opened::Source(source) => return Ok(source),
                 Opened::Lead(lead) => opening = lead,
             }
@@ -92,13 +97,23 @@ impl Pipeline {
         fetched: Fetched,
         on_progress: &mut impl FnMut(Progress),
     ) -> Result<Source, PipelineError> {
-        let opening = Opening { redirects: fetched.redirects, ..opening };
-        let Fetched { file, content_type, url, .. } = fetched;
-        match self.open_file(opening, file, content_type, Some(url), on_progress).await? {
+        match self.open_fetched(opening, fetched, on_progress).await? {
             Opened::Source(source) => Ok(source),
             // It was a picture when the download began. Another attempt will open the web page that it is now.
             Opened::Lead(_) => Err(FetchError::BrokenOff.into()),
         }
+    }
+
+    /// Opens a complete download.
+    async fn open_fetched(
+        &self,
+        opening: Opening,
+        fetched: Fetched,
+        on_progress: &mut impl FnMut(Progress),
+    ) -> Result<Opened, PipelineError> {
+        let Fetched { file, content_type, url, redirects, .. } = fetched;
+        let opening = Opening { redirects, ..opening };
+        self.open_file(opening, file, content_type, Some(url), on_progress).await
     }
 
     /// Opens the file that an origin has provided. `url` is its URL after all redirects.
@@ -113,8 +128,8 @@ impl Pipeline {
         let Opening { origin, redirects, document_page } = opening;
         let Some(html) = Html::recognise(&mut file, content_type.as_deref())? else {
             let kind = kind_of(&mut file);
-            let content = Content::Whole { file, capturing: None };
-            return Ok(Opened::Source(Source { content, kind, document_page, title: None }));
+            let input = Input::Whole { file, capturing: None };
+            return Ok(Opened::Source(Source { input, kind, document_page, title: None }));
         };
         if let Origin::Url(requested) = &origin {
             let urls: Vec<_> = [requested].into_iter().chain(&url).collect();
@@ -127,9 +142,9 @@ impl Pipeline {
                 }
                 let title = page.title().cloned();
                 let (file, capturing) = page.stream().map_err(PageError::File)?;
-                let content = Content::Whole { file, capturing: Some(capturing) };
+                let input = Input::Whole { file, capturing: Some(capturing) };
                 let kind = SourceKind::Page;
-                Ok(Opened::Source(Source { content, kind, document_page: None, title }))
+                Ok(Opened::Source(Source { input, kind, document_page: None, title }))
             }
             Err(PageError::LeadsTo(lead)) => Ok(Opened::Lead(Opening {
                 document_page: page_after_lead(document_page, &lead),

@@ -17,6 +17,7 @@ use tokio::time::timeout;
 
 use super::bucket::{Bucket, Part, Stored};
 use super::client::StoreError;
+use crate::pipeline::{SinkError, TileSink};
 
 /// Media type of an archive: that of ZIP, because SZI has none of its own.
 const MEDIA_TYPE: &str = "application/zip";
@@ -67,86 +68,6 @@ impl Upload {
             large: None,
             thumbnail: None,
         }
-    }
-
-    /// Adds a tile. Waits while too many requests are running.
-    ///
-    /// # Errors
-    /// A request failed, and with it the upload.
-    pub async fn put_tile(&mut self, dzi: &Dzi, tile: Tile) -> Result<(), StoreError> {
-        let added = self.stream(dzi).add_tile(&tile);
-        added.map_err(|error| self.failed(error))?;
-        self.stored.tiles += 1;
-        self.send_full_parts(dzi).await
-    }
-
-    /// Adds a preview. Waits while too many requests are running.
-    ///
-    /// # Errors
-    /// A request failed, and with it the upload.
-    pub async fn put_preview(
-        &mut self,
-        dzi: &Dzi,
-        kind: PreviewKind,
-        bytes: Bytes,
-    ) -> Result<(), StoreError> {
-        let added = self.stream(dzi).add_preview(kind, &bytes);
-        let place = Some(added.map_err(|error| self.failed(error))?);
-        match kind {
-            PreviewKind::Large => self.large = place,
-            PreviewKind::Thumbnail => self.thumbnail = place,
-        }
-        self.send_full_parts(dzi).await
-    }
-
-    /// Completes the archive, which does not exist before, and returns the places of its index and its previews. Calls
-    /// `on_stored` with the number of running requests and their number at the start.
-    ///
-    /// # Errors
-    /// A request failed. The archive does not exist then, unless only the response to the last request was lost. Or the
-    /// pyramid has no tiles or previews.
-    pub async fn finish(
-        &mut self,
-        mut on_stored: impl FnMut(usize, usize),
-    ) -> Result<(Archive, Previews), StoreError> {
-        let stream = self.stream.take().ok_or_else(|| self.failed("there are no tiles"))?;
-        let (mut rest, archive) = stream.finish().map_err(|error| self.failed(error))?;
-        let previews = self.large.zip(self.thumbnail).map(|(large, thumbnail)| Previews { large, thumbnail });
-        let places = archive.zip(previews).ok_or_else(|| self.failed("there are no previews"))?;
-        if self.sent == 0 && rest.len() <= self.part_bytes {
-            self.stored.bytes += self.bucket.put(self.key.clone(), rest.into(), MEDIA_TYPE).await?;
-            return Ok(places);
-        }
-        while rest.len() > self.part_bytes {
-            let after = rest.split_off(self.part_bytes);
-            self.send(std::mem::replace(&mut rest, after).into()).await?;
-        }
-        self.send(rest.into()).await?;
-        let total = self.in_flight.len();
-        while self.complete_one().await? {
-            on_stored(self.in_flight.len(), total);
-        }
-        self.parts.sort_by_key(|part| part.number);
-        let upload_id = self.begun().await?;
-        self.bucket.complete_multipart(&self.key, upload_id, &self.parts).await?;
-        self.is_complete = true;
-        Ok(places)
-    }
-
-    /// Deletes everything stored so far, so that another pyramid can be uploaded instead.
-    ///
-    /// # Errors
-    /// The store did not delete it.
-    pub async fn start_again(&mut self) -> Result<(), StoreError> {
-        self.abort().await?;
-        self.stream = None;
-        self.parts.clear();
-        self.sent = 0;
-        self.is_complete = false;
-        self.stored = Stored::default();
-        self.large = None;
-        self.thumbnail = None;
-        Ok(())
     }
 
     /// Abandons the upload. Waits at most `patience` for the store to delete its parts.
@@ -230,6 +151,74 @@ impl Upload {
 
     fn failed(&self, reason: impl ToString) -> StoreError {
         StoreError::Put { key: self.key.clone(), reason: reason.to_string() }
+    }
+}
+
+/// The archive does not exist before [`TileSink::publish`], which returns the places of its index and its previews. If that
+/// fails, it does not exist either, unless only the response to the last request was lost.
+impl TileSink for Upload {
+    type Published = (Archive, Previews);
+
+    async fn begin(&mut self, _: &Dzi) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    async fn put(&mut self, dzi: &Dzi, tile: Tile) -> Result<(), SinkError> {
+        let added = self.stream(dzi).add_tile(&tile);
+        added.map_err(|error| self.failed(error))?;
+        self.stored.tiles += 1;
+        Ok(self.send_full_parts(dzi).await?)
+    }
+
+    async fn put_preview(&mut self, dzi: &Dzi, kind: PreviewKind, bytes: Bytes) -> Result<(), SinkError> {
+        let added = self.stream(dzi).add_preview(kind, &bytes);
+        let place = Some(added.map_err(|error| self.failed(error))?);
+        match kind {
+            PreviewKind::Large => self.large = place,
+            PreviewKind::Thumbnail => self.thumbnail = place,
+        }
+        Ok(self.send_full_parts(dzi).await?)
+    }
+
+    async fn publish(
+        &mut self,
+        _: &Dzi,
+        mut on_stored: impl FnMut(usize, usize) + Send,
+    ) -> Result<(Archive, Previews), SinkError> {
+        let stream = self.stream.take().ok_or_else(|| self.failed("there are no tiles"))?;
+        let (mut rest, archive) = stream.finish().map_err(|error| self.failed(error))?;
+        let previews = self.large.zip(self.thumbnail).map(|(large, thumbnail)| Previews { large, thumbnail });
+        let places = archive.zip(previews).ok_or_else(|| self.failed("there are no previews"))?;
+        if self.sent == 0 && rest.len() <= self.part_bytes {
+            self.stored.bytes += self.bucket.put(self.key.clone(), rest.into(), MEDIA_TYPE).await?;
+            return Ok(places);
+        }
+        while rest.len() > self.part_bytes {
+            let after = rest.split_off(self.part_bytes);
+            self.send(std::mem::replace(&mut rest, after).into()).await?;
+        }
+        self.send(rest.into()).await?;
+        let total = self.in_flight.len();
+        while self.complete_one().await? {
+            on_stored(self.in_flight.len(), total);
+        }
+        self.parts.sort_by_key(|part| part.number);
+        let upload_id = self.begun().await?;
+        self.bucket.complete_multipart(&self.key, upload_id, &self.parts).await?;
+        self.is_complete = true;
+        Ok(places)
+    }
+
+    async fn restart(&mut self) -> Result<(), SinkError> {
+        self.abort().await?;
+        self.stream = None;
+        self.parts.clear();
+        self.sent = 0;
+        self.is_complete = false;
+        self.stored = Stored::default();
+        self.large = None;
+        self.thumbnail = None;
+        Ok(())
     }
 }
 

@@ -26,7 +26,6 @@ use super::metrics::{JobResult, Phase};
 use super::phase_times::PhaseTimes;
 use super::reporter::Reporter;
 use crate::failure;
-use crate::fetch::Received;
 use crate::pipeline::{Converted, Origin, PipelineError, PipelineSettings, Progress};
 use crate::renderer::RenderError;
 use crate::s3::{Stored, Upload, UploadedFileError};
@@ -105,8 +104,8 @@ impl Job<'_> {
             };
             let render = &context.settings.render;
             let converted = context.pipeline.convert(origin, render, upload, on_progress).await?;
-            let Converted { dzi, title, warning, scale, published: (archive, previews) } = converted;
-            Ok(Finished { dzi, title, warning, scale, archive, previews })
+            let Converted { dzi, title, damage, scale, published: (archive, previews) } = converted;
+            Ok(Finished { dzi, title, damage, scale, archive, previews })
         };
         tokio::select! {
             biased;
@@ -248,7 +247,7 @@ async fn fetch_upload(
     let mut length = 0;
     let on_bytes = |bytes, announced| {
         length = bytes;
-        on_progress(Progress::Downloading(Received { bytes, announced }));
+        on_progress(Progress::Downloading { bytes, announced });
     };
     let PipelineSettings { temporary, limits, .. } = &context.settings.pipeline;
     let file = context.store.fetch_upload(key, temporary, limits, on_bytes).await?;

@@ -1,21 +1,9 @@
-//! Maps the progress of all steps of a job to one number. Pure.
+//! Maps the progress of all steps of a job to what is reported. Pure.
 
-use edgezoom_content::{CoarseNumber, Stage};
+use edgezoom_content::Stage;
+use edgezoom_content::protocol::AttemptProgress;
 
 use crate::pipeline::Progress;
-
-/// Progress of a job.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct JobProgress {
-    /// Step that clients see.
-    pub stage: Stage,
-    /// Progress of the whole job, from 0 to 1.
-    pub done: f64,
-    /// Latest coarse picture in the store.
-    pub coarse: Option<CoarseNumber>,
-    /// Number of tiles of the pyramid, once its size is known.
-    pub tiles: Option<u64>,
-}
 
 /// Progress at which rendering starts. Rendering has the largest share because it takes the longest. It includes most of
 /// the upload: tiles are uploaded while others are rendered, and a slow store throttles the renderer.
@@ -32,27 +20,12 @@ const HALF_WAY_BYTES: f64 = 8.0 * 1024.0 * 1024.0;
 /// Number of seconds after which a loading web page has reached half of its share.
 const HALF_WAY_SECONDS: f64 = 6.0;
 
-impl JobProgress {
-    /// Progress of a job that was just claimed.
-    pub(super) const CLAIMED: Self = Self { stage: Stage::Downloading, done: 0.0, coarse: None, tiles: None };
-
-    /// Returns the larger value of each field.
-    pub(super) fn max(self, other: Self) -> Self {
-        Self {
-            stage: self.stage.max(other.stage),
-            done: self.done.max(other.done),
-            coarse: self.coarse.max(other.coarse),
-            tiles: self.tiles.max(other.tiles),
-        }
-    }
-}
-
-impl From<Progress> for JobProgress {
+impl From<Progress> for AttemptProgress {
     fn from(progress: Progress) -> Self {
         let (stage, from, to, part) = match progress {
-            Progress::Downloading(received) => {
-                let bytes = received.bytes as f64;
-                let part = match received.announced {
+            Progress::Downloading { bytes, announced } => {
+                let bytes = bytes as f64;
+                let part = match announced {
                     Some(0) => 1.0,
                     Some(announced) => bytes / announced as f64,
                     None => bytes / (bytes + HALF_WAY_BYTES),
@@ -79,7 +52,7 @@ impl From<Progress> for JobProgress {
             }
             Progress::Published => (Stage::Publishing, PUBLISHING_FROM, PUBLISHED, 1.0),
         };
-        Self { stage, done: from + part.clamp(0.0, 1.0) * (to - from), coarse: None, tiles: None }
+        Self::of(stage, (from + part.clamp(0.0, 1.0) * (to - from)).into())
     }
 }
 
@@ -90,10 +63,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::fetch::Received;
 
     fn downloading(bytes: u64, announced: Option<u64>) -> Progress {
-        Progress::Downloading(Received { bytes, announced })
+        Progress::Downloading { bytes, announced }
     }
 
     fn loading(seconds: u64) -> Progress {
@@ -110,9 +82,9 @@ mod tests {
 
     /// Returns the progress of steps in thousandths. The stages must be in order.
     fn figures<const N: usize>(steps: [Progress; N]) -> [u32; N] {
-        let course = steps.map(JobProgress::from);
+        let course = steps.map(AttemptProgress::from);
         assert!(course.is_sorted_by(|before, after| before.stage <= after.stage));
-        course.map(|progress| (progress.done * 1000.0).round() as u32)
+        course.map(|progress| (progress.progress.fraction() * 1000.0).round() as u32)
     }
 
     #[test]
@@ -149,18 +121,18 @@ mod tests {
 
     #[test]
     fn a_download_of_unknown_length_approaches_its_share() {
-        let at = |mib: u64| JobProgress::from(downloading(mib << 20, None)).done;
-        assert_eq!(at(8), 0.1);
-        assert!(at(1) < at(2) && at(1000) < at(2000) && at(1 << 20) < 0.2);
+        let at = |mib: u64| AttemptProgress::from(downloading(mib << 20, None)).progress;
+        assert_eq!(at(8), 0.1.into());
+        assert!(at(1) < at(2) && at(1000) < at(2000) && at(1 << 20) <= 0.2.into());
     }
 
     proptest! {
         #[test]
-        fn progress_stays_between_0_and_1_and_never_falls(
+        fn progress_never_falls(
             bytes: u64, announced: Option<u64>, is_web_page: bool, waited: u32, rows: f64, missing in 0_usize..99,
             of in 0_usize..99,
         ) {
-            let mut progress = JobProgress::CLAIMED;
+            let mut progress = AttemptProgress::CLAIMED;
             for step in [
                 downloading(bytes, announced),
                 loading(if is_web_page { waited.into() } else { 0 }),
@@ -168,7 +140,7 @@ mod tests {
                 publishing(missing.min(of), of),
             ] {
                 let after = progress.max(step.into());
-                prop_assert!(after.done >= progress.done && (0.0..=1.0).contains(&after.done));
+                prop_assert!(after.progress >= progress.progress);
                 progress = after;
             }
         }

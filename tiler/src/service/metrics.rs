@@ -15,7 +15,7 @@ use prometheus_client::registry::Registry;
 use crate::pipeline::SourceKind;
 
 /// Media type of the text.
-pub(super) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The service's counters, gauges and histograms.
 pub(super) struct Metrics {

@@ -44,6 +44,7 @@ mod reporter;
 
 use context::ServiceContext;
 pub use context::Settings;
+pub(crate) use metrics::MEDIA_TYPE as OPEN_METRICS;
 
 /// The reason why the service cannot start.
 #[derive(Debug, thiserror::Error)]

@@ -39,7 +39,7 @@ impl PhaseTimes {
     /// Records progress of the pipeline.
     pub(super) fn note(&mut self, progress: &Progress, now: Instant) {
         match progress {
-            Progress::Downloading(_)
+            Progress::Downloading { .. }
             | Progress::LoadingPage(_)
             | Progress::Sized { .. }
             | Progress::Coarse(_)

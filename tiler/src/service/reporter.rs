@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use edgezoom_content::CoarseNumber;
-use edgezoom_content::protocol::{Claim, Outcome, Report};
+use edgezoom_content::protocol::{AttemptProgress, Claim, Outcome, Report};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep_until, timeout_at};
@@ -13,13 +13,12 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, warn};
 
 use super::edge_client::{EdgeClient, ReportResult};
-use super::job_progress::JobProgress;
 use crate::http_client::Backoff;
 
 /// Reports one attempt. Dropping it stops the reports, and the lease expires.
 pub(super) struct Reporter {
     sender: ReportSender,
-    progress: watch::Sender<JobProgress>,
+    progress: watch::Sender<AttemptProgress>,
     superseded: CancellationToken,
     stop: CancellationToken,
     /// Reports progress; ends with the end of the lease.
@@ -64,7 +63,7 @@ impl Reporter {
     /// Starts to report on a claim that was requested at `claimed`.
     pub(super) fn start(edge: EdgeClient, claim: Claim, claimed: Instant) -> Self {
         let sender = ReportSender { edge, claim };
-        let (progress, changes) = watch::channel(JobProgress::CLAIMED);
+        let (progress, changes) = watch::channel(AttemptProgress::CLAIMED);
         let (superseded, stop) = (CancellationToken::new(), CancellationToken::new());
         let reporting = sender.clone().keep_reporting(changes, claimed, superseded.clone(), stop.clone());
         let background = tokio::spawn(reporting.in_current_span());
@@ -72,19 +71,19 @@ impl Reporter {
     }
 
     /// Sets the progress for the next report.
-    pub(super) fn note(&self, progress: JobProgress) {
+    pub(super) fn note(&self, progress: AttemptProgress) {
         note(&self.progress, progress);
     }
 
     /// Returns the progress of the job, from 0 to 1.
     pub(super) fn done(&self) -> f64 {
-        self.progress.borrow().done
+        self.progress.borrow().progress.fraction()
     }
 
     /// Returns a function that includes a coarse picture in the next report.
     pub(super) fn coarse_notes(&self) -> impl Fn(CoarseNumber) + Send + 'static {
         let sender = self.progress.clone();
-        move |number| note(&sender, JobProgress { coarse: Some(number), ..JobProgress::CLAIMED })
+        move |number| note(&sender, AttemptProgress { coarse: Some(number), ..AttemptProgress::CLAIMED })
     }
 
     /// Waits until the attempt is over without its result having been reported.
@@ -104,7 +103,7 @@ impl Reporter {
     }
 }
 
-fn note(sender: &watch::Sender<JobProgress>, progress: JobProgress) {
+fn note(sender: &watch::Sender<AttemptProgress>, progress: AttemptProgress) {
     sender.send_if_modified(|latest| {
         let further = latest.max(progress);
         std::mem::replace(latest, further) != further
@@ -115,7 +114,7 @@ impl ReportSender {
     /// Reports progress until the attempt is over or `stop` is cancelled. Returns the end of the lease.
     async fn keep_reporting(
         self,
-        mut changes: watch::Receiver<JobProgress>,
+        mut changes: watch::Receiver<AttemptProgress>,
         claimed: Instant,
         superseded: CancellationToken,
         stop: CancellationToken,
@@ -137,8 +136,7 @@ impl ReportSender {
                 () = has_progress => {}
                 () = sleep_until(interval.due(last, false).into()) => {}
             }
-            let JobProgress { stage, done, coarse, tiles } = *changes.borrow_and_update();
-            let outcome = Outcome::Progress { stage, progress: done.into(), coarse, tiles };
+            let outcome = Outcome::Progress(*changes.borrow_and_update());
             last = Instant::now();
             interval = usual;
             let result = tokio::select! {

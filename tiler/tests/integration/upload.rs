@@ -9,6 +9,7 @@ use axum::http::StatusCode;
 use edgezoom_content::{
     Archive, Attempt, ContentId, Dzi, PreviewKind, Previews, Size, TileFormat, TileIndex, tile_number,
 };
+use edgezoom_tiler::pipeline::{SinkError, TileSink};
 use edgezoom_tiler::renderer::Tile;
 use edgezoom_tiler::s3::{StoreError, Upload};
 
@@ -43,14 +44,14 @@ fn tiles(dzi: &Dzi) -> Vec<Tile> {
     tiles
 }
 
-async fn upload(upload: &mut Upload, dzi: &Dzi) -> Result<(Archive, Previews), StoreError> {
+async fn upload(upload: &mut Upload, dzi: &Dzi) -> Result<(Archive, Previews), SinkError> {
     for tile in tiles(dzi) {
-        upload.put_tile(dzi, tile).await?;
+        upload.put(dzi, tile).await?;
     }
     for (kind, bytes) in [(PreviewKind::Large, 300_000), (PreviewKind::Thumbnail, 30_000)] {
         upload.put_preview(dzi, kind, Bytes::from(vec![bytes as u8; bytes])).await?;
     }
-    upload.finish(|_, _| {}).await
+    upload.publish(dzi, |_, _| {}).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -107,10 +108,10 @@ async fn an_upload_abandoned_before_it_has_an_id_leaves_nothing() {
     for starts_again in [false, true] {
         let mut archive = store.upload(id(), Attempt::FIRST);
         for tile in tiles(&dzi) {
-            archive.put_tile(&dzi, tile).await.unwrap();
+            archive.put(&dzi, tile).await.unwrap();
         }
         if starts_again {
-            archive.start_again().await.unwrap();
+            archive.restart().await.unwrap();
         } else {
             archive.abandon(Duration::from_secs(60)).await;
         }
@@ -134,7 +135,10 @@ async fn an_upload_that_fails_leaves_nothing() {
     endpoint.objects().refuses_part = Some(2);
     let mut archive = store.upload(id(), Attempt::FIRST);
     let error = upload(&mut archive, &dzi(18_000, 12_000)).await.unwrap_err();
-    assert!(matches!(&error, StoreError::Put { reason, .. } if reason.contains("403")), "{error}");
+    assert!(
+        matches!(&error, SinkError::Store(StoreError::Put { reason, .. }) if reason.contains("403")),
+        "{error}"
+    );
     archive.abandon(Duration::from_secs(5)).await;
     let objects = endpoint.objects();
     assert!(objects.objects.is_empty() && objects.uploads.is_empty());
@@ -159,7 +163,7 @@ async fn an_upload_holds_three_parts_that_are_being_sent_and_one_more() {
     let mut bytes = 0;
     for tile in tiles(&dzi) {
         let length = tile.bytes.len();
-        let put = archive.put_tile(&dzi, tile);
+        let put = archive.put(&dzi, tile);
         if tokio::time::timeout(Duration::from_secs(2), put).await.is_err() {
             break;
         }
@@ -176,7 +180,7 @@ async fn the_next_attempt_deletes_the_parts_of_a_killed_one() {
     let dzi = dzi(8000, 6000);
     let mut first = store.upload(id(), Attempt::FIRST);
     for tile in tiles(&dzi) {
-        first.put_tile(&dzi, tile).await.unwrap();
+        first.put(&dzi, tile).await.unwrap();
     }
     while endpoint.objects().uploads.is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;

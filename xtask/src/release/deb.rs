@@ -1,5 +1,6 @@
-//! The Debian package: the files of the archive in the same place, with the unit, a configuration file, and links to `tiler`, its man pages and completions. `dpkg-deb`
-//! packs it, which every Debian has; cargo-deb would compile for minutes and could not know the generated files.
+//! The Debian package: the files of the archive in the same place, with the unit, a configuration file, and links to
+//! `tiler`, its man pages and completions. `dpkg-deb` packs it, which every Debian has; cargo-deb would compile for
+//! minutes and could not know the generated files.
 
 use std::fmt::Write as _;
 use std::fs;

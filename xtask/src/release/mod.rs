@@ -1,9 +1,10 @@
-//! `cargo xtask release`: an archive with the tiler, PDFium, all licences, man pages, completions, the systemd unit and the monitoring. It runs on any Linux whose
-//! glibc is at least as new as this machine's: PDFium is a glibc library loaded at run time, so static linking is impossible.
-//! `cargo xtask release deb` makes a Debian package of the same files; `worker` and `local` have the built Worker.
+//! `cargo xtask release`: an archive with the tiler, PDFium, all licences, man pages, completions, the systemd unit and
+//! the monitoring. It runs on any Linux whose glibc is at least as new as this machine's: PDFium is a glibc library
+//! loaded at run time, so static linking is impossible. `cargo xtask release deb` makes a Debian package of the same
+//! files; `worker` and `local` have the built Worker.
 //!
-//! The same commit makes the same bytes in any directory, with the same Rust, C compiler and cargo: nothing in an archive has a time or
-//! a path of the machine. `--check` builds twice and compares.
+//! The same commit makes the same bytes in any directory, with the same Rust, C compiler and cargo: nothing in an
+//! archive has a time or a path of the machine. `--check` builds twice and compares.
 
 mod deb;
 mod packages;
@@ -176,7 +177,8 @@ fn fill(project: &Project, target: &str, tiler: &Path, folder: &Path) -> Result<
     fs::write(folder.join("sbom.cdx.json"), bill).context("cannot write the SBOM")
 }
 
-/// Removes the names of assembler sources, which NASM writes with their paths, and the build ID, which the linker computes from them too.
+/// Removes the names of assembler sources, which NASM writes with their paths, and the build ID, which the linker
+/// computes from them too.
 fn remove_paths(program: &Path, target: &str, host: &str) -> Result<()> {
     let mut objcopy = Command::new(if target == host { "objcopy" } else { "aarch64-linux-gnu-objcopy" });
     objcopy.args(["--wildcard", "--strip-symbol=/*", "--remove-section=.note.gnu.build-id"]);

@@ -1,6 +1,6 @@
-//! The SBOM of an archive: a CycloneDX document (https://cyclonedx.org/docs/1.6/json/) with each crate in the tiler, by name, version,
-//! licence and checksum, and with PDFium. C libraries are in the crates that compile them. It has no time and no serial number, so that
-//! the same commit makes the same document.
+//! The SBOM of an archive: a CycloneDX document (https://cyclonedx.org/docs/1.6/json/) with each crate in the tiler, by
+//! name, version, licence and checksum, and with PDFium. C libraries are in the crates that compile them. It has no
+//! time and no serial number, so that the same commit makes the same document.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! The built Worker without the sources and without Rust: `worker` with the commands that deploy it, `local` with wrangler and the
-//! emulated queue, which run the service on one machine.
+//! The built Worker without the sources and without Rust: `worker` with the commands that deploy it, `local` with
+//! wrangler and the emulated queue, which run the service on one machine.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,5 +1,5 @@
-//! Debian packages that tasks need. They are installed on Debian and its derivatives if that works without a password; on
-//! other systems the error says what to install.
+//! Debian packages that tasks need. They are installed on Debian and its derivatives if that works without a password;
+//! on other systems the error says what to install.
 
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
@@ -68,8 +68,8 @@ pub const FONTS: &[Tool] = &[
 
 const FORMATS: &str = "for the tests of formats and colours";
 const IIIF: &str = "for IIIF's validator";
-/// Tools for the tests: a browser, Prometheus, other renderers to compare with and documents that others made, and other
-/// projects' encoders and decoders.
+/// Tools for the tests: a browser, Prometheus, other renderers to compare with and documents that others made, and
+/// other projects' encoders and decoders.
 pub const TESTING: &[Tool] = &[
     tool(&[HEADLESS_SHELL, "/usr/bin/chromium"], "chromium-headless-shell", "for the browser tests"),
     tool(&["firefox-esr"], "firefox-esr", "for the browser tests"),
@@ -112,7 +112,8 @@ pub const TESTING: &[Tool] = &[
     tool(&["/usr/lib/python3/dist-packages/lxml/__init__.py"], "python3-lxml", IIIF),
     tool(&["/usr/lib/python3/dist-packages/magic/__init__.py"], "python3-magic", IIIF),
     tool(&["/usr/share/color/icc/LStar-RGB.icc"], "icc-profiles-free", FORMATS),
-    // ImageMagick's OpenEXR support is a package of its own, with versions in its name. The paths are Debian 12's and 13's.
+    // ImageMagick's OpenEXR support is a package of its own, with versions in its name. The paths are Debian 12's and
+    // 13's.
     tool(
         &[
             "/usr/lib/x86_64-linux-gnu/ImageMagick-6.9.11/modules-Q16/coders/exr.so",

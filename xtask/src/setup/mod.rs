@@ -1,5 +1,5 @@
-//! Installs what a task needs: system packages, the compiler's WebAssembly target, npm packages, PDFium, cargo-deny, Mirador, IIIF's
-//! validator. Every check looks at the machine and is quick, so each task starts with its set-up.
+//! Installs what a task needs: system packages, the compiler's WebAssembly target, npm packages, PDFium, cargo-deny,
+//! Mirador, IIIF's validator. Every check looks at the machine and is quick, so each task starts with its set-up.
 
 mod debian;
 pub mod pinned;
@@ -118,8 +118,9 @@ fn rust_target(target: &str) -> Result<()> {
     command::run(Command::new("rustup").args(["target", "add", target]))
 }
 
-/// Installs the npm packages of the lock file: wrangler runs the Worker, esbuild makes it small, OpenSeadragon is served,
-/// and a Node.js that is new enough for wrangler, so the machine's only has to run npm. A copy of the lock file marks what is installed.
+/// Installs the npm packages of the lock file: wrangler runs the Worker, esbuild makes it small, OpenSeadragon is
+/// served, and a Node.js that is new enough for wrangler, so the machine's only has to run npm. A copy of the lock file
+/// marks what is installed.
 fn npm_packages(project: &Project) -> Result<()> {
     let wanted =
         std::fs::read(project.root.join("package-lock.json")).context("package-lock.json is missing")?;

@@ -90,7 +90,8 @@ pub fn cargo_deny(project: &Project) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// Fills a new directory, unless it has the download with this checksum. Set-up holds a lock, so no other task does so at the same time.
+/// Fills a new directory, unless it has the download with this checksum. Set-up holds a lock, so no other task does so
+/// at the same time.
 fn install(what: &str, folder: &Path, checksum: &str, fill: impl FnOnce() -> Result<()>) -> Result<()> {
     let stamp = folder.join("installed");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == checksum) {
@@ -145,8 +146,8 @@ const MIRADOR_CHECKSUM: &str = "ac2423944bd52ffb5a0fc02ff280c117fe39433fac56e50c
 /// The files of the package that are unpacked.
 const MIRADOR_PARTS: [&str; 2] = ["package/dist/mirador.min.js", "package/LICENSE"];
 
-/// Installs Mirador, a IIIF viewer that a test uses, into `target/mirador/`: only its bundled script. As an npm dependency it would
-/// install 250 packages that this script already contains.
+/// Installs Mirador, a IIIF viewer that a test uses, into `target/mirador/`: only its bundled script. As an npm
+/// dependency it would install 250 packages that this script already contains.
 pub fn mirador(project: &Project) -> Result<()> {
     let folder = project.target.join("mirador");
     install("Mirador", &folder, MIRADOR_CHECKSUM, || {
@@ -166,8 +167,8 @@ pub fn mirador(project: &Project) -> Result<()> {
 const IIIF_VALIDATOR: &str = "iiif-validator==1.0.5";
 const IIIF_VALIDATOR_CHECKSUM: &str = "c8a5faee9561166827868ed1212525fc98995d2ef993def601854f3b1ab1c8c3";
 
-/// Installs IIIF's validator, which a test runs, into `target/iiif-validator/`. It is a Python package of source text alone; what it imports
-/// are Debian's packages, so Debian's Python runs it.
+/// Installs IIIF's validator, which a test runs, into `target/iiif-validator/`. It is a Python package of source text
+/// alone; what it imports are Debian's packages, so Debian's Python runs it.
 pub fn iiif_validator(project: &Project) -> Result<()> {
     let folder = project.target.join("iiif-validator");
     install("IIIF's validator", &folder, IIIF_VALIDATOR_CHECKSUM, || {

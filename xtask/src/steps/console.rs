@@ -1,5 +1,5 @@
-//! One terminal for concurrent steps. The oldest running step prints directly; the output of the others is buffered until
-//! their turn, so the lines of two steps never mix.
+//! One terminal for concurrent steps. The oldest running step prints directly; the output of the others is buffered
+//! until their turn, so the lines of two steps never mix.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -74,8 +74,8 @@ impl Transcript<'_> {
         Ok(Tally::default())
     }
 
-    /// Runs tests, shows their output, and counts them. A runner that fails without a failed test, as on a compiler error, counts
-    /// as one failure.
+    /// Runs tests, shows their output, and counts them. A runner that fails without a failed test, as on a compiler
+    /// error, counts as one failure.
     pub fn count(&self, command: &mut Command) -> Result<Tally> {
         let mut tally = Tally::default();
         let success = self.read(command, |line| {

@@ -1,5 +1,6 @@
-//! Concurrent steps: each [`Step`] has a name, the steps that it waits for, and its work. It runs as early as possible, its output
-//! stays together, and its failure stops only the steps that need it. A table at the end shows how long each took.
+//! Concurrent steps: each [`Step`] has a name, the steps that it waits for, and its work. It runs as early as possible,
+//! its output stays together, and its failure stops only the steps that need it. A table at the end shows how long each
+//! took.
 
 mod console;
 mod tally;

@@ -1,5 +1,6 @@
-//! `cargo xtask test-arm64`: the engine's tests and the tiles of all kinds of sources on ARM64, under an emulator of processes. The emulator
-//! has no seccomp, so the renderer's filter is interpreted there; `deploy/tests/arm64-machine.sh` boots a kernel instead.
+//! `cargo xtask test-arm64`: the engine's tests and the tiles of all kinds of sources on ARM64, under an emulator of
+//! processes. The emulator has no seccomp, so the renderer's filter is interpreted there;
+//! `deploy/tests/arm64-machine.sh` boots a kernel instead.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -107,8 +108,8 @@ fn compare(project: &Project, native: &Path, arm64: &Path) -> Result<()> {
     fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))
 }
 
-/// Makes copies of a baseline JPEG with a changed byte, and with quantisation that makes most values overflow: our decoder shows these alike
-/// on all machines. libjpeg, which decodes progressive files, does not.
+/// Makes copies of a baseline JPEG with a changed byte, and with quantisation that makes most values overflow: our
+/// decoder shows these alike on all machines. libjpeg, which decodes progressive files, does not.
 fn damaged(picture: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
     let file = fs::read(picture).with_context(|| picture.display().to_string())?;
     let find =

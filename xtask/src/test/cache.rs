@@ -1,5 +1,5 @@
-//! Cached test results, as in `go test`: tests that passed do not run again while everything that they can read is unchanged: files of
-//! the repository, built programs, the machine's packages. `--again` runs everything.
+//! Cached test results, as in `go test`: tests that passed do not run again while everything that they can read is
+//! unchanged: files of the repository, built programs, the machine's packages. `--again` runs everything.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! `cargo xtask test`: all tests and checks. The steps and their builds form one graph: the Worker and its tests in Node.js do
-//! not wait for native programs, nor for each other's failures.
+//! `cargo xtask test`: all tests and checks. The steps and their builds form one graph: the Worker and its tests in
+//! Node.js do not wait for native programs, nor for each other's failures.
 
 pub mod arm64;
 mod cache;
@@ -54,9 +54,9 @@ pub fn run(project: &Project, wanted: &[Step], again: bool) -> Result<()> {
     Ok(())
 }
 
-/// Returns the wanted steps and those that they need. A step that would wait for Cargo's lock waits for the step that holds it, so that
-/// the table shows its own time. Tests that mostly wait run in two lanes, Worker then end-to-end and viewer then sources: more browsers
-/// and systems at once would answer slowly. CPU-bound tests run beside both.
+/// Returns the wanted steps and those that they need. A step that would wait for Cargo's lock waits for the step that
+/// holds it, so that the table shows its own time. Tests that mostly wait run in two lanes, Worker then end-to-end and
+/// viewer then sources: more browsers and systems at once would answer slowly. CPU-bound tests run beside both.
 fn graph<'a>(
     project: &'a Project,
     programs: &'a Programs,
@@ -122,8 +122,8 @@ impl Step {
     }
 }
 
-/// Checks the licences, bans and sources of `deny.toml` with cargo-deny. The weekly workflow checks advisories: they need a database from the
-/// network, and change while the code does not.
+/// Checks the licences, bans and sources of `deny.toml` with cargo-deny. The weekly workflow checks advisories: they
+/// need a database from the network, and change while the code does not.
 fn licences(project: &Project, out: &Transcript<'_>) -> Result<Tally> {
     let mut deny = project.command(&pinned::cargo_deny(project)?.to_string_lossy());
     out.check(deny.args(["--locked", "check", "bans", "licenses", "sources"]))

@@ -1,6 +1,6 @@
-//! The Rust tests: one call of Cargo compiles and lints all of them, with the features of the whole workspace, and lists the
-//! programs. Then they run without Cargo. A test target that needs a browser, PDFium or a built service has `test = false`
-//! in its manifest, so plain `cargo test` skips it; here it runs in a step of its own.
+//! The Rust tests: one call of Cargo compiles and lints all of them, with the features of the whole workspace, and
+//! lists the programs. Then they run without Cargo. A test target that needs a browser, PDFium or a built service has
+//! `test = false` in its manifest, so plain `cargo test` skips it; here it runs in a step of its own.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,8 +18,8 @@ use crate::steps::{Tally, Transcript};
 /// Directory of the package with the end-to-end tests.
 const END_TO_END: &str = "tests";
 
-/// Ignored tests that also run in the step `sources`, by program: they measure a whole process's memory, or need a browser that the
-/// others in their program do not.
+/// Ignored tests that also run in the step `sources`, by program: they measure a whole process's memory, or need a
+/// browser that the others in their program do not.
 const MORE: [(&str, &[&str]); 2] =
     [("sources", &["page::memory", "--ignored"]), ("integration", &["serve::pages", "--ignored"])];
 
@@ -102,8 +102,8 @@ impl Programs {
         Ok(tally + self.run(Some(cache), out, Program::is_mixed, true, &PATIENT_TESTS)?)
     }
 
-    /// Runs the examples in the documentation, which only Cargo can find. Besides them it compiles the edge's library, which has none, but
-    /// without which dependencies would have other features.
+    /// Runs the examples in the documentation, which only Cargo can find. Besides them it compiles the edge's library,
+    /// which has none, but without which dependencies would have other features.
     pub fn doc_tests(&self, project: &Project, out: &Transcript<'_>) -> Result<Tally> {
         let mut cargo = project.cargo_beside_tests();
         out.count(linted(project, &mut cargo).args(["test", "--workspace", "--doc", "--no-fail-fast"]))

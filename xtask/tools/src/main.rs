@@ -1,5 +1,5 @@
-//! The parts of `cargo xtask` with many dependencies, in a separate program. `xtask` compiles it when a task first needs it, with
-//! the features and profile of the rest of the workspace.
+//! The parts of `cargo xtask` with many dependencies, in a separate program. `xtask` compiles it when a task first
+//! needs it, with the features and profile of the rest of the workspace.
 
 mod dev;
 mod simulate;

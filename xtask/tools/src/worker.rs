@@ -1,5 +1,6 @@
-//! Turns the WebAssembly that Cargo compiled into `edge/build`: `worker/` is what the Workers runtime loads, `assets/` what it serves as
-//! static files. It downloads nothing: wasm-bindgen is linked into this program, esbuild is an npm package.
+//! Turns the WebAssembly that Cargo compiled into `edge/build`: `worker/` is what the Workers runtime loads, `assets/`
+//! what it serves as static files. It downloads nothing: wasm-bindgen is linked into this program, esbuild is an npm
+//! package.
 
 use std::fs;
 use std::io::Write;
@@ -16,13 +17,13 @@ use xtask::setup::WASM;
 
 /// Name of the module that renders regions. `edge/src/regions/render.js` imports it.
 const REGIONS: &str = "regions";
-/// Maximum compressed size of the Worker without the second module: each new isolate loads and compiles it. It is the size that the
-/// Worker had before it rendered regions (docs/decisions/0047).
+/// Maximum compressed size of the Worker without the second module: each new isolate loads and compiles it. It is the
+/// size that the Worker had before it rendered regions (docs/decisions/0047).
 const MOST_BYTES: usize = 487_000;
 /// The same for the module that renders regions, which isolates load that are asked for one.
 const MOST_REGIONS_BYTES: usize = 200_000;
-/// The statements with which wasm-bindgen's script makes the module's instance. The second module's script goes without: whoever loads it
-/// calls `__wbg_reset_state`, which does the same and can be repeated if it fails.
+/// The statements with which wasm-bindgen's script makes the module's instance. The second module's script goes
+/// without: whoever loads it calls `__wbg_reset_state`, which does the same and can be repeated if it fails.
 const START: &str = "let wasmInstance = new WebAssembly.Instance(wasmModule, __wbg_get_imports());\n\
                      let wasm = wasmInstance.exports;\nwasm.__wbindgen_start();\n";
 /// Inputs of the build besides the wasm. This file is one, because changing it changes the output.
@@ -35,7 +36,7 @@ const INGREDIENTS: [&str; 10] = [
     "edge/viewer",
     "package.json",
     "package-lock.json",
-    "tiler/src/bot/mod.rs",
+    "tiler/src/bot.rs",
     "xtask/tools/src/worker.rs",
 ];
 
@@ -69,8 +70,8 @@ pub fn build(project: &Project) -> Result<()> {
     fs::write(stamp, ingredients).context("cannot write edge/build")
 }
 
-/// Turns rustc's output into what the Workers runtime loads: `<name>.js`, with the script `entry` if there is one, and `<name>_bg.wasm`. Without
-/// `entry`, loading the script does not [start](START) an instance.
+/// Turns rustc's output into what the Workers runtime loads: `<name>.js`, with the script `entry` if there is one, and
+/// `<name>_bg.wasm`. Without `entry`, loading the script does not [start](START) an instance.
 fn module(project: &Project, wasm: &Path, name: &str, entry: Option<&str>, folder: &Path) -> Result<()> {
     let staging = tempfile::tempdir_in(&project.target)?;
     let bindings = staging.path().join(name).with_added_extension("js");

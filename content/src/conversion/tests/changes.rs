@@ -17,12 +17,7 @@ fn a_change_has_the_time_in_the_state_before_and_since_the_request() {
     let created = Event::Created { id: id(), url: url() };
     assert_eq!(change(&mut story, 0, created), Some(("none", "queued", 0.0, 0.0)));
     assert_eq!(change(&mut story, 3, Event::Claimed(CLAIM)), Some(("queued", "claimed", 3.0, 3.0)));
-    let progress = Outcome::Progress {
-        stage: Stage::Rendering,
-        progress: Progress::from(0.5),
-        coarse: None,
-        tiles: None,
-    };
+    let progress = Outcome::Progress(AttemptProgress::of(Stage::Rendering, Progress::from(0.5)));
     assert_eq!(change(&mut story, 1, reported(Attempt::FIRST, progress)), None, "progress is not a change");
 
     let mut other = story.clone();

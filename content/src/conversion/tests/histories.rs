@@ -71,7 +71,8 @@ impl World {
             assert!(!matches!(reply, Reply::Content(_) | Reply::Claim(_)), "served: {reply:?}");
         }
         if !was_removed && self.story.known.as_ref().is_some_and(|known| known.content().is_none()) {
-            (self.highest, self.published) = (Progress::NONE, vec![]);
+            self.highest = Progress::NONE;
+            self.published = vec![];
         }
         for effect in std::mem::take(&mut self.story.effects) {
             match effect {
@@ -81,18 +82,23 @@ impl World {
                     if let Status::Ready { attempt, .. } = content.status {
                         self.published.push(attempt);
                     }
-                    (self.record, self.is_refused) = (Some(content), false);
+                    self.record = Some(content);
+                    self.is_refused = false;
                     self.story.tell(Event::CacheWritten);
                     assert_eq!(self.story.effects, [], "a record written at once is not out of date");
                 }
                 Effect::WriteCache { .. } => {}
-                Effect::DeleteFromCache => (self.record, self.is_refused) = (None, false),
+                Effect::DeleteFromCache => {
+                    self.record = None;
+                    self.is_refused = false;
+                }
                 Effect::RecordRemoval(removal) if up => {
                     let entry = (removal.kind, removal.action);
                     if !self.log.contains(&entry) {
                         self.log.push(entry);
                     }
-                    (self.record, self.is_refused) = (None, removal.kind == RemovalKind::TakenDown);
+                    self.record = None;
+                    self.is_refused = removal.kind == RemovalKind::TakenDown;
                     self.story.tell(Event::RemovalRecorded(removal.kind));
                     assert_eq!(self.story.effects, [], "a record written at once is not out of date");
                 }
@@ -147,15 +153,7 @@ impl World {
                 if let Some(attempt) = attempt(of) {
                     let progress = progress.into();
                     self.tell(
-                        reported(
-                            attempt,
-                            Outcome::Progress {
-                                stage: Stage::Rendering,
-                                progress,
-                                coarse: None,
-                                tiles: None,
-                            },
-                        ),
+                        reported(attempt, Outcome::Progress(AttemptProgress::of(Stage::Rendering, progress))),
                         true,
                     );
                 }

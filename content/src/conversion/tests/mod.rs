@@ -10,7 +10,7 @@ mod uploads;
 use std::time::Duration;
 
 use super::*;
-use crate::protocol::{ClaimRequest, Outcome, Report, Retry};
+use crate::protocol::{AttemptProgress, ClaimRequest, Outcome, Report, Retry};
 use crate::{Archive, DeletionKey, Dzi, FailureCode, Previews, Size, TileFormat};
 
 const RULES: Rules = Rules::DEFAULT;
@@ -102,12 +102,7 @@ impl Story {
     fn report(&mut self, attempt: Attempt, progress: f64) -> Reply {
         self.tell(reported(
             attempt,
-            Outcome::Progress {
-                stage: Stage::Rendering,
-                progress: progress.into(),
-                coarse: None,
-                tiles: None,
-            },
+            Outcome::Progress(AttemptProgress::of(Stage::Rendering, progress.into())),
         ))
     }
 }
@@ -310,7 +305,10 @@ fn clients_see_the_latest_coarse_picture_of_the_current_attempt() {
     let progress = |attempt, coarse| {
         reported(
             attempt,
-            Outcome::Progress { stage: Stage::Rendering, progress: 0.5.into(), coarse, tiles: None },
+            Outcome::Progress(AttemptProgress {
+                coarse,
+                ..AttemptProgress::of(Stage::Rendering, 0.5.into())
+            }),
         )
     };
     let (one, two) = (numbers.next(), numbers.next());

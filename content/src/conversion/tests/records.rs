@@ -14,7 +14,7 @@ fn assert_round_trip<T: DeserializeOwned + Serialize>(json: &str) {
 /// The members of a finished conversion, with and without the optional ones.
 const FINISHED: [&str; 2] = [
     r#""dzi":{"width":800,"height":600,"tileSize":510,"tileOverlap":1,"tileFormat":"jpg"},"archive":{"indexOffset":9,"indexLength":8},"previews":{"large":{"offset":1,"length":2},"thumbnail":{"offset":3,"length":4}}"#,
-    r#""dzi":{"width":800,"height":600,"tileSize":510,"tileOverlap":1,"tileFormat":"jpg"},"title":"A page","warning":"Damaged.","archive":{"indexOffset":8589934592,"indexLength":99},"previews":{"large":{"offset":8589934592,"length":7},"thumbnail":{"offset":9,"length":8}}"#,
+    r#""dzi":{"width":800,"height":600,"tileSize":510,"tileOverlap":1,"tileFormat":"jpg"},"title":"A page","damage":{"from-row":{"row":5,"rows":600}},"archive":{"indexOffset":8589934592,"indexLength":99},"previews":{"large":{"offset":8589934592,"length":7},"thumbnail":{"offset":9,"length":8}}"#,
 ];
 
 #[test]

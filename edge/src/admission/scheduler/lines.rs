@@ -66,8 +66,8 @@ pub(super) struct Limits {
 /// Maximum number of jobs at the head of a line that are searched for one whose host is free. A line of jobs for a busy
 /// host costs little, and delays only its own client.
 const SEARCHED: usize = 100;
-/// Maximum number of lines that are searched at once. The next search goes on behind them, so that many clients who wait
-/// for one busy host delay others by some messages, and a message never takes long.
+/// Maximum number of lines that are searched at once. The next search goes on behind them, so that many clients who
+/// wait for one busy host delay others by some messages, and a message never takes long.
 const LINES: usize = 500;
 
 impl Lines {
@@ -138,8 +138,8 @@ impl Lines {
         }
     }
 
-    /// Returns the next job: the first one, of the first line, that the limits allow. `jobs` are all jobs, and `made` the
-    /// numbers of tiles that clients have had made today.
+    /// Returns the next job: the first one, of the first line, that the limits allow. `jobs` are all jobs, and `made`
+    /// the numbers of tiles that clients have had made today.
     pub(super) fn next(
         &mut self,
         limits: &Limits,

@@ -2,8 +2,8 @@
 //! would delay all others. Therefore the queue is kept nearly empty: jobs wait here, in a line for each client, and are
 //! sent from the lines in turn as tilers have free slots (fair queueing).
 //!
-//! * Clients that have jobs already never get all slots together, so another client's job begins at once. One client leaves
-//!   two, so that a third client's job begins at once beside two at their limits.
+//! * Clients that have jobs already never get all slots together, so another client's job begins at once. One client
+//!   leaves two, so that a third client's job begins at once beside two at their limits.
 //! * A client may have as many jobs waiting as others could add (dynamic thresholds: Choudhury and Hahne, 1998): one
 //!   client at most half of the maximum, two a third each. So one client cannot fill it for all others.
 //! * The jobs that are sent for one host of sources have a limit.

@@ -81,8 +81,8 @@ impl OembedRequest {
         Object(fields)
     }
 
-    /// Returns the card of the place in the link, or else the largest preview image within the site's limits, or else a level
-    /// of the pyramid.
+    /// Returns the card of the place in the link, or else the largest preview image within the site's limits, or else a
+    /// level of the pyramid.
     fn thumbnail(&self, content: &Content, renders: bool, addresses: &Addresses) -> Option<(String, Size)> {
         let Status::Ready { attempt, finished } = &content.status else { return None };
         let dzi = &finished.dzi;

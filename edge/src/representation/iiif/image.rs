@@ -152,7 +152,8 @@ fn size_of(requested: RequestedSize, region: Region) -> Result<Size, ImageReques
     let ratio = f64::from(region.width) / f64::from(region.height);
     let size = match form {
         SizeForm::Max => return Ok(scaled_within(region, MAX_SIDE, MAX_SIDE, upscaled)),
-        // IIIF's validator wants no image (`size_noup`), although the standard's text would permit the region's own size.
+        // IIIF's validator wants no image (`size_noup`), although the standard's text would permit the region's own
+        // size.
         SizeForm::Confined { width, height }
             if !upscaled && width > region.width && height > region.height =>
         {
@@ -228,7 +229,8 @@ fn stored(request: &ImageRequest, dzi: &Dzi, renders: bool) -> Result<Image, Ima
         .filter_map(|level| tile_at(level, region, dzi))
         .find(|(_, size)| is_tile && fits(*size, own));
     let preview = || {
-        let (size, max) = (PreviewKind::Large.size(dzi.size), max_size(dzi, renders, false));
+        let size = PreviewKind::Large.size(dzi.size);
+        let max = max_size(dzi, renders, false);
         let is_preview = region == whole(dzi.size) && request.format == Format::Jpg && fits(size, max);
         is_preview.then_some((StoredImage::Preview, size))
     };
@@ -237,9 +239,9 @@ fn stored(request: &ImageRequest, dzi: &Dzi, renders: bool) -> Result<Image, Ima
     Ok(Image { rendering: plain(region, size, request.format), stored: Some(stored) })
 }
 
-/// Returns the tile of a level that shows exactly this region, and its size. The region is a tile of the level times the
-/// scale factor, or ends with the picture; the size is that divided by the factor and rounded up, as the levels of a Deep
-/// Zoom Image are (<https://iiif.io/api/image/3.0/implementation/#3-tile-region-parameter-calculation>).
+/// Returns the tile of a level that shows exactly this region, and its size. The region is a tile of the level times
+/// the scale factor, or ends with the picture; the size is that divided by the factor and rounded up, as the levels of
+/// a Deep Zoom Image are (<https://iiif.io/api/image/3.0/implementation/#3-tile-region-parameter-calculation>).
 fn tile_at(level: u32, region: Region, dzi: &Dzi) -> Option<(PyramidObject, Size)> {
     if dzi.tile_overlap > 0 && dzi.grid(level) != (1, 1) {
         return None;

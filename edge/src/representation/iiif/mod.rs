@@ -34,13 +34,14 @@ pub fn description(id: ContentId, dzi: &Dzi, addresses: &Addresses, renders: boo
         let size = dzi.level_size(*level);
         *level == one_tile || size.width.max(size.height) >= MIN_SIDE
     };
-    // If there are as many sizes, the full one included, as scale factors, OpenSeadragon takes them for those of the levels.
+    // If there are as many sizes, the full one included, as scale factors, OpenSeadragon takes them for those of the
+    // levels.
     let preview = PreviewKind::Large.size(dzi.size);
     let is_limited = preview != dzi.size;
-    let most_sizes = match (is_limited, dzi.max_level() - one_tile + 1) {
-        (false, levels) => levels.saturating_sub(2).max(1),
-        (true, 3) => 2,
-        (true, levels) => levels.saturating_sub(3).max(1),
+    let factors = dzi.max_level() - one_tile + 1;
+    let most_sizes = match factors {
+        3 if is_limited => 2,
+        _ => factors.saturating_sub(if is_limited { 3 } else { 2 }).max(1),
     };
     let least = (one_tile + 1).saturating_sub(most_sizes);
     let levels = (least..=one_tile).filter(useful).map(|level| dzi.level_size(level));
@@ -96,7 +97,8 @@ pub fn description(id: ContentId, dzi: &Dzi, addresses: &Addresses, renders: boo
 /// Returns the manifest, with one canvas and the picture's `name` as its label.
 pub fn manifest(content: &Content, name: &str, addresses: &Addresses, renders: bool) -> Option<Response> {
     let dzi = &content.status.finished()?.dzi;
-    let (id, base) = (content.id, addresses.iiif(content.id));
+    let id = content.id;
+    let base = addresses.iiif(content.id);
     let here = |part: &str| Text(format!("{base}/{part}"));
     let sides = |width: u32, height: u32| [("width", Count(width.into())), ("height", Count(height.into()))];
     let service = || {

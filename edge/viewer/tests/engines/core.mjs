@@ -1,5 +1,5 @@
-// The core of the viewer's tests, for engines beside Chromium: home page, progress, wheel, drag, keys, pinch, embed, share page,
-// dark colours, a narrow window, and screenshots compared with Chromium's.
+// The core of the viewer's tests, for engines beside Chromium: home page, progress, wheel, drag, keys, pinch, embed,
+// share page, dark colours, a narrow window, and screenshots compared with Chromium's.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -287,8 +287,8 @@ async function type(engine, keys, { held = 0 } = {}) {
 }
 
 /**
- * Moves two fingers apart, from a point. They take turns: Firefox makes a pointer event of only the first of several touches
- * that change at once, if that one is prevented.
+ * Moves two fingers apart, from a point. They take turns: Firefox makes a pointer event of only the first of several
+ * touches that change at once, if that one is prevented.
  */
 export async function pinch(engine, [x, y]) {
   const steps = [80, 120, 160, 200, 240];
@@ -325,9 +325,9 @@ const CELL = 24;
 const TOLERANCE = 28;
 
 /**
- * Compares screenshots of two engines by structure: what is where, and how light. Glyphs and antialiasing differ between engines, so both
- * are reduced to cells that are larger than a letter. Returns the share of cells that differ: neither like the same cell of the other
- * screenshot, nor like one beside it.
+ * Compares screenshots of two engines by structure: what is where, and how light. Glyphs and antialiasing differ
+ * between engines, so both are reduced to cells that are larger than a letter. Returns the share of cells that differ:
+ * neither like the same cell of the other screenshot, nor like one beside it.
  */
 function difference(one, other) {
   const [a, b] = [cellsOf(one), cellsOf(other)];

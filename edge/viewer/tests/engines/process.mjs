@@ -1,5 +1,5 @@
-// A browser's process, and what tests ask of any browser beside Chromium: `open`, `evaluate`, `act`, `resize`, `screenshot`,
-// `close`. Playwright's Firefox and WebKit are builds of its own, which no distribution packages.
+// A browser's process, and what tests ask of any browser beside Chromium: `open`, `evaluate`, `act`, `resize`,
+// `screenshot`, `close`. Playwright's Firefox and WebKit are builds of its own, which no distribution packages.
 
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -10,8 +10,8 @@ import { join } from "node:path";
 const START_MS = 60_000;
 
 /**
- * Starts a program in a group of its own and waits until it has written what matches `ready`, to a stream by its number: 2 is
- * standard error. Without `ready` it does not wait. Returns `{ match, stop() }`.
+ * Starts a program in a group of its own and waits until it has written what matches `ready`, to a stream by its
+ * number: 2 is standard error. Without `ready` it does not wait. Returns `{ match, stop() }`.
  */
 export async function startProcess(program, args, { ready, stream = 2, env = {} }) {
   const stdio = ["ignore", "ignore", "ignore", "ignore"];

@@ -1,5 +1,5 @@
-// Tiles of every kind as an engine decodes them, beside their pixels as libjpeg-turbo decodes them. The files are written by
-// engine/pyramid/tests/integration/decoders.rs.
+// Tiles of every kind as an engine decodes them, beside their pixels as libjpeg-turbo decodes them. The files are
+// written by engine/pyramid/tests/integration/decoders.rs.
 
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";

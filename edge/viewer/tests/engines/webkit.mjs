@@ -1,4 +1,5 @@
-// WebKitGTK's MiniBrowser, by WebDriver (https://www.w3.org/TR/webdriver2/), on a display of its own: it has no headless mode.
+// WebKitGTK's MiniBrowser, by WebDriver (https://www.w3.org/TR/webdriver2/), on a display of its own: it has no
+// headless mode.
 
 import { createServer } from "node:net";
 

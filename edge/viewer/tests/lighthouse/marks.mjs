@@ -1,5 +1,5 @@
-// Lighthouse's scores for the home page and a share page of a running service, and the time until a share page shows its
-// picture on a slow connection: `cargo xtask lighthouse`. Fails if a score is too low. The service is that of
+// Lighthouse's scores for the home page and a share page of a running service, and the time until a share page shows
+// its picture on a slow connection: `cargo xtask lighthouse`. Fails if a score is too low. The service is that of
 // EDGEZOOM_BASE_URL, and must allow sources on loopback.
 
 import { launch } from "chrome-launcher";

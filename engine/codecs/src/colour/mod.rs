@@ -1,6 +1,5 @@
 //! Colour: samples and colours of all kinds become 8-bit sRGB.
 
-pub mod bit_mask;
 pub mod cmyk;
 pub mod flatten;
 pub mod icc;

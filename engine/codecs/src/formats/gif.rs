@@ -1,6 +1,6 @@
-//! The first frame of a GIF, on its canvas, which grows to hold it, as in browsers. Buffered, because interlaced frames have
-//! four passes. A row of an early pass fills the rows below until they are decoded, so that a file that is cut off shows a
-//! coarse picture.
+//! The first frame of a GIF, on its canvas, which grows to hold it, as in browsers. Buffered, because interlaced frames
+//! have four passes. A row of an early pass fills the rows below until they are decoded, so that a file that is cut off
+//! shows a coarse picture.
 //!
 //! Source: GIF89a specification (CompuServe, 1990), sections 17 to 23, appendix E.
 
@@ -115,7 +115,8 @@ fn covers(frame: &Frame<'_>, size: Size) -> bool {
     reaches(frame.left, frame.width, size.width) && reaches(frame.top, frame.height, size.height)
 }
 
-/// Returns the rows of a frame in the order in which they are stored, each with the number of rows that it fills for now.
+/// Returns the rows of a frame in the order in which they are stored, each with the number of rows that it fills for
+/// now.
 fn rows(frame: &Frame<'_>) -> impl Iterator<Item = (usize, usize)> + use<> {
     let height = usize::from(frame.height);
     let passes: &[(usize, usize, usize)] =

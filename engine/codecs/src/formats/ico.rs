@@ -1,18 +1,18 @@
-//! Windows icons and cursors: the largest picture of several. It is a PNG file, or a bitmap without its file header and with a
-//! mask of one bit per pixel below it.
+//! Windows icons and cursors: the largest picture of several. It is a PNG file, or a bitmap without its file header and
+//! with a mask of one bit per pixel below it.
 //!
 //! ```text
-//! 0         2                      4      6      7       8        9         10      12    14    18
-//! reserved  1: icon, 2: cursor     count  width  height  colours  reserved  planes  bits  size  offset   16 bytes an entry
+//! 0         2                     4      6      7       8        9         10      12    14    18
+//! reserved  1: icon, 2: cursor    count  width  height  colours  reserved  planes  bits  size  offset   16 bytes each
 //! ```
-//! A side of 0 means 256. The sizes and lengths in entries are often wrong: the sizes only choose a picture, and the lengths
-//! are ignored.
+//! A side of 0 means 256. The sizes and lengths in entries are often wrong: the sizes only choose a picture, and the
+//! lengths are ignored.
 //!
 //! Source: Microsoft, "Icons" (ICONDIR, ICONDIRENTRY).
 
 use std::sync::Arc;
 
-use super::section::{Section, read_up_to};
+use super::section::{ReadAt, Section};
 use super::{bmp, png};
 use crate::buffered::Buffered;
 use crate::format::{Decoded, Input, Open, READ_BYTES};
@@ -55,7 +55,7 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
 /// Returns the offsets of the pictures, the best first.
 fn places(file: &SourceFile) -> Result<Vec<u64>, SourceError> {
     let mut directory = [0; DIRECTORY_BYTES + MOST_ENTRIES * ENTRY_BYTES];
-    let read = read_up_to(file, 0, &mut directory)?;
+    let read = file.read_with_zeros(0, &mut directory)?;
     let &[_, _, kind, _, count, ..] = &directory;
     let entries = directory.get(DIRECTORY_BYTES..read).unwrap_or_default().as_chunks::<ENTRY_BYTES>().0;
     let side = |side: u8| if side == 0 { 256 } else { u32::from(side) };
@@ -74,7 +74,7 @@ fn places(file: &SourceFile) -> Result<Vec<u64>, SourceError> {
 
 fn open_at(file: &Arc<SourceFile>, at: u64, bounds: Bounds) -> Result<Decoded, SourceError> {
     let mut head = [0; 8];
-    read_up_to(file, at, &mut head)?;
+    file.read_with_zeros(at, &mut head)?;
     if (png::FORMAT.signature)(&head) {
         let section = Section::new(file, at, file.length()?.saturating_sub(at)).buffered(READ_BYTES);
         return png::open_reader(section, Orientation::UPRIGHT, bounds, None);
@@ -108,7 +108,7 @@ fn mask(pixels: &mut [u8], file: &SourceFile, at: u64, width: usize) -> Result<(
     let mut bits = vec![0; width.div_ceil(32) * 4];
     // From the bottom up, as the pixels are stored.
     for (number, row) in (0_u64..).zip(pixels.rchunks_exact_mut(width.max(1) * 4)) {
-        read_up_to(file, at.saturating_add(number * bits.len() as u64), &mut bits)?;
+        file.read_with_zeros(at.saturating_add(number * bits.len() as u64), &mut bits)?;
         for (x, pixel) in row.as_chunks_mut::<4>().0.iter_mut().enumerate() {
             if bits.get(x / 8).is_some_and(|byte| byte << (x % 8) & 0x80 != 0) {
                 *pixel = [0; 4];

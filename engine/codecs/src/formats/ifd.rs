@@ -1,8 +1,8 @@
-//! Image file directories: lists of tags with values, which TIFF, camera raw files and EXIF share. This file does not know the
-//! meaning of tags, but for the two that are read of EXIF.
+//! Image file directories: lists of tags with values, which TIFF, camera raw files and EXIF share. This file does not
+//! know the meaning of tags, but for the two that are read of EXIF.
 //!
-//! The reader tolerates common mistakes: values of another integer type than the specification requires, tags that are not in
-//! order, a directory that is cut off by the file's end.
+//! The reader tolerates common mistakes: values of another integer type than the specification requires, tags that are
+//! not in order, a directory that is cut off by the file's end.
 //!
 //! ```text
 //! file       "II" or "MM" (byte order)  number: u16  offset of the first directory: u32

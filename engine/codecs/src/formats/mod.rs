@@ -1,8 +1,8 @@
 //! The list that registers all formats, and a file or folder for each.
 //!
-//! There are two tiers. A new format that is read by rows is a file here that exports `FORMAT`, its `mod` line, and its line
-//! in the list. A format that a crate decodes as a whole is an entry in `other`. Kinds of files that are recognised only to
-//! be refused by name are in `refused`.
+//! There are two tiers. A new format that is read by rows is a file here that exports `FORMAT`, its `mod` line, and its
+//! line in the list. A format that a crate decodes as a whole is an entry in `other`. Kinds of files that are
+//! recognised only to be refused by name are in `refused`.
 
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 
@@ -47,9 +47,9 @@ mod svg;
 mod tiff;
 mod webp;
 
-/// The formats of the first tier, in the order in which their signatures are compared: SVG is found by its root element and
-/// PDF anywhere in the first KiB, so they come last. Camera raw files are TIFFs too, and gzipped FITS is gzipped as SVG may
-/// be: the narrower signature comes first.
+/// The formats of the first tier, in the order in which their signatures are compared: SVG is found by its root element
+/// and PDF anywhere in the first KiB, so they come last. Camera raw files are TIFFs too, and gzipped FITS is gzipped as
+/// SVG may be: the narrower signature comes first.
 #[rustfmt::skip] // one line a format
 static FORMATS: &[&Format] = &[
     &jpeg::FORMAT,
@@ -125,8 +125,8 @@ impl Format {
             .any(|format| format.media_types.iter().any(|known| known.eq_ignore_ascii_case(media_type)))
     }
 
-    /// Finds the format of a file by its first bytes, and leaves the file at its start. Compares bytes, parses nothing. A
-    /// stream cannot be rewound: only the capture of a web page comes as one, and its bytes are left to the decoder.
+    /// Finds the format of a file by its first bytes, and leaves the file at its start. Compares bytes, parses nothing.
+    /// A stream cannot be rewound: only the capture of a web page comes as one, and its bytes are left to the decoder.
     ///
     /// # Errors
     /// The file is empty, has no known format, is of a kind that is refused by name, or cannot be read.

@@ -1,5 +1,5 @@
-//! Files that are recognised but cannot be read: formats that would need a renderer under the GPL, and files that are not
-//! pictures. A sentence that names the format helps more than a list of other formats.
+//! Files that are recognised but cannot be read: formats that would need a renderer under the GPL, and files that are
+//! not pictures. A sentence that names the format helps more than a list of other formats.
 //!
 //! They are not a [`Format`](crate::Format), so that no list of supported formats has them.
 
@@ -67,7 +67,8 @@ static REFUSED: &[(&str, Signature)] = &[
     ("This is an archive (RAR, 7z or xz), which cannot be read: take the picture out of it.", is_archive),
 ];
 
-/// Returns true for PostScript, also after the end mark of an earlier job, and for EPS in the Windows container with a preview.
+/// Returns true for PostScript, also after the end mark of an earlier job, and for EPS in the Windows container with a
+/// preview.
 ///
 /// Source: Adobe, Encapsulated PostScript File Format Specification 3.0, section 5.2.
 fn is_postscript(head: &[u8]) -> bool {

@@ -36,7 +36,8 @@ pub(crate) static FORMAT: Format = Format {
 /// The signature. No other format begins with its first byte.
 pub const MAGIC: [u8; 8] = *b"\x9dEZPAGE\n";
 
-/// The largest length of a strip's PNG file. 2,560 × 8,192 pixels that cannot be compressed take 63 MB, or 84 MB with alpha.
+/// The largest length of a strip's PNG file. 2,560 × 8,192 pixels that cannot be compressed take 63 MB, or 84 MB with
+/// alpha.
 const STRIP_BYTES: u32 = 96 << 20;
 
 /// Bytes that the decoder may allocate: a few rows.

@@ -1,5 +1,5 @@
-//! Reads parts of a file as files of their own: a picture inside another format's file, or one of several planes that are
-//! read in turn. Sections of one file do not disturb each other.
+//! Reads parts of a file as files of their own: a picture inside another format's file, or one of several planes that
+//! are read in turn. Sections of one file do not disturb each other.
 
 use std::io::{self, BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::sync::Arc;
@@ -10,6 +10,13 @@ use crate::SourceFile;
 pub trait ReadAt {
     /// Fills `into` with the bytes at an offset, as far as they go. Returns the number of bytes read.
     fn read_up_to(&self, at: u64, into: &mut [u8]) -> io::Result<usize>;
+
+    /// Does the same, and fills the rest with zeros.
+    fn read_with_zeros(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.read_up_to(at, into)?;
+        into.get_mut(read..).unwrap_or_default().fill(0);
+        Ok(read)
+    }
 
     /// Returns the bytes at an offset, or `None` if there are fewer.
     fn array_at<const N: usize>(&self, at: u64) -> io::Result<Option<[u8; N]>> {
@@ -89,14 +96,6 @@ pub fn array<const N: usize>(reader: &mut impl Read) -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     reader.read_exact(&mut bytes)?;
     Ok(bytes)
-}
-
-/// Reads bytes at an offset without moving the file's position. Bytes after the end of the file are zeros. Returns the number
-/// of bytes read.
-pub fn read_up_to(file: &SourceFile, at: u64, into: &mut [u8]) -> io::Result<usize> {
-    let read = file.read_up_to_at(into, at)?;
-    into.get_mut(read..).unwrap_or_default().fill(0);
-    Ok(read)
 }
 
 impl Read for Section {

@@ -16,10 +16,9 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use super::body::{Body, empty};
 use super::connector::{ConnectError, ConnectFailures, Connector};
 use super::host_connections::HostPermit;
-use super::local_files::{self, LocalFiles};
+use super::local_files::{self, Body, LocalFiles, empty};
 use super::traffic_budget::{Metered, TrafficBudget};
 use super::{Credentials, LOGIN_HOST};
 

@@ -6,13 +6,14 @@
 
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
 };
 use hyper::{Response, StatusCode};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
-
-use super::body::{Body, body, empty};
 
 /// The host in the folder's URLs. The name is reserved (RFC 2606, 2).
 pub(in crate::browser) const HOST: &str = "local-files.invalid";
@@ -100,4 +101,19 @@ fn media_type(file: &Path) -> Option<&'static str> {
         "otf" => "font/otf",
         _ => return None,
     })
+}
+
+/// The body of a response: streamed from a server, or the proxy's own.
+pub(super) type Body = BoxBody<Bytes, hyper::Error>;
+
+/// Returns a response without a body.
+pub(super) fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(body(Vec::new()));
+    *response.status_mut() = status;
+    response
+}
+
+/// Returns a body held in memory.
+pub(super) fn body(bytes: Vec<u8>) -> Body {
+    Full::new(Bytes::from(bytes)).map_err(|never| match never {}).boxed()
 }

@@ -12,7 +12,6 @@
 //! The page is not told why a request was refused or failed: the response is empty. [`connector::ConnectFailures`]
 //! records the reason, for the message to the client.
 
-mod body;
 pub(super) mod connector;
 mod handler;
 pub(super) mod host_connections;

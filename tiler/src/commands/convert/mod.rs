@@ -154,8 +154,8 @@ async fn convert(args: &Args, pipeline: &Pipeline, source: &Path, output: &Path)
     let converted = pipeline.convert(origin, &options(args), &mut sink, |progress| bars.show(progress)).await;
     bars.clear();
     let converted = converted.map_err(|error| explain(source, error))?;
-    if let Some(warning) = converted.warning {
-        eprintln!("tiler: {}: {warning}", shown(source));
+    if let Some(damage) = converted.damage {
+        eprintln!("tiler: {}: {damage}", shown(source));
     }
     Ok(())
 }

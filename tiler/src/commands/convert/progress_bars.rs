@@ -36,13 +36,13 @@ impl ProgressBars {
     pub(super) fn show(&mut self, progress: Progress) {
         match progress {
             // While a picture is rendered during its download, the bar shows its rows.
-            Progress::Downloading(_) | Progress::Downloaded { .. } if self.is_rendering() => {}
-            Progress::Downloading(received) => {
+            Progress::Downloading { .. } | Progress::Downloaded { .. } if self.is_rendering() => {}
+            Progress::Downloading { bytes, announced } => {
                 let bar = self.bar(Step::Download);
-                if let Some(announced) = received.announced {
+                if let Some(announced) = announced {
                     bar.set_length(announced);
                 }
-                bar.set_position(received.bytes);
+                bar.set_position(bytes);
             }
             Progress::LoadingPage(_) => drop(self.bar(Step::Page)),
             Progress::Rendering { rows, .. } => {

@@ -41,7 +41,10 @@ async fn world(turns: Vec<Turn>) -> World {
 
 /// Returns true once the renderer has reported the picture's size.
 fn is_rendering(state: &WorldState) -> bool {
-    state.reports().iter().any(|outcome| matches!(outcome, Outcome::Progress { tiles: Some(_), .. }))
+    state
+        .reports()
+        .iter()
+        .any(|outcome| matches!(outcome, Outcome::Progress(progress) if progress.tiles.is_some()))
 }
 
 #[tokio::test]
@@ -134,7 +137,8 @@ async fn a_coarse_picture_is_reported_while_the_source_arrives_and_deleted_at_th
     let id = world.enqueue(ID, 1, "picture");
     let begun = Instant::now();
     let tiler = Tiler::start(&world, &[]);
-    let coarse = |outcome: &&Outcome| matches!(outcome, Outcome::Progress { coarse: Some(_), .. });
+    let coarse =
+        |outcome: &&Outcome| matches!(outcome, Outcome::Progress(progress) if progress.coarse.is_some());
     world.until("a coarse picture", |state| state.reports().iter().any(coarse)).await;
     assert!(begun.elapsed() > Duration::from_secs(3));
     let key = Attempt::FIRST.coarse_key(id, CoarseNumber::FIRST);

@@ -65,7 +65,7 @@ async fn progress_is_reported_at_regular_intervals_and_never_falls() {
         .reports()
         .into_iter()
         .filter_map(|outcome| match outcome {
-            Outcome::Progress { stage, progress, .. } => Some((*stage, *progress)),
+            Outcome::Progress(reported) => Some((reported.stage, reported.progress)),
             _ => None,
         })
         .collect();

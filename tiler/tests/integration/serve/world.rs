@@ -169,7 +169,7 @@ impl WorldState {
     }
 
     pub fn ended(&self) -> bool {
-        self.reports().iter().any(|outcome| !matches!(outcome, Outcome::Progress { .. }))
+        self.reports().iter().any(|outcome| !matches!(outcome, Outcome::Progress(_)))
     }
 
     pub fn position(&self, is_it: impl Fn(&Call) -> bool) -> Option<usize> {

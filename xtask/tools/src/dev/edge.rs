@@ -1,5 +1,5 @@
-//! The edge of the local service: one wrangler that runs the Worker with its KV, R2 and Durable Objects, and the emulator of Cloudflare's
-//! pull queue, all on one port.
+//! The edge of the local service: one wrangler that runs the Worker with its KV, R2 and Durable Objects, and the
+//! emulator of Cloudflare's pull queue, all on one port.
 
 use std::fs;
 use std::path::PathBuf;
@@ -49,7 +49,8 @@ pub fn command(
         );
     }
     let mut command = Command::from(project.node_tool("wrangler")?);
-    // The first configuration is the main Worker's, which gets the port: the emulator passes on requests that are not for it.
+    // The first configuration is the main Worker's, which gets the port: the emulator passes on requests that are not
+    // for it.
     command.args(["dev", "--config=edge/local/wrangler.toml", "--config"]);
     command.arg(configuration(project, state, options.faults_at.is_some())?);
     command.arg(format!("--ip={}", options.ip)).arg(format!("--port={}", address.port));
@@ -79,8 +80,8 @@ pub fn command(
     Ok(command)
 }
 
-/// Writes the Worker's local configuration and returns its path: wrangler.toml with the emulator's dataset in place of Cloudflare's,
-/// which `wrangler dev` does not emulate. With faults, KV is one that can be made stale, too.
+/// Writes the Worker's local configuration and returns its path: wrangler.toml with the emulator's dataset in place of
+/// Cloudflare's, which `wrangler dev` does not emulate. With faults, KV is one that can be made stale, too.
 fn configuration(project: &Project, state: &State, has_faults: bool) -> Result<PathBuf> {
     let text = fs::read_to_string(project.root.join("wrangler.toml")).context("cannot read wrangler.toml")?;
     let mut worker: Value = toml::from_str(&text).context("cannot parse wrangler.toml")?;
@@ -102,8 +103,8 @@ fn configuration(project: &Project, state: &State, has_faults: bool) -> Result<P
     Ok(path)
 }
 
-/// Disables wrangler's questions, log files, telemetry, banner, look-up of a visitor's location, and traces of all requests, which it
-/// would keep in memory and on disk for its explorer.
+/// Disables wrangler's questions, log files, telemetry, banner, look-up of a visitor's location, and traces of all
+/// requests, which it would keep in memory and on disk for its explorer.
 const QUIET: [(&str, &str); 8] = [
     ("CI", "1"),
     ("WRANGLER_WRITE_LOGS", "false"),

@@ -1,5 +1,6 @@
-//! `cargo xtask dev` after the Worker's build: the whole service on this machine, nothing in the cloud. Starts the edge, and the tilers as
-//! soon as their program is built, reports when they answer, shows their logs, and stops them together.
+//! `cargo xtask dev` after the Worker's build: the whole service on this machine, nothing in the cloud. Starts the
+//! edge, and the tilers as soon as their program is built, reports when they answer, shows their logs, and stops them
+//! together.
 
 mod edge;
 mod part;
@@ -117,7 +118,8 @@ impl System {
     }
 }
 
-/// Returns a channel that says when the tilers' program is built, or false if its build fails. Standard input has a line for that.
+/// Returns a channel that says when the tilers' program is built, or false if its build fails. Standard input has a
+/// line for that.
 fn built(building: bool) -> oneshot::Receiver<bool> {
     let (sender, receiver) = oneshot::channel();
     // In a thread of its own: the runtime would wait for one of its own before it ends.

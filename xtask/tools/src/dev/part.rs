@@ -1,5 +1,6 @@
-//! A part of the local service: a process with its children in a process group of their own. Its output is shown under its name. It
-//! is terminated on request, killed if that takes too long, and killed by the watchdog if this program dies.
+//! A part of the local service: a process with its children in a process group of their own. Its output is shown under
+//! its name. It is terminated on request, killed if that takes too long, and killed by the watchdog if this program
+//! dies.
 
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -87,7 +88,8 @@ impl Part {
     }
 }
 
-/// Shows lines until their source closes, without empty ones and colours: wrangler prints both whatever its options say.
+/// Shows lines until their source closes, without empty ones and colours: wrangler prints both whatever its options
+/// say.
 async fn show(name: String, source: impl AsyncRead + Unpin) {
     let mut lines = BufReader::new(source).split(b'\n');
     while let Ok(Some(line)) = lines.next_segment().await {

@@ -1,5 +1,5 @@
-//! The directory that keeps the local service's state between runs: the Worker's KV, R2, Durable Objects and queued jobs, and tokens.
-//! Only one run can use it at a time.
+//! The directory that keeps the local service's state between runs: the Worker's KV, R2, Durable Objects and queued
+//! jobs, and tokens. Only one run can use it at a time.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};

@@ -1,5 +1,5 @@
-//! A tiler of the local service. It is restarted when it dies, after a pause that grows while it keeps dying; the Worker's leases make
-//! that safe.
+//! A tiler of the local service. It is restarted when it dies, after a pause that grows while it keeps dying; the
+//! Worker's leases make that safe.
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
-//! Nothing that a task starts may outlive it, even if the task is killed. The watchdog is a separate process that reads from a pipe which
-//! process groups its parent runs. When the pipe closes, the parent is gone, and the watchdog ends the groups that are left.
+//! Nothing that a task starts may outlive it, even if the task is killed. The watchdog is a separate process that reads
+//! from a pipe which process groups its parent runs. When the pipe closes, the parent is gone, and the watchdog ends
+//! the groups that are left.
 
 use std::collections::HashSet;
 use std::io::{BufRead, Write};

@@ -1,4 +1,5 @@
-//! Usage, and its cost at Cloudflare's prices of November 2026 without the plans' free allowances. docs/scaling.md names the price lists.
+//! Usage, and its cost at Cloudflare's prices of November 2026 without the plans' free allowances. docs/scaling.md
+//! names the price lists.
 
 /// Usage of a load.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,7 +32,8 @@ const KV_WRITE: f64 = 5.0e-6;
 const BUCKET_WRITE: f64 = 4.50e-6;
 /// Rented core, an hour.
 const CORE_HOUR: f64 = 0.04;
-/// Megabytes a megapixel: 0.28 for libvips' tiles of quality 82 (docs/benchmarks), and 0.82 of that for ours at the default (decision 56).
+/// Megabytes a megapixel: 0.28 for libvips' tiles of quality 82 (docs/benchmarks), and 0.82 of that for ours at the
+/// default (decision 56).
 const MEGABYTES: f64 = 0.23;
 const BUCKET_GB_MONTH: f64 = 0.015;
 const OBJECT_GB_MONTH: f64 = 0.20;

@@ -1,6 +1,6 @@
-//! `cargo xtask simulate`: time to ready, number of tilers and cost at loads beyond a test machine. The rules of a conversion are
-//! the real ones (`content::conversion`); queue, KV, network and tilers are models with published latencies and limits. A seed determines
-//! the result.
+//! `cargo xtask simulate`: time to ready, number of tilers and cost at loads beyond a test machine. The rules of a
+//! conversion are the real ones (`content::conversion`); queue, KV, network and tilers are models with published
+//! latencies and limits. A seed determines the result.
 //!
 //! | module | models |
 //! |---|---|
@@ -58,7 +58,8 @@ struct Outcome {
     million: Vec<(&'static str, f64)>,
 }
 
-/// Minimum and maximum number of requests, otherwise those of ten minutes: enough for percentiles, few enough to wait for.
+/// Minimum and maximum number of requests, otherwise those of ten minutes: enough for percentiles, few enough to wait
+/// for.
 const REQUESTS: (f64, f64) = (2_000.0, 120_000.0);
 /// Tilers suffice if 95 of 100 contents wait at most this many seconds for one.
 const WAIT: f64 = 5.0;

@@ -41,8 +41,8 @@ pub const UPLOAD: LogNormal = log_normal(250.0, 0.6);
 
 /// Sources from the public web.
 pub const SOURCES: [Source; 3] = [
-    // Photographs and drawings, mostly from cameras and phones. A megapixel takes 9.6 ms as JPEG and five times as much as PNG
-    // (docs/benchmarks), which is one in ten.
+    // Photographs and drawings, mostly from cameras and phones. A megapixel takes 9.6 ms as JPEG and five times as much
+    // as PNG (docs/benchmarks), which is one in ten.
     Source {
         share: 0.85,
         fetch: log_normal(600.0, 1.0),

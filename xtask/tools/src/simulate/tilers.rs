@@ -1,10 +1,10 @@
-//! The tilers: each pulls while it has a free slot, downloads, renders on its cores, uploads and reports. Renderings share the cores
-//! evenly, and none uses more cores than it has threads.
+//! The tilers: each pulls while it has a free slot, downloads, renders on its cores, uploads and reports. Renderings
+//! share the cores evenly, and none uses more cores than it has threads.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use edgezoom_content::protocol::{ClaimRequest, Outcome, Report, Retry, TilerId};
+use edgezoom_content::protocol::{AttemptProgress, ClaimRequest, Outcome, Report, Retry, TilerId};
 use edgezoom_content::{
     Archive, Attempt, Dzi, Failure, FailureCode, Finished, Previews, Progress, Size, Stage, TileFormat,
     conversion,
@@ -13,8 +13,8 @@ use edgezoom_content::{
 use super::parameters::{API_CALL, CORES, EDGE_CALL, POLL_MS, SOURCES, THREADS, UPLOAD};
 use super::world::{TilerEvent as Event, World};
 
-/// Runs a world with `count` tilers of `slots` jobs until all contents have ended. Returns the CPU time that the tilers used, in
-/// milliseconds.
+/// Runs a world with `count` tilers of `slots` jobs until all contents have ended. Returns the CPU time that the tilers
+/// used, in milliseconds.
 pub fn run(world: &mut World, count: usize, slots: usize) -> Result<f64> {
     let mut tilers: Vec<Tiler> =
         (0..count).map(|number| Tiler { number, slots, ..Tiler::default() }).collect();
@@ -233,12 +233,7 @@ impl Tiler {
 
     fn progress(&mut self, world: &mut World, job: u64) {
         let Some(Job { content, attempt, .. }) = self.jobs.get(&job).copied() else { return };
-        let outcome = Outcome::Progress {
-            stage: Stage::Rendering,
-            progress: Progress::from(0.5),
-            coarse: None,
-            tiles: None,
-        };
+        let outcome = Outcome::Progress(AttemptProgress::of(Stage::Rendering, Progress::from(0.5)));
         report(world, content, Report { attempt, outcome });
         self.after(world, REPORT_MS, Event::Progress { job });
     }

@@ -1,6 +1,6 @@
 //! Clients, contents and their Durable Objects, KV, and the queue, in simulated time. The real state machine,
-//! `content::conversion::decide`, decides what happens to a content; this carries out its effects, as the Durable Object does. It hands
-//! the events of tilers to its caller, and knows nothing else of them.
+//! `content::conversion::decide`, decides what happens to a content; this carries out its effects, as the Durable
+//! Object does. It hands the events of tilers to its caller, and knows nothing else of them.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -96,8 +96,8 @@ const VISIBILITY_MS: u64 = 60_000;
 const CLIENT_POLL_MS: f64 = 2_000.0;
 
 impl World {
-    /// Returns a world in which clients make `requests` requests for new contents, `rate` a minute. With `api_limit`, pulls count as API
-    /// calls.
+    /// Returns a world in which clients make `requests` requests for new contents, `rate` a minute. With `api_limit`,
+    /// pulls count as API calls.
     pub fn new(rate: f64, requests: usize, api_limit: bool, seed: u64) -> Self {
         let mut world = Self {
             random: fastrand::Rng::with_seed(seed),

@@ -3,17 +3,17 @@
 //! ```text
 //!  0     4      8       12      14    16           20     24, 28  32       36         40 …        52    56 … 124
 //! size   width  height  planes  bits  compression  bytes  dpi     colours  important  r g b masks alpha Windows 4, 5
-//!  0     4      6       8       10                                         OS/2 1: 12 bytes, with 16 bits of width and height
+//!  0     4      6       8       10                                   OS/2 1: 12 bytes, with 16 bits of width and height
 //! ```
-//! All numbers are little-endian. A header may be shorter than this: OS/2 2 has 16 to 64 bytes, and the rest counts as zero.
-//! After a header of 40 bytes come the masks, if the compression needs them. A negative height means that rows are stored
-//! from the top down. The number of planes is not used, as in browsers.
+//! All numbers are little-endian. A header may be shorter than this: OS/2 2 has 16 to 64 bytes, and the rest counts as
+//! zero. After a header of 40 bytes come the masks, if the compression needs them. A negative height means that rows
+//! are stored from the top down. The number of planes is not used, as in browsers.
 //!
-//! Source: Microsoft, BITMAPINFOHEADER, BITMAPV4HEADER, BITMAPV5HEADER; OS/2 Presentation Manager Programming Reference,
-//! BITMAPINFOHEADER2.
+//! Source: Microsoft, BITMAPINFOHEADER, BITMAPV4HEADER, BITMAPV5HEADER; OS/2 Presentation Manager Programming
+//! Reference, BITMAPINFOHEADER2.
 
 use super::FORMAT;
-use crate::formats::section::read_up_to;
+use crate::formats::section::ReadAt;
 use crate::{SourceError, SourceFile};
 
 /// A bitmap without its pixels.
@@ -71,7 +71,7 @@ impl Header {
     pub fn read(file: &SourceFile, at: u64, rows_at: Option<u64>) -> Result<Self, SourceError> {
         let is_icon = rows_at.is_none();
         let mut bytes = [0; LONGEST];
-        let read = read_up_to(file, at, &mut bytes)?;
+        let read = file.read_with_zeros(at, &mut bytes)?;
         let size = u32_at(&bytes, 0);
         let is_windows = matches!(size, WINDOWS_3 | WITH_MASKS | WITH_ALPHA_MASK | 108 | 124);
         let is_os2_2 = (16..=64).contains(&size) && (size.is_multiple_of(4) || matches!(size, 42 | 46));
@@ -147,8 +147,8 @@ impl Header {
         self.masks = std::array::from_fn(|index| u32_at(bytes, 40 + 4 * index));
     }
 
-    /// Sets the masks of a bitmap that has none. A bitmap of 32 bits has alpha if it is an icon, or if its header is of version 3 or
-    /// later and has a mask for alpha.
+    /// Sets the masks of a bitmap that has none. A bitmap of 32 bits has alpha if it is an icon, or if its header is of
+    /// version 3 or later and has a mask for alpha.
     fn set_default_masks(&mut self, size: u32, is_icon: bool) {
         let alpha = match (self.bits, is_icon) {
             (32, true) => 0xff00_0000,
@@ -192,7 +192,7 @@ impl Header {
         let room = rows_at.filter(|&rows| rows > at).map_or(u64::MAX, |rows| rows - at);
         let bytes = (colours as usize * colour_bytes).min(usize::try_from(room).unwrap_or(usize::MAX));
         let mut palette = vec![0; bytes];
-        let read = read_up_to(file, at, &mut palette)?;
+        let read = file.read_with_zeros(at, &mut palette)?;
         palette.truncate(read);
         let colour = |stored: &[u8]| Some([*stored.get(2)?, *stored.get(1)?, *stored.first()?]);
         self.palette = palette.chunks_exact(colour_bytes).filter_map(colour).collect();

@@ -1,5 +1,5 @@
-//! Windows and OS/2 bitmaps, row by row, as browsers show them. Most are stored from the bottom up, so each row is read at
-//! its own offset. A compressed file is first scanned once for the starts of rows.
+//! Windows and OS/2 bitmaps, row by row, as browsers show them. Most are stored from the bottom up, so each row is read
+//! at its own offset. A compressed file is first scanned once for the starts of rows.
 //!
 //! ```text
 //! 0     2          6         10              14
@@ -15,7 +15,7 @@ mod rle;
 use std::sync::Arc;
 
 use crate::format::{Decoded, Input, Open};
-use crate::formats::section::read_up_to;
+use crate::formats::section::ReadAt;
 use crate::{Bounds, Format, Reading, RowReader, SourceError, SourceFile};
 use header::{Encoding, Header};
 use pixels::PixelRows;
@@ -33,7 +33,8 @@ pub(crate) static FORMAT: Format = Format {
 
 const FILE_HEADER_BYTES: usize = 14;
 
-/// "BM" alone could also begin a text about BMX, so the size of the second header, one of a few small numbers, is checked too.
+/// "BM" alone could also begin a text about BMX, so the size of the second header, one of a few small numbers, is
+/// checked too.
 fn is_bmp(head: &[u8]) -> bool {
     match head {
         [b'B', b'A', rest @ ..] => rest.get(FILE_HEADER_BYTES - 2..).is_some_and(is_bitmap),
@@ -49,10 +50,10 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let file = file.into_inner();
     let mut at = 0;
     let mut head = [0; FILE_HEADER_BYTES];
-    read_up_to(&file, at, &mut head)?;
+    file.read_with_zeros(at, &mut head)?;
     if head.starts_with(b"BA") {
         at = FILE_HEADER_BYTES as u64;
-        read_up_to(&file, at, &mut head)?;
+        file.read_with_zeros(at, &mut head)?;
     }
     let [.., o0, o1, o2, o3] = head;
     // This counts from the start of the file in an array, too.
@@ -67,7 +68,8 @@ fn open(Input { file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     Ok(Decoded::of(reader))
 }
 
-/// Opens the bitmap of an icon, and returns it with the offset of the mask after its rows. Its header counts the rows twice.
+/// Opens the bitmap of an icon, and returns it with the offset of the mask after its rows. Its header counts the rows
+/// twice.
 pub(super) fn open_in_icon(
     file: &Arc<SourceFile>,
     at: u64,

@@ -6,8 +6,7 @@ use edgezoom_geometry::Size;
 
 use super::FORMAT;
 use super::header::Header;
-use crate::colour::bit_mask::BitMask;
-use crate::formats::section::read_up_to;
+use crate::formats::section::ReadAt;
 use crate::tolerant::missing;
 use crate::{Damage, Layout, RowReader, SourceError, SourceFile};
 
@@ -37,6 +36,30 @@ enum Pixel {
     Bgr,
     /// Channels in 16 or 32 bits.
     Masks { channels: [BitMask; 3], alpha: Option<BitMask> },
+}
+
+/// The bits of a channel, one of several that share the bits of a number.
+#[derive(Clone, Copy)]
+struct BitMask {
+    mask: u32,
+    shift: u32,
+    most: u32,
+}
+
+impl BitMask {
+    fn new(mask: u32) -> Self {
+        let shift = mask.trailing_zeros().min(31);
+        Self { mask, shift, most: mask >> shift }
+    }
+
+    /// Returns the channel's value, scaled to 8 bits. It is 0 without bits.
+    fn of(self, pixel: u32) -> u8 {
+        match (self.most, (pixel & self.mask) >> self.shift) {
+            (255, value) => value as u8,
+            (0, _) => 0,
+            (most, value) => ((u64::from(value) * 255 + u64::from(most) / 2) / u64::from(most)) as u8,
+        }
+    }
 }
 
 impl PixelRows {
@@ -100,7 +123,7 @@ impl PixelRows {
         let stride = self.header.stride();
         self.block.resize((stride * u64::from(count)) as usize, 0);
         let at = self.header.rows_at.saturating_add(stride.saturating_mul(first.into()));
-        read_up_to(&self.file, at, &mut self.block)?;
+        self.file.read_with_zeros(at, &mut self.block)?;
         Ok(())
     }
 

@@ -1,5 +1,5 @@
-//! Bitmaps compressed by runs. Rows have no fixed length and are mostly stored from the bottom up, so the file is scanned
-//! once for the start of each block of rows. Then blocks are decoded from the top.
+//! Bitmaps compressed by runs. Rows have no fixed length and are mostly stored from the bottom up, so the file is
+//! scanned once for the start of each block of rows. Then blocks are decoded from the top.
 //!
 //! | bytes | what follows |
 //! |---|---|
@@ -123,7 +123,8 @@ impl RleRows {
         Codes { file: BufReader::with_capacity(64 << 10, section), read: 0 }
     }
 
-    /// Reads a code and passes its pixels to `paint`, with their position. Pixels beyond the end of the row are dropped.
+    /// Reads a code and passes its pixels to `paint`, with their position. Pixels beyond the end of the row are
+    /// dropped.
     fn step(
         &self,
         codes: &mut Codes,

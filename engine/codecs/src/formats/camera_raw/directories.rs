@@ -1,7 +1,7 @@
 //! The directories of camera raw files that are TIFFs by structure, and the JPEGs in them.
 //!
-//! A tag may lead to more directories: SubIFDs, EXIF, and in EXIF the MakerNote with directories of Olympus, whose offsets
-//! count from the start of the note.
+//! A tag may lead to more directories: SubIFDs, EXIF, and in EXIF the MakerNote with directories of Olympus, whose
+//! offsets count from the start of the note.
 //!
 //! Source: TIFF Technical Note 1 (SubIFDs); Digital Negative Specification 1.7, "PreviewImage";
 //! ExifTool, "Olympus Tags", "PanasonicRaw Tags".
@@ -42,8 +42,8 @@ const JPEG_COMPRESSIONS: [u64; 2] = [6, 7];
 /// The values for a colour filter array and for linear raw samples, which only cameras' TIFFs have.
 const RAW_PHOTOMETRICS: [u64; 2] = [32_803, 34_892];
 
-/// Returns true if a TIFF begins with the directory of a camera raw file: it says that it is a DNG, has samples of a colour
-/// filter, or is a camera's thumbnail with more directories below.
+/// Returns true if a TIFF begins with the directory of a camera raw file: it says that it is a DNG, has samples of a
+/// colour filter, or is a camera's thumbnail with more directories below.
 pub fn is_camera_raw(head: &[u8]) -> bool {
     let Some((ifds, first)) = Ifds::of(head) else { return false };
     let Ok(directory) = ifds.directory(head, first) else { return false };

@@ -1,5 +1,5 @@
-//! Camera raw files, shown by their largest JPEG preview, which is what the camera's screen shows. The sensor's samples are
-//! not developed: that needs a profile of each camera, and every program gets another picture.
+//! Camera raw files, shown by their largest JPEG preview, which is what the camera's screen shows. The sensor's samples
+//! are not developed: that needs a profile of each camera, and every program gets another picture.
 //!
 //! | files | container | where previews are |
 //! |---|---|---|
@@ -9,7 +9,8 @@
 //! | CR3 | ISO base media | samples of tracks, and a box of Canon's |
 //! | RAF | Fujifilm's own | its header |
 //!
-//! A TIFF is a camera raw file if its first directory says so. If it has no JPEG preview, it is read as an ordinary TIFF.
+//! A TIFF is a camera raw file if its first directory says so. If it has no JPEG preview, it is read as an ordinary
+//! TIFF.
 //!
 //! Source: Adobe, Digital Negative Specification 1.7; ExifTool's tag names for each maker (exiftool.org/TagNames).
 

@@ -1,5 +1,5 @@
-//! The previews of a file, and the header of the JPEG in each. It tells a preview, which has 8 bits and is lossy, from raw
-//! samples, which are lossless, and has its size and orientation.
+//! The previews of a file, and the header of the JPEG in each. It tells a preview, which has 8 bits and is lossy, from
+//! raw samples, which are lossless, and has its size and orientation.
 //!
 //! Source: CIPA DC-008 (Exif 2.3), 4.7.2.
 

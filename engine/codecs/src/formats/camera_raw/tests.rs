@@ -15,8 +15,8 @@ fn jpeg(width: usize, height: usize, orientation: Option<u8>) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Returns a little-endian TIFF with one directory at offset 8, followed by `bytes`. Each entry has one 32-bit number. The
-/// value `BEHIND` becomes the offset of `bytes`.
+/// Returns a little-endian TIFF with one directory at offset 8, followed by `bytes`. Each entry has one 32-bit number.
+/// The value `BEHIND` becomes the offset of `bytes`.
 fn tiff(magic: [u8; 2], entries: &[(u16, u32)], bytes: &[u8]) -> Vec<u8> {
     let behind = 8 + 2 + entries.len() as u32 * 12 + 4;
     let mut file = vec![b'I', b'I', magic[0], magic[1], 8, 0, 0, 0];

@@ -1,12 +1,13 @@
-//! FITS, the pictures of astronomy, row by row: the first picture that has pixels, plain or in compressed tiles. The file may
-//! be gzipped.
+//! FITS, the pictures of astronomy, row by row: the first picture that has pixels, plain or in compressed tiles. The
+//! file may be gzipped.
 //!
 //! Values are counts or fluxes, without a white and a black. They are stretched linearly between two percentiles of the
-//! picture, which are found in a bounded sample. Bytes without scaling are shown as they are, because ordinary programs save
-//! pictures that way. Pixels without a value (NaN, BLANK) are black. Three planes are red, green and blue, with one stretch
-//! for all. Of other cubes, the first plane is shown.
+//! picture, which are found in a bounded sample. Bytes without scaling are shown as they are, because ordinary programs
+//! save pictures that way. Pixels without a value (NaN, BLANK) are black. Three planes are red, green and blue, with
+//! one stretch for all. Of other cubes, the first plane is shown.
 //!
-//! The first row is at the bottom, so rows are read from the end of the file. A gzipped file is read in order and flipped.
+//! The first row is at the bottom, so rows are read from the end of the file. A gzipped file is read in order and
+//! flipped.
 //!
 //! Source: FITS Standard 4.0 (IAU FITS Working Group, 2016; 2018): 3 for the structure, 4.4 for the keywords, 5 for
 //! numbers, 10 for compressed tiles.

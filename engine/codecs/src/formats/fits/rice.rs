@@ -1,5 +1,5 @@
-//! Rice compression of integers. Differences of neighbours are stored in blocks, each with the number of low bits that are
-//! stored directly.
+//! Rice compression of integers. Differences of neighbours are stored in blocks, each with the number of low bits that
+//! are stored directly.
 //!
 //! ```text
 //! the first number, directly

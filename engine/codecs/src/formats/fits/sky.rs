@@ -1,5 +1,5 @@
-//! The size of a pixel on the sky, from the world coordinates of a picture. It holds at the reference pixel: elsewhere the
-//! projection decides.
+//! The size of a pixel on the sky, from the world coordinates of a picture. It holds at the reference pixel: elsewhere
+//! the projection decides.
 //!
 //! ```text
 //! CTYPE1 = 'RA---TAN'  CUNIT1 = 'deg'   the axes' kind and unit; degrees if it is missing

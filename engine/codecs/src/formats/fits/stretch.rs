@@ -1,7 +1,7 @@
 //! The linear stretch of values to shades, between two percentiles.
 
-/// The fractions of values that become black and white. Beyond them are mostly dead pixels and the cores of stars. The same
-/// as `AsymmetricPercentileInterval(0.25, 99.75)` of astropy.
+/// The fractions of values that become black and white. Beyond them are mostly dead pixels and the cores of stars. The
+/// same as `AsymmetricPercentileInterval(0.25, 99.75)` of astropy.
 const LOW: f64 = 0.0025;
 const HIGH: f64 = 0.9975;
 

@@ -1,12 +1,12 @@
-//! Pictures in compressed tiles, as fpack makes them: a table has a row for each tile, with the position of its bytes in the
-//! heap after the table.
+//! Pictures in compressed tiles, as fpack makes them: a table has a row for each tile, with the position of its bytes
+//! in the heap after the table.
 //!
 //! ```text
 //! a row of the table   COMPRESSED_DATA: length, offset in the heap (P: 2 × u32, Q: 2 × u64)   ZSCALE, ZZERO: f64   …
 //! a tile               RICE_1, GZIP_1, or GZIP_2, which has the first bytes of all numbers, then the second bytes …
 //! ```
-//! Floats are stored as integers, with a scale and a zero for each tile. Most are dithered: a random number, which is the same
-//! for every reader, is subtracted.
+//! Floats are stored as integers, with a scale and a zero for each tile. Most are dithered: a random number, which is
+//! the same for every reader, is subtracted.
 //!
 //! Source: FITS Standard 4.0, 10.1 to 10.2 (quantization), 10.4.1 (Rice), 10.4.2 (gzip), appendix I (random numbers).
 
@@ -178,7 +178,8 @@ impl Tiles {
                 (both >> 32, both & u64::from(u32::MAX))
             }
         };
-        // Lengths count elements, which are bytes unless the tile is raw. A tile that cannot be compressed grows a little.
+        // Lengths count elements, which are bytes unless the tile is raw. A tile that cannot be compressed grows a
+        // little.
         let is_raw = self.table.raw.is_some_and(|raw| raw.at == column.at);
         let length = length.saturating_mul(if is_raw { self.picture.sample_bytes() as u64 } else { 1 });
         if length == 0 {

@@ -71,8 +71,8 @@ impl Values {
         Ok(())
     }
 
-    /// Returns values spread evenly over the picture: at most `most`, or all of a small picture. A picture that is cut off is
-    /// sampled as far as it goes.
+    /// Returns values spread evenly over the picture: at most `most`, or all of a small picture. A picture that is cut
+    /// off is sampled as far as it goes.
     pub fn sample(mut self, most: u64) -> Result<Vec<f64>, SourceError> {
         let Picture { width, height, planes, .. } = self.picture;
         let most = most / planes as u64;

@@ -1,5 +1,5 @@
-//! A picture's rows in bands: a row of a grid's cells, which are decoded in parallel, or some rows of a single frame. Alpha is
-//! added to them and the crop cut out.
+//! A picture's rows in bands: a row of a grid's cells, which are decoded in parallel, or some rows of a single frame.
+//! Alpha is added to them and the crop cut out.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};

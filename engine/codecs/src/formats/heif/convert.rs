@@ -13,8 +13,8 @@ pub const BAND_ROWS: usize = 64;
 /// Number of rows above and below them that the interpolation of chroma uses. Even.
 const MARGIN_ROWS: usize = 2;
 
-/// Returns the layout to convert a frame to. Planes stay planes if they mean the same as in JPEG: 4:2:0 by the matrix of
-/// BT.601. Other depths and the limited range are only a matter of scale.
+/// Returns the layout to convert a frame to. Planes stay planes if they mean the same as in JPEG: 4:2:0 by the matrix
+/// of BT.601. Other depths and the limited range are only a matter of scale.
 pub fn layout(frame: &Frame, params: ColorParams, planes: bool) -> Layout {
     // 2 is "unspecified", which counts as BT.601 (ITU-T H.273, table 4).
     let is_bt601 = matches!(params.matrix, 2 | 5 | 6);
@@ -25,8 +25,8 @@ pub fn layout(frame: &Frame, params: ColorParams, planes: bool) -> Layout {
     }
 }
 
-/// Converts the first `width` columns of some rows, starting at an even row. Returns `None` if the frame lacks these rows or
-/// planes.
+/// Converts the first `width` columns of some rows, starting at an even row. Returns `None` if the frame lacks these
+/// rows or planes.
 pub fn convert(
     frame: &Frame,
     params: ColorParams,
@@ -128,26 +128,13 @@ impl Scale {
         match (self, row) {
             (Self::Same, Row::Bytes(row)) => out.copy_from_slice(&row[..out.len()]),
             (Self::Same, Row::Words(row)) => {
-                out.iter_mut().zip(row).for_each(|(out, &sample)| *out = sample as u8);
-            }
-            // Only rows of more than 8 bits have this form, so this is not reached.
-            (Self::Same, Row::WordBytes(row)) => {
-                let (samples, _) = row.as_chunks::<2>();
-                out.iter_mut()
-                    .zip(samples)
-                    .for_each(|(out, &sample)| *out = u16::from_ne_bytes(sample) as u8);
+                out.iter_mut().zip(&*row).for_each(|(out, &sample)| *out = sample as u8);
             }
             (Self::Table(table), Row::Bytes(row)) => {
                 out.iter_mut().zip(row).for_each(|(out, &sample)| *out = at(table, sample.into()));
             }
             (Self::Table(table), Row::Words(row)) => {
-                out.iter_mut().zip(row).for_each(|(out, &sample)| *out = at(table, sample.into()));
-            }
-            (Self::Table(table), Row::WordBytes(row)) => {
-                let (samples, _) = row.as_chunks::<2>();
-                out.iter_mut()
-                    .zip(samples)
-                    .for_each(|(out, &sample)| *out = at(table, u16::from_ne_bytes(sample).into()));
+                out.iter_mut().zip(&*row).for_each(|(out, &sample)| *out = at(table, sample.into()));
             }
         }
     }
@@ -164,7 +151,7 @@ mod tests {
 
     fn scaled(scale: &Scale, sample: u16) -> u8 {
         let mut out = [0];
-        scale.apply(Row::Words(&[sample]), &mut out);
+        scale.apply(Row::Words([sample].as_slice().into()), &mut out);
         out[0]
     }
 

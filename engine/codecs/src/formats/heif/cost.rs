@@ -18,8 +18,8 @@ pub fn admit(
     bounds.admit_memory(bytes, "decoding a HEIF")
 }
 
-/// Returns the memory of the frames that threads decode at once, and of the bands: four times a row of cells, while the cells
-/// are joined, wait and are read.
+/// Returns the memory of the frames that threads decode at once, and of the bands: four times a row of cells, while the
+/// cells are joined, wait and are read.
 fn bytes(file: &HeifFile<'_>, coded: &Coded, threads: u64) -> u64 {
     let frames = threads.min(coded.cells.len() as u64).max(1);
     let frame = coded.cell_size.pixels().saturating_mul(frame_bytes_a_pixel(file, coded));
@@ -39,8 +39,8 @@ fn frame_bytes_a_pixel(file: &HeifFile<'_>, coded: &Coded) -> u64 {
         return u64::MAX;
     };
     match coded.codec {
-        // Two bytes a sample, which are copied while the picture is cropped from a larger one, or luma while it is filtered,
-        // and 17 bytes for each 4×4 pixels.
+        // Two bytes a sample, which are copied while the picture is cropped from a larger one, or luma while it is
+        // filtered, and 17 bytes for each 4×4 pixels.
         Codec::Hevc => properties
             .find_map(|property| match property {
                 Property::HevcConfig(config) => Some(config.chroma_format),
@@ -59,8 +59,8 @@ fn frame_bytes_a_pixel(file: &HeifFile<'_>, coded: &Coded) -> u64 {
                 _ => None,
             })
             .map_or(8, |&flags| {
-                // From the top bit: seq_tier_0, high_bitdepth, twelve_bit, monochrome, chroma_subsampling_x and _y (AV1 Codec
-                // ISO Media File Format Binding, 2.3.3).
+                // From the top bit: seq_tier_0, high_bitdepth, twelve_bit, monochrome, chroma_subsampling_x and _y (AV1
+                // Codec ISO Media File Format Binding, 2.3.3).
                 let sample = if flags & 0x40 == 0 { 1 } else { 2 };
                 let samples = if flags & 0x10 != 0 {
                     2

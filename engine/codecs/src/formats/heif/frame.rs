@@ -1,5 +1,6 @@
 //! Decodes a frame of HEVC or AV1. It stays in its own planes, which are read in the same way for both codecs.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use edgezoom_geometry::Size;
@@ -26,14 +27,11 @@ pub enum Frame {
 }
 
 /// The samples of a row of a plane.
-#[derive(Clone, Copy)]
 pub enum Row<'a> {
     /// 8 bits per sample.
     Bytes(&'a [u8]),
     /// More than 8 bits per sample, or HEVC.
-    Words(&'a [u16]),
-    /// More than 8 bits per sample, as two bytes in native order.
-    WordBytes(&'a [u8]),
+    Words(Cow<'a, [u16]>),
 }
 
 impl Frame {
@@ -106,13 +104,16 @@ impl Frame {
         let (width, height) = self.plane_size(component);
         let y = y.min(height.checked_sub(1)?);
         match self {
-            Self::Hevc(frame) => frame.planes[component].get(y * width..(y + 1) * width).map(Row::Words),
+            Self::Hevc(frame) => {
+                frame.planes[component].get(y * width..(y + 1) * width).map(|row| Row::Words(row.into()))
+            }
             Self::Av1(picture, planes) => {
                 let is_chroma = component > 0;
                 let stride = picture.stride(if is_chroma { Component::U } else { Component::Y }) as usize;
                 let plane: &[u8] = planes.get(component)?;
                 if picture.bit_depth() > 8 {
-                    plane.get(y * stride..y * stride + 2 * width).map(Row::WordBytes)
+                    let (samples, _) = plane.get(y * stride..y * stride + 2 * width)?.as_chunks::<2>();
+                    Some(Row::Words(samples.iter().map(|&sample| u16::from_ne_bytes(sample)).collect()))
                 } else {
                     plane.get(y * stride..y * stride + width).map(Row::Bytes)
                 }
@@ -120,8 +121,8 @@ impl Frame {
         }
     }
 
-    /// Returns rows of the frame, starting at an even one, as `heifer` needs them for the conversion to RGB. Luma is padded to
-    /// full samples of chroma.
+    /// Returns rows of the frame, starting at an even one, as `heifer` needs them for the conversion to RGB. Luma is
+    /// padded to full samples of chroma.
     pub fn window(&self, rows: Range<usize>, params: ColorParams) -> Option<recon::Frame> {
         let (width, _) = self.size();
         let (across, down) = self.subsampling().unwrap_or((1, 1));
@@ -152,10 +153,6 @@ impl Frame {
                 match self.row(component, y)? {
                     Row::Bytes(row) => plane.extend(row.iter().take(padded).map(|&sample| u16::from(sample))),
                     Row::Words(row) => plane.extend(row.iter().take(padded)),
-                    Row::WordBytes(row) => {
-                        let (samples, _) = row.as_chunks::<2>();
-                        plane.extend(samples.iter().take(padded).map(|&sample| u16::from_ne_bytes(sample)));
-                    }
                 }
                 let edge = *plane.last()?;
                 plane.resize(end, edge);

@@ -51,8 +51,8 @@ pub(crate) static HEIC: Format = Format {
 const HEIF_BRANDS: &[&[u8; 4]] =
     &[b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"mif2", b"msf1"];
 
-/// Bytes of memory for each pixel of an overlay, or of another rare derivation: the codec's planes, and RGBA twice while it
-/// is rotated.
+/// Bytes of memory for each pixel of an overlay, or of another rare derivation: the codec's planes, and RGBA twice
+/// while it is rotated.
 const DERIVED_BYTES_A_PIXEL: u64 = 16;
 
 /// Returns true if the `ftyp` box at the start of a file has one of these brands, as the major or a compatible brand.
@@ -130,8 +130,8 @@ fn open_frames(
     Ok(Decoded { orientation, profile, ..Decoded::of(reader) })
 }
 
-/// Decodes a picture that is derived from others: an overlay, or a grid of turned pictures. Only `heifer` can do that, and
-/// only in HEVC.
+/// Decodes a picture that is derived from others: an overlay, or a grid of turned pictures. Only `heifer` can do that,
+/// and only in HEVC.
 fn open_derived(
     bytes: &[u8],
     file: &HeifFile<'_>,
@@ -174,8 +174,8 @@ fn source_error(format: &'static Format, error: Error) -> SourceError {
 const TOP_LEVEL: &[&[u8; 4]] =
     &[b"ftyp", b"meta", b"mdat", b"moov", b"free", b"skip", b"wide", b"uuid", b"moof", b"idat"];
 
-/// Returns the length of a file without the bytes after its last box: some programs append data of their own, and browsers
-/// ignore it. A known box that is cut off counts, for the decoder to report.
+/// Returns the length of a file without the bytes after its last box: some programs append data of their own, and
+/// browsers ignore it. A known box that is cut off counts, for the decoder to report.
 fn boxes_length(file: &[u8]) -> usize {
     let mut length = 0;
     for found in boxes(file, 0..file.len() as u64).map_while(Result::ok) {

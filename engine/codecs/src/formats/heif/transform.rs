@@ -7,8 +7,8 @@ use heifer::heifer_isobmff::boxes::Property;
 
 use crate::Orientation;
 
-/// A part of the coded picture, and its orientation. The properties of a file are applied in their order, and each refers to
-/// the result of those before it.
+/// A part of the coded picture, and its orientation. The properties of a file are applied in their order, and each
+/// refers to the result of those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transform {
     pub left: u32,

@@ -15,8 +15,8 @@ use std::ops::Range;
 
 use crate::formats::iso_boxes;
 
-/// The colour spaces whose samples are shown as they are: CMYK, sRGB, grey, e-sRGB, ROMM. Others are of luma and chroma, or
-/// of T.801.
+/// The colour spaces whose samples are shown as they are: CMYK, sRGB, grey, e-sRGB, ROMM. Others are of luma and
+/// chroma, or of T.801.
 const PLAIN_SPACES: [u32; 5] = [12, 16, 17, 20, 21];
 
 /// The meanings of a picture's channels.
@@ -54,8 +54,8 @@ fn is_plain_space(colr: &[u8]) -> bool {
 }
 
 /// Reads the meanings of the channels, of which there is one for each component unless there is a palette. Rewrites the
-/// definition for the library, which knows only colours in any order and opacity behind them. `None`: there is no complete
-/// definition, and the library shall see none.
+/// definition for the library, which knows only colours in any order and opacity behind them. `None`: there is no
+/// complete definition, and the library shall see none.
 pub fn take_channels(boxes: &mut [u8], components: u16) -> Option<Channels> {
     let found: Vec<_> = in_header(boxes).collect();
     let content_of =

@@ -1,5 +1,5 @@
-//! The structure of a codestream: the boxes around it, its main header and its tile-parts. With it, each tile can be given
-//! to the decoder as a picture of its own.
+//! The structure of a codestream: the boxes around it, its main header and its tile-parts. With it, each tile can be
+//! given to the decoder as a picture of its own.
 //!
 //! ```text
 //! JP2         box "jP  "  box "ftyp"  box "jp2h"  …  box "jp2c": the codestream
@@ -32,8 +32,8 @@ const OF_TILES: [u8; 6] = [0x52, 0x53, 0x5c, 0x5d, 0x5e, 0x5f];
 const PPT: u8 = 0x61;
 const EOC: [u8; 2] = [0xff, 0xd9];
 
-/// The largest number of bytes kept of the boxes before the codestream, and of its main header. A colour profile may take
-/// megabytes.
+/// The largest number of bytes kept of the boxes before the codestream, and of its main header. A colour profile may
+/// take megabytes.
 const MAX_HEADER_BYTES: u64 = 8 << 20;
 /// The largest number of tiles (ITU-T T.800, table A.5).
 const MOST_TILES: usize = 65_535;
@@ -270,8 +270,8 @@ impl Codestream {
         file
     }
 
-    /// Returns a tile as a file of its own. It keeps its position on the reference grid, because code blocks depend on it.
-    /// The segments of its header are in the main header, too: the decoder takes the wavelet from there.
+    /// Returns a tile as a file of its own. It keeps its position on the reference grid, because code blocks depend on
+    /// it. The segments of its header are in the main header, too: the decoder takes the wavelet from there.
     pub fn tile(&self, source: &Source, column: u32, row: u32) -> Result<Vec<u8>, SourceError> {
         let number = row * self.tiles.count[0] + column;
         let (segments, _) = self.segments_of(source, number)?;

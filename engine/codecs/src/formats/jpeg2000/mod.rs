@@ -1,6 +1,6 @@
-//! JPEG 2000, in the container JP2 or as a bare codestream. A picture in tiles is read one row of tiles at a time, on all
-//! threads; one that is a single tile is read by rows of code blocks ([`crate::formats::jpeg2000::single_tile`]). Small pictures and rare
-//! features are left to a library, which decodes the picture as a whole.
+//! JPEG 2000, in the container JP2 or as a bare codestream. A picture in tiles is read one row of tiles at a time, on
+//! all threads; one that is a single tile is read by rows of code blocks ([`crate::formats::jpeg2000::single_tile`]).
+//! Small pictures and rare features are left to a library, which decodes the picture as a whole.
 //!
 //! Source: ITU-T T.800 (ISO/IEC 15444-1), annex A for the codestream's markers, annex I for the boxes of JP2.
 
@@ -20,8 +20,8 @@ use crate::{Bounds, Damage, DecodeOptions, Format, Reading, RowReader, SourceErr
 use codestream::Codestream;
 use picture::Kind;
 
-/// The number of pixels from which a picture inside another format's file is read by rows. Most of them are tiles, which
-/// that format decodes in parallel already.
+/// The number of pixels from which a picture inside another format's file is read by rows. Most of them are tiles,
+/// which that format decodes in parallel already.
 const EMBEDDED_PIXELS: u64 = 1 << 22;
 
 pub(crate) static FORMAT: Format = Format {

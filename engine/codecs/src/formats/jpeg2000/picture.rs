@@ -14,8 +14,8 @@ use crate::colour::samples::unmultiply;
 use crate::formats::jpeg2000::single_tile::{Sample, Source};
 use crate::{Bounds, Layout, RowReader, SourceError};
 
-/// Bytes of memory that decoding takes for each sample: a float of the component, a float of the wavelet transform, and the
-/// picture.
+/// Bytes of memory that decoding takes for each sample: a float of the component, a float of the wavelet transform, and
+/// the picture.
 pub const BYTES_A_SAMPLE: u64 = 10;
 
 /// The components of a picture.

@@ -11,8 +11,8 @@ use crate::read_ahead::{BandSender, ReadAhead};
 use crate::tolerant::missing;
 use crate::{Bounds, Damage, DecodeOptions, RowReader, SourceError};
 
-/// The memory of the bands that are decoded, wait and are read, as a multiple of a band of at least one row of tiles: the
-/// tiles themselves, and three bands.
+/// The memory of the bands that are decoded, wait and are read, as a multiple of a band of at least one row of tiles:
+/// the tiles themselves, and three bands.
 const BANDS: u64 = 4;
 
 /// Opens a picture in tiles. A thread and its helpers decode them while they are read.
@@ -60,8 +60,8 @@ pub fn open(
     Ok(Box::new(ReadAhead::start(&FORMAT, decode)?.with_damage(damage)))
 }
 
-/// Returns what is missing of a picture: all rows from one on, unless several tiles are there in part, or one of the first
-/// row is.
+/// Returns what is missing of a picture: all rows from one on, unless several tiles are there in part, or one of the
+/// first row is.
 fn damage(codestream: &Codestream, size: Size) -> Option<Damage> {
     let tiles = codestream.tiles;
     let mut lacking =

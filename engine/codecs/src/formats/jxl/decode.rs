@@ -16,8 +16,8 @@ use crate::parallel::in_parallel;
 use crate::tolerant::NEUTRAL;
 use crate::{Bounds, SourceError};
 
-/// Number of pixels for each byte of memory that decoding takes besides the picture: for the low frequencies of all blocks, or
-/// for the state of each group of a lossless picture.
+/// Number of pixels for each byte of memory that decoding takes besides the picture: for the low frequencies of all
+/// blocks, or for the state of each group of a lossless picture.
 const PIXELS_A_BYTE: u64 = 2;
 /// Bytes of memory for each column, for groups whose neighbours are still missing.
 const BYTES_A_COLUMN: u64 = 4 << 10;

@@ -1,5 +1,6 @@
-//! JPEG XL, as a codestream or in its container: the first frame. The decoder writes samples of 8 bits, on all threads, into a
-//! picture that is held as a whole. Besides it, the decoder holds a few rows of groups and the low frequencies of all groups.
+//! JPEG XL, as a codestream or in its container: the first frame. The decoder writes samples of 8 bits, on all threads,
+//! into a picture that is held as a whole. Besides it, the decoder holds a few rows of groups and the low frequencies
+//! of all groups.
 //!
 //! Source: ISO/IEC 18181-1 (codestream), ISO/IEC 18181-2 (container).
 
@@ -38,8 +39,8 @@ fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, Sourc
     catch_panics(&FORMAT, || decode(Decoding::begin(file.into_inner(), means)?, means))
 }
 
-/// Decodes a JPEG XL in memory to samples of 8 bits, for formats that contain one. Also returns its size and the number of
-/// samples per pixel.
+/// Decodes a JPEG XL in memory to samples of 8 bits, for formats that contain one. Also returns its size and the number
+/// of samples per pixel.
 #[cfg(feature = "tiff")]
 pub fn decode_samples(bytes: &[u8], bounds: Bounds) -> Result<(Size, usize, Vec<u8>), SourceError> {
     let means = Means { bounds, threads: 1 };

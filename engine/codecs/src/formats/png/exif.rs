@@ -1,12 +1,12 @@
-//! A PNG's `eXIf` chunk, which may be behind the pixels: ImageMagick writes it there. A decoder reaches it only after the
-//! last row, but the orientation is needed before the first.
+//! A PNG's `eXIf` chunk, which may be behind the pixels: ImageMagick writes it there. A decoder reaches it only after
+//! the last row, but the orientation is needed before the first.
 //!
 //! ```text
 //! chunk  length: u32  type: 4 bytes  content  CRC: u32        numbers are big-endian
 //! ```
-//! Only the headers of chunks are read, by offset, so the file's position does not change. Encoders split the pixels into
-//! thousands of IDAT chunks of equal length, with nothing between them. So the search leaps: if a chunk header of the same
-//! length is exactly n chunks further on, all chunks between are skipped at once.
+//! Only the headers of chunks are read, by offset, so the file's position does not change. Encoders split the pixels
+//! into thousands of IDAT chunks of equal length, with nothing between them. So the search leaps: if a chunk header of
+//! the same length is exactly n chunks further on, all chunks between are skipped at once.
 //!
 //! Source: PNG Specification (Third Edition), 5.3 (chunk layout), 11.3.4.5 (eXIf).
 
@@ -25,8 +25,8 @@ const MAX_BYTES: u32 = 1 << 20;
 /// Maximum number of headers that are read: a file with more was made to waste time.
 const MAX_HEADERS: u32 = 1 << 20;
 
-/// Finds the first block of EXIF. A broken chunk ends the search: the decoder will report it. If the file is still growing,
-/// searches only before the pixels.
+/// Finds the first block of EXIF. A broken chunk ends the search: the decoder will report it. If the file is still
+/// growing, searches only before the pixels.
 pub fn find(file: &SourceFile) -> Option<Vec<u8>> {
     let mut at = SIGNATURE_BYTES;
     let mut last = None;

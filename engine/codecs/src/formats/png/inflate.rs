@@ -1,7 +1,8 @@
-//! The rows of a PNG as they are stored, each behind the number of its filter, inflated in bands by a thread of their own. So
-//! inflating, which no other thread can share, runs beside everything else.
+//! The rows of a PNG as they are stored, each behind the number of its filter, inflated in bands by a thread of their
+//! own. So inflating, which no other thread can share, runs beside everything else.
 //!
-//! The `png` crate reads the chunks and inflates, in the same steps as its own reader of rows. A damaged file has the same rows.
+//! The `png` crate reads the chunks and inflates, in the same steps as its own reader of rows. A damaged file has the
+//! same rows.
 
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::mem;
@@ -24,7 +25,8 @@ const LONGEST_ROW: usize = 1 << 20;
 const THREAD_BYTES: u64 = 1 << 20;
 /// Bands in memory: one that is inflated, one that waits, one that is read.
 const BANDS: usize = 3;
-/// Minimum free bytes before inflating: the decoder writes 8 KiB at once, and refers to the last 32 KiB, which must stay unchanged.
+/// Minimum free bytes before inflating: the decoder writes 8 KiB at once, and refers to the last 32 KiB, which must
+/// stay unchanged.
 const FREE_BYTES: usize = (32 + 8) << 10;
 
 /// The rows of a picture with 8 bits a sample.

@@ -1,5 +1,6 @@
-//! Interlaced PNG, by rows. The picture has seven passes, of which the last has every second row and half of all pixels. The
-//! first six are [stored](Scratch) as they are decoded; then rows are assembled, those of the last pass as they are decoded.
+//! Interlaced PNG, by rows. The picture has seven passes, of which the last has every second row and half of all
+//! pixels. The first six are [stored](Scratch) as they are decoded; then rows are assembled, those of the last pass as
+//! they are decoded.
 //!
 //! ```text
 //! 1 6 4 6 2 6 4 6      the pass of each pixel, in each 8×8 pixels

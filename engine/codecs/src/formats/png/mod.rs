@@ -1,9 +1,9 @@
-//! PNG, row by row. Regular pictures are [inflated](inflate) by a thread, and their [filters](unfilter) undone in vectors; the
-//! `png` crate reads the others. Interlaced pictures have seven passes: small ones are buffered, and of large ones half is stored while
-//! the other half is read.
+//! PNG, row by row. Regular pictures are [inflated](inflate) by a thread, and their [filters](unfilter) undone in
+//! vectors; the `png` crate reads the others. Interlaced pictures have seven passes: small ones are buffered, and of
+//! large ones half is stored while the other half is read.
 //!
-//! An `eXIf` chunk counts wherever it is. Many programs write it behind the pixels, so the headers of all chunks are read
-//! before the first chunk is decoded.
+//! An `eXIf` chunk counts wherever it is. Many programs write it behind the pixels, so the headers of all chunks are
+//! read before the first chunk is decoded.
 //!
 //! Source: PNG Specification (Third Edition), W3C 2025: 5.2 for the signature, 8 for interlacing, 11.2 for the header.
 

@@ -130,8 +130,8 @@ impl<R: BufRead + Seek> RowDecoder<R> {
     }
 }
 
-/// Returns the colour space. `None`: it is sRGB or not described. Several chunks may describe it: cICP counts before iCCP,
-/// sRGB, and gAMA with cHRM.
+/// Returns the colour space. `None`: it is sRGB or not described. Several chunks may describe it: cICP counts before
+/// iCCP, sRGB, and gAMA with cHRM.
 ///
 /// Source: PNG Specification (Third Edition), 4.3 and 11.3.2.
 pub fn profile(info: &Info<'_>) -> Option<Profile> {

@@ -1,8 +1,8 @@
-//! The filters of a PNG's rows: each byte is stored as the difference to a prediction, from the same byte of the pixel before
-//! it (a), above it (b) and above that one (c).
+//! The filters of a PNG's rows: each byte is stored as the difference to a prediction, from the same byte of the pixel
+//! before it (a), above it (b) and above that one (c).
 //!
-//! Most predictions wait for the pixel before, for about twelve cycles of Paeth's. So four rows are restored side by side in
-//! a vector, each two pixels behind the one above it, which then has the pixels that it needs.
+//! Most predictions wait for the pixel before, for about twelve cycles of Paeth's. So four rows are restored side by
+//! side in a vector, each two pixels behind the one above it, which then has the pixels that it needs.
 //!
 //! ```text
 //! row 0   · · · · · · x        x: the pixels of one step, with four bytes for each
@@ -68,8 +68,9 @@ impl Filter {
     }
 }
 
-/// Restores rows below the row `above`. Each is stored behind the number of its filter, one after the other; `out` gets as many
-/// without the numbers. A pixel has up to four bytes. Returns the number of rows before one whose filter is unknown.
+/// Restores rows below the row `above`. Each is stored behind the number of its filter, one after the other; `out` gets
+/// as many without the numbers. A pixel has up to four bytes. Returns the number of rows before one whose filter is
+/// unknown.
 pub fn undo(stored: &[u8], pixel_bytes: usize, above: &[u8], out: &mut [u8]) -> usize {
     undo_with(Level::new(), stored, pixel_bytes, above, out)
 }

@@ -1,5 +1,5 @@
-//! Photoshop documents, PSD and PSB (large documents), row by row: the merged picture, which Photoshop stores besides the
-//! layers. Each channel is a plane. The next row of every plane is found in the file, so memory is a few rows.
+//! Photoshop documents, PSD and PSB (large documents), row by row: the merged picture, which Photoshop stores besides
+//! the layers. Each channel is a plane. The next row of every plane is found in the file, so memory is a few rows.
 //!
 //! The channels depend on the document's mode:
 //!
@@ -12,8 +12,8 @@
 //! | CMYK | four; 255 is no ink |
 //! | multichannel | inks, as many as there are: cyan, magenta, yellow, black; 255 is no ink |
 //!
-//! One more channel is the opacity, if the document says that the merged picture has it. Photoshop blends such pixels with
-//! white before it stores them, which is undone here. Samples of 32 bits are linear light.
+//! One more channel is the opacity, if the document says that the merged picture has it. Photoshop blends such pixels
+//! with white before it stores them, which is undone here. Samples of 32 bits are linear light.
 //!
 //! Source: Adobe Photoshop File Formats Specification (November 2019), "Photoshop File Format".
 

@@ -124,8 +124,8 @@ fn a_fourth_channel_is_opacity_only_if_the_layers_say_so() {
     let planes = [RGB.planes, &[255, 128, 0, 255, 255, 255]].concat();
     let document = Document { channels: 4, planes: &planes, ..RGB };
     assert_eq!(document.pixels(), (Layout::Rgb, PIXELS.to_vec()));
-    // Photoshop blends transparent pixels with white, and decoding undoes that. No blended half-transparent pixel is as dark
-    // as 2, so the result is clamped.
+    // Photoshop blends transparent pixels with white, and decoding undoes that. No blended half-transparent pixel is as
+    // dark as 2, so the result is clamped.
     let (layout, pixels) = Document { layers: &ONE_LAYER, ..document }.pixels();
     assert_eq!(
         (layout, &pixels[..12]),

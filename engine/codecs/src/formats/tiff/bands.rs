@@ -1,5 +1,5 @@
-//! Reads strips and tiles in bands, which are some rows of chunks, enough that all threads have work. Each thread reads a
-//! chunk from the file, decodes it into its part of the rows, and takes the next one.
+//! Reads strips and tiles in bands, which are some rows of chunks, enough that all threads have work. Each thread reads
+//! a chunk from the file, decodes it into its part of the rows, and takes the next one.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! Ventana BIF. Its scanners take areas of a slide, tile by tile, and neighbours overlap. The file stores the tiles beside
-//! each other as if they did not overlap; the XML of the highest level says how far they overlap. Here each area is read as a picture of
-//! its own, and its tiles are copied to their places row by row.
+//! Ventana BIF. Its scanners take areas of a slide, tile by tile, and neighbours overlap. The file stores the tiles
+//! beside each other as if they did not overlap; the XML of the highest level says how far they overlap. Here each area
+//! is read as a picture of its own, and its tiles are copied to their places row by row.
 //!
 //! ```text
 //! EncodeInfo
@@ -11,8 +11,8 @@
 //!   AoiOrigin
 //!     AOI0             the first area. OriginX, OriginY: where its tiles begin in the grid of the file, in pixels
 //! ```
-//! All neighbours are equally far apart: by the mean of their overlaps, weighted by confidence. Where tiles overlap, the
-//! right and the lower one are visible. OpenSlide does the same, but here a tile begins at a whole pixel.
+//! All neighbours are equally far apart: by the mean of their overlaps, weighted by confidence. Where tiles overlap,
+//! the right and the lower one are visible. OpenSlide does the same, but here a tile begins at a whole pixel.
 //!
 //! Source: Roche, "Digital Pathology BIF Whitepaper" (the XML); openslide.org/formats/ventana (positions).
 
@@ -143,8 +143,8 @@ impl AreaReader {
     }
 }
 
-/// Returns the places of tiles of this size, of which the file has `grid` columns and rows. `None`: they do not overlap, or
-/// the XML is of another kind or incomplete.
+/// Returns the places of tiles of this size, of which the file has `grid` columns and rows. `None`: they do not
+/// overlap, or the XML is of another kind or incomplete.
 pub fn mosaic(xml: &str, tile: Size, grid: [u32; 2]) -> Option<Mosaic> {
     let (_, xml) = xml.split_once("<EncodeInfo")?;
     let (mut stated, mut origins, mut in_origins) = (Vec::new(), Vec::new(), false);

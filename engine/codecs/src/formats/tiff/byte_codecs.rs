@@ -13,14 +13,14 @@ use zstd::bulk::Decompressor as Zstd;
 use super::FORMAT;
 use crate::buffered::catch_panics;
 
-/// Maximum memory in KiB for decoding a block of LZMA, whose header states the size of its dictionary: libtiff's highest preset
-/// has 64 MiB, and the decoder needs a little more.
+/// Maximum memory in KiB for decoding a block of LZMA, whose header states the size of its dictionary: libtiff's
+/// highest preset has 64 MiB, and the decoder needs a little more.
 const LZMA_KIB: u32 = 65 << 10;
 /// Largest window of zstd, as a power of two: 128 MiB, as in its own library.
 const MAX_WINDOW_LOG: u32 = 27;
 
-/// Decodes a strip of PackBits, which are runs of equal bytes, up to its end or to the end of `out`. Returns the number of
-/// bytes decoded.
+/// Decodes a strip of PackBits, which are runs of equal bytes, up to its end or to the end of `out`. Returns the number
+/// of bytes decoded.
 pub fn unpack_bits(mut stored: &[u8], out: &mut [u8]) -> usize {
     let mut written = 0;
     while let [count, rest @ ..] = stored {
@@ -121,7 +121,8 @@ mod tests {
         assert_eq!(unpack_bits(&stored, &mut out[..5]), 5);
     }
 
-    /// Returns an .xz file of stored bytes, with one block for each size of a dictionary (The .xz File Format, 2.1 and 3.1).
+    /// Returns an .xz file of stored bytes, with one block for each size of a dictionary (The .xz File Format, 2.1 and
+    /// 3.1).
     fn xz(dictionaries: &[u8], block: &[u8]) -> Vec<u8> {
         let summed = |bytes: &[u8]| {
             let mut sum = flate2::Crc::new();

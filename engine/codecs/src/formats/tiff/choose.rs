@@ -1,9 +1,9 @@
 //! Chooses the picture of a TIFF that is shown.
 //!
 //! A TIFF is a chain of pictures: pages, the levels of a pyramid, a thumbnail, the label of a slide. The first one is
-//! shown, unless a larger one has the same aspect ratio: then the first is a level of a pyramid. Slide scanners whose files
-//! need another rule are recognised by their descriptions. `#page=N` counts the pictures that are not reduced versions of
-//! others.
+//! shown, unless a larger one has the same aspect ratio: then the first is a level of a pyramid. Slide scanners whose
+//! files need another rule are recognised by their descriptions. `#page=N` counts the pictures that are not reduced
+//! versions of others.
 //!
 //! Source: TIFF 6.0, section 8 (NewSubfileType); openslide.org/formats for files of slide scanners.
 

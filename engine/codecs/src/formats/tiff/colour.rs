@@ -141,8 +141,8 @@ impl Colour {
         direct && self.samples == self.layout().channels()
     }
 
-    /// Converts a row of stored samples, of which `together` belong to a pixel, to 8 bits. `first` is the index of the first
-    /// one within a pixel.
+    /// Converts a row of stored samples, of which `together` belong to a pixel, to 8 bits. `first` is the index of the
+    /// first one within a pixel.
     pub fn unpack(&self, sample: SampleFormat, row: &[u8], together: usize, first: usize, out: &mut [u8]) {
         match &self.model {
             Model::Palette(colours) if first == 0 && sample.bits != 8 => {

@@ -70,8 +70,8 @@ impl Tiff {
         }
     }
 
-    /// Fills `into` with the bytes at an offset, as far as the file goes. Returns the number of bytes read. Keeps the file's
-    /// buffer: chunks mostly follow each other.
+    /// Fills `into` with the bytes at an offset, as far as the file goes. Returns the number of bytes read. Keeps the
+    /// file's buffer: chunks mostly follow each other.
     pub fn read_up_to(&mut self, offset: u64, into: &mut [u8]) -> Result<usize, SourceError> {
         if offset >= self.length {
             return Ok(0);

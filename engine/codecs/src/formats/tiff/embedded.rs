@@ -1,4 +1,5 @@
-//! Strips and tiles that are pictures of another format: WebP, JPEG 2000, JPEG XL. They are decoded to samples of 8 bits.
+//! Strips and tiles that are pictures of another format: WebP, JPEG 2000, JPEG XL. They are decoded to samples of 8
+//! bits.
 //!
 //! Source: libtiff's tif_webp.c; TIFF's registry for 34712; openslide.org/formats/aperio for 33003 and 33005; GDAL's
 //! tif_jxl.c.

@@ -1,5 +1,5 @@
-//! TIFF whose strips or tiles are JPEG. Those in YCbCr, which slide scanners and map servers write, are decoded directly into
-//! the rows: as planes, if the options and the subsampling allow it. Others are decoded to samples.
+//! TIFF whose strips or tiles are JPEG. Those in YCbCr, which slide scanners and map servers write, are decoded
+//! directly into the rows: as planes, if the options and the subsampling allow it. Others are decoded to samples.
 //!
 //! Source: Adobe Photoshop TIFF Technical Notes (TTN2, 1995/2002): Compression 7 and JPEGTables.
 
@@ -91,8 +91,8 @@ pub fn tables(tiff: &mut Tiff, directory: &Directory) -> Result<Vec<u8>, SourceE
     Ok(tables)
 }
 
-/// Fills `out` with the first rows of a JPEG as samples, without converting colours. If `is_scan`, it is only a scan's data,
-/// whose header is in `tables`. Returns the number of bytes decoded.
+/// Fills `out` with the first rows of a JPEG as samples, without converting colours. If `is_scan`, it is only a scan's
+/// data, whose header is in `tables`. Returns the number of bytes decoded.
 pub fn decode_samples(
     decoder: &mut Decoder,
     (tables, is_scan): (&[u8], bool),
@@ -190,7 +190,8 @@ impl JpegChunks {
         Ok(())
     }
 
-    /// Decodes the next band into a buffer. If that fails at some row, returns the rows above it, and the error next time.
+    /// Decodes the next band into a buffer. If that fails at some row, returns the rows above it, and the error next
+    /// time.
     fn decode_band(&mut self, mut band: Vec<u8>) -> Result<Vec<u8>, SourceError> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);

@@ -121,8 +121,8 @@ fn linear(luminance: f32, u: f32, v: f32) -> [f32; 3] {
     ]
 }
 
-/// Side of a square of CIE (u', v'). In LogLuv of 24 bits each square with a visible colour has a number, counted row by
-/// row.
+/// Side of a square of CIE (u', v'). In LogLuv of 24 bits each square with a visible colour has a number, counted row
+/// by row.
 const SIDE: f32 = 0.0035;
 /// The v' at which the first row begins.
 const LOWEST: f32 = 0.016_94;

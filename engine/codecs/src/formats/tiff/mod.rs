@@ -1,6 +1,6 @@
-//! TIFF and BigTIFF, chunk by chunk: a chunk is a strip of rows or a tile. Some rows of chunks are in memory at a time, so
-//! the file's layout decides how much that is; a compressed file of a single strip is buffered. Several threads decode
-//! chunks.
+//! TIFF and BigTIFF, chunk by chunk: a chunk is a strip of rows or a tile. Some rows of chunks are in memory at a time,
+//! so the file's layout decides how much that is; a compressed file of a single strip is buffered. Several threads
+//! decode chunks.
 //!
 //! [`directory`] reads the structure, [`choose`] finds the picture, [`picture`] describes its storage, [`compression`]
 //! decodes its chunks, [`pixels`] converts them to pixels, and [`bands`] assembles them. [`bif`] places tiles that

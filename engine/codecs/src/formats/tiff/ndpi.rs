@@ -1,6 +1,6 @@
-//! NDPI, of Hamamatsu's slide scanners: each level is one JPEG, often wider than the 65,535 pixels that a JPEG may have. It
-//! has restart markers, and a table of their places: the data between two of them becomes a JPEG of its own, a row of a few
-//! MCUs, as in OpenSlide.
+//! NDPI, of Hamamatsu's slide scanners: each level is one JPEG, often wider than the 65,535 pixels that a JPEG may
+//! have. It has restart markers, and a table of their places: the data between two of them becomes a JPEG of its own, a
+//! row of a few MCUs, as in OpenSlide.
 //!
 //! Source: openslide.org/formats/hamamatsu; ITU-T T.81, B.2.4.4 and E.2.4 for restart intervals.
 

@@ -1,5 +1,5 @@
-//! Old-style JPEG (Compression 6): tables and data are anywhere in the file. They are assembled to one JPEG here, or to one
-//! for each tile.
+//! Old-style JPEG (Compression 6): tables and data are anywhere in the file. They are assembled to one JPEG here, or to
+//! one for each tile.
 //!
 //! Some files have a whole JPEG of which the strips are parts (JPEGInterchangeFormat). Others have tables that tags
 //! point to, and strips or tiles with nothing but a scan's data. Each strip is a restart interval, and each tile begins
@@ -165,8 +165,8 @@ fn sampling(tiff: &mut Tiff, directory: &Directory, picture: &Picture) -> Result
     })
 }
 
-/// Returns the header of a JPEG, up to the data of its scan, from the tables that tags point to. `interval` is the number of
-/// MCUs between restart markers, or 0.
+/// Returns the header of a JPEG, up to the data of its scan, from the tables that tags point to. `interval` is the
+/// number of MCUs between restart markers, or 0.
 fn header(
     tiff: &mut Tiff,
     directory: &Directory,

@@ -166,8 +166,8 @@ impl Picture {
         if self.photometric != u64::from(photometric::YCBCR) || keeps_its_own {
             return Ok((1, 1));
         }
-        // Chroma has the size of luma in planes and beside other samples, whatever the tag says: libtiff writes and reads it
-        // so.
+        // Chroma has the size of luma in planes and beside other samples, whatever the tag says: libtiff writes and
+        // reads it so.
         if self.samples != 3 || self.together != 3 {
             return Ok((1, 1));
         }

@@ -67,8 +67,8 @@ impl Pixels {
         predictor.undo(row, sample.bits, together, &mut rows.predicted);
     }
 
-    /// Fills `out` with the leftmost pixels of a row, which is at `place` in each plane. `line` is the number of the row
-    /// within its units of subsampled chroma.
+    /// Fills `out` with the leftmost pixels of a row, which is at `place` in each plane. `line` is the number of the
+    /// row within its units of subsampled chroma.
     pub fn convert(
         &self,
         planes: &[Vec<u8>],

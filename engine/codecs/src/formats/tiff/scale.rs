@@ -1,5 +1,5 @@
-//! The physical size of a pixel in slides and maps. XResolution counts only in files of scanners that are known to mean the
-//! specimen by it: elsewhere it is what a printer should use.
+//! The physical size of a pixel in slides and maps. XResolution counts only in files of scanners that are known to mean
+//! the specimen by it: elsewhere it is what a printer should use.
 //!
 //! | file | statement |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | OME-TIFF | `PhysicalSizeX` and `PhysicalSizeY` of the `Pixels` with this size |
 //! | GeoTIFF | ModelPixelScale, otherwise ModelTransformation, in the unit of the coordinate system |
 //!
-//! Source: openslide.org/formats for the slides; OME-XML schema 2016-06, `Pixels`; OGC 19-008r4 (GeoTIFF 1.1), 7.1.2, 7.2,
-//! annex B.
+//! Source: openslide.org/formats for the slides; OME-XML schema 2016-06, `Pixels`; OGC 19-008r4 (GeoTIFF 1.1), 7.1.2,
+//! 7.2, annex B.
 
 use edgezoom_geometry::{Scale, ScaleBasis, ScaleUnit, Size};
 
@@ -24,8 +24,8 @@ const CENTIMETRE: u64 = 3;
 /// Largest cosine between the axes of pixels that count as rectangles.
 const SKEWED: f64 = 0.01;
 
-/// Returns the scale of a picture. `is_page` is true if it was chosen by its number: then it may be a level of a slide whose
-/// statement is about the largest one.
+/// Returns the scale of a picture. `is_page` is true if it was chosen by its number: then it may be a level of a slide
+/// whose statement is about the largest one.
 pub fn scale(tiff: &mut Tiff, directory: &Directory, size: Size, is_page: bool) -> Option<Scale> {
     if let Some(scale) = of_map(tiff, directory) {
         return Some(scale);
@@ -111,8 +111,8 @@ fn of_map(tiff: &mut Tiff, directory: &Directory) -> Option<Scale> {
     Scale::new(width * factor, height * factor, unit, ScaleBasis::GeoTiffTransformation)
 }
 
-/// Returns the unit of a map's coordinates, and its length. `None` if it is not known, or if it has another length on the
-/// ground at each latitude, as in the Mercator projection.
+/// Returns the unit of a map's coordinates, and its length. `None` if it is not known, or if it has another length on
+/// the ground at each latitude, as in the Mercator projection.
 ///
 /// ```text
 /// keys   version: 1  revision  minor revision  count  entries         all are u16

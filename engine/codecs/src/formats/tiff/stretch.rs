@@ -1,5 +1,5 @@
-//! Stretches maps and pictures of satellites and microscopes, whose samples use a small part of their range: plain scaling
-//! would show black. Each band is stretched between its 2nd and 98th percentile, as geographic programs do.
+//! Stretches maps and pictures of satellites and microscopes, whose samples use a small part of their range: plain
+//! scaling would show black. Each band is stretched between its 2nd and 98th percentile, as geographic programs do.
 //!
 //! Source: QGIS, "Cumulative count cut"; GDAL's GeoTIFF driver for the tag of the value that means no data.
 
@@ -9,8 +9,8 @@ use super::tag;
 
 /// Maximum number of values of a band that are sampled.
 pub const MOST_VALUES: usize = 1 << 16;
-/// A picture looks black or empty if plain scaling shows its 98th percentile as less than this, or its percentiles closer
-/// together.
+/// A picture looks black or empty if plain scaling shows its 98th percentile as less than this, or its percentiles
+/// closer together.
 const DARK: f64 = 1.0 / 8.0;
 
 /// The conversion of each band's values to 0 to 255.

@@ -40,8 +40,8 @@ pub const YCBCR_COEFFICIENTS: u16 = 529;
 pub const YCBCR_SUBSAMPLING: u16 = 530;
 pub const REFERENCE_BLACK_WHITE: u16 = 532;
 pub const ICC_PROFILE: u16 = 34675;
-/// GeoTIFF's scale, tie points, matrix and keys, and GDAL's metadata: a file with any of these is a map or a picture of a
-/// satellite.
+/// GeoTIFF's scale, tie points, matrix and keys, and GDAL's metadata: a file with any of these is a map or a picture of
+/// a satellite.
 pub const GEO: [u16; 5] = [GEO_SCALE, 33922, GEO_TRANSFORMATION, GEO_KEYS, 42112];
 pub const GEO_SCALE: u16 = 33550;
 pub const GEO_TRANSFORMATION: u16 = 34264;

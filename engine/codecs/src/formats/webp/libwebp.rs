@@ -1,5 +1,5 @@
-//! The codecs of WebP, by libwebp. The lossy one gets the file piece by piece and decodes the rows in it, so that rows are read
-//! before the last one is decoded. A file that ends too early shows the same rows as in browsers.
+//! The codecs of WebP, by libwebp. The lossy one gets the file piece by piece and decodes the rows in it, so that rows
+//! are read before the last one is decoded. A file that ends too early shows the same rows as in browsers.
 //!
 //! Source: libwebp's `src/webp/decode.h`, "Incremental decoding" and "Advanced decoding parametrization".
 #![allow(unsafe_code)]
@@ -41,8 +41,8 @@ pub fn features(bytes: &[u8]) -> Option<Features> {
     is_known.then_some(Features { size, has_alpha: found.has_alpha != 0, is_lossy: found.format == 1 })
 }
 
-/// Decodes a file, or the chunks of a frame, into RGB or RGBA whose rows are `row_bytes` bytes apart. Returns the number of
-/// rows that could be decoded. Those below are undefined. With `has_threads`, libwebp may use several.
+/// Decodes a file, or the chunks of a frame, into RGB or RGBA whose rows are `row_bytes` bytes apart. Returns the
+/// number of rows that could be decoded. Those below are undefined. With `has_threads`, libwebp may use several.
 ///
 /// # Errors
 /// The picture does not fit into `out`, or libwebp has no memory.
@@ -62,8 +62,8 @@ pub fn decode(
     config.output.is_external_memory = 1;
     config.output.u.RGBA = WebPRGBABuffer { rgba: out.as_mut_ptr(), stride, size: out.len() };
     let mut rows = 0;
-    // SAFETY: the decoder reads within the bytes and writes within `out`, whose size it knows and compares with that of the
-    // picture. It is deleted before they are used again.
+    // SAFETY: the decoder reads within the bytes and writes within `out`, whose size it knows and compares with that of
+    // the picture. It is deleted before they are used again.
     let status = unsafe {
         let decoder = libwebp::WebPIDecode(ptr::null(), 0, &raw mut config);
         if decoder.is_null() {
@@ -118,8 +118,8 @@ impl Lossy {
         let chroma = stride / 2 * (rows / 2);
         let planes = [stride * rows, chroma, chroma].map(|bytes| vec![0; bytes]);
         let state = Box::into_raw(Box::new(State { decoder: ptr::null_mut(), config, chunk, planes }));
-        // SAFETY: the pointers are to fields of one allocation, and to those of its vectors, which do not change in length
-        // and live until `drop` has deleted the decoder.
+        // SAFETY: the pointers are to fields of one allocation, and to those of its vectors, which do not change in
+        // length and live until `drop` has deleted the decoder.
         let decoder = unsafe {
             let State { config, planes: [luma, blue, red], .. } = &mut *state;
             config.output.colorspace = WEBP_CSP_MODE::MODE_YUV;
@@ -153,8 +153,8 @@ impl Lossy {
     pub fn decode(&mut self, rows: usize) -> Result<(), SourceError> {
         let state = self.state.as_ptr();
         while self.rows < rows {
-            // SAFETY: nothing else uses the state while `self` is borrowed mutably. The decoder writes within the planes,
-            // whose sizes it knows, and reads within the part of the chunk that it gets.
+            // SAFETY: nothing else uses the state while `self` is borrowed mutably. The decoder writes within the
+            // planes, whose sizes it knows, and reads within the part of the chunk that it gets.
             let (status, decoded) = unsafe {
                 let chunk = &(*state).chunk;
                 if self.given == chunk.len() {

@@ -1,5 +1,5 @@
-//! WebP, lossy or lossless; the first frame of an animation. Lossy pictures without an alpha channel are read row by row while
-//! libwebp decodes them. The rest is buffered.
+//! WebP, lossy or lossless; the first frame of an animation. Lossy pictures without an alpha channel are read row by
+//! row while libwebp decodes them. The rest is buffered.
 //!
 //! ```text
 //! "RIFF"  size: u32  "WEBP"   chunk…
@@ -43,8 +43,8 @@ const CHUNK_HEADER: usize = 8;
 /// Number of bytes of an animation's frame before its chunks.
 const FRAME_HEADER: usize = 16;
 
-/// Bytes of memory that libwebp takes for each pixel besides the rows it writes: pixels of four channels for the lossless
-/// codec; opacity, decoded and filtered, for the lossy one.
+/// Bytes of memory that libwebp takes for each pixel besides the rows it writes: pixels of four channels for the
+/// lossless codec; opacity, decoded and filtered, for the lossy one.
 const LOSSLESS_BYTES_A_PIXEL: u64 = 4;
 const OPACITY_BYTES_A_PIXEL: u64 = 2;
 

@@ -1,5 +1,5 @@
-//! A lossy WebP without an alpha channel, from the planes of its codec: they take half the memory of pixels. Tiles in JPEG are
-//! encoded from planes again, without converting colours.
+//! A lossy WebP without an alpha channel, from the planes of its codec: they take half the memory of pixels. Tiles in
+//! JPEG are encoded from planes again, without converting colours.
 //!
 //! Source: RFC 6386, section 9.2 (the colour space is that of ITU-R BT.601, with luma from 16 to 235 and chroma from 16
 //! to 240); libwebp's `src/dsp/yuv.h` and `src/dsp/upsampling.c`, which round the same way.
@@ -66,8 +66,8 @@ impl Planes {
     fn read_row(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
         let (width, height) = (self.size.width as usize, self.size.height as usize);
         let chroma_rows = height.div_ceil(2);
-        // A sample of chroma is in the middle of 2×2 pixels: three quarters of a pixel's chroma are from the nearest row of
-        // samples, a quarter is from the row on its other side.
+        // A sample of chroma is in the middle of 2×2 pixels: three quarters of a pixel's chroma are from the nearest
+        // row of samples, a quarter is from the row on its other side.
         let near = self.next / 2;
         let far = if self.next.is_multiple_of(2) {
             near.saturating_sub(1)

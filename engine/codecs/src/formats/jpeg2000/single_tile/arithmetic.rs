@@ -2,8 +2,8 @@
 //!
 //! Source: ITU-T T.800, annex C (the decoder as in figures C.15 to C.20, the states of table C.2), D.6 (bits).
 
-/// Contexts 0 to 8 are of significance, 9 to 13 of signs, 14 to 16 of refinement, and these two of runs and of bits without
-/// a model.
+/// Contexts 0 to 8 are of significance, 9 to 13 of signs, 14 to 16 of refinement, and these two of runs and of bits
+/// without a model.
 pub const RUN: usize = 17;
 pub const UNIFORM: usize = 18;
 const CONTEXTS: usize = 19;
@@ -17,7 +17,8 @@ const INITIAL: [u8; CONTEXTS] = {
     initial
 };
 
-/// A probability state combined with its more probable symbol: the probability of the other symbol, and the next states.
+/// A probability state combined with its more probable symbol: the probability of the other symbol, and the next
+/// states.
 #[derive(Clone, Copy)]
 struct State {
     probability: u16,
@@ -25,8 +26,8 @@ struct State {
     after_unlikely: u8,
 }
 
-/// Table C.2: the probability of the less probable symbol, the next states after the more probable and the less probable one,
-/// and 1 if the two symbols then change places.
+/// Table C.2: the probability of the less probable symbol, the next states after the more probable and the less
+/// probable one, and 1 if the two symbols then change places.
 const TABLE: [(u16, u8, u8, u8); 47] = [
     (0x5601, 1, 1, 1),
     (0x3401, 2, 6, 0),

@@ -53,7 +53,8 @@ struct Plane {
 }
 
 impl CodeBlock<'_> {
-    /// Returns the coefficients times two, row by row. The lowest bit is half a step, set where later bit planes are missing.
+    /// Returns the coefficients times two, row by row. The lowest bit is half a step, set where later bit planes are
+    /// missing.
     pub fn decode(&self) -> Vec<i32> {
         let stride = self.width + 2;
         let mut plane = Plane {
@@ -133,7 +134,8 @@ impl Plane {
             .map(move |top| ((top / 4 + 1) * stride + 1, top * width, (height - top).min(4)))
     }
 
-    /// The significance propagation pass (D.3.1): coefficients that are not significant but have a significant neighbour.
+    /// The significance propagation pass (D.3.1): coefficients that are not significant but have a significant
+    /// neighbour.
     fn find_significant<S: Symbols>(&mut self, one: i32, symbols: &mut S) {
         for (words, values, rows) in self.stripes() {
             for column in 0..self.width {
@@ -272,9 +274,9 @@ const NEIGHBOURS: usize = 512;
 static SIGNIFICANCE: [[u8; NEIGHBOURS]; 4] =
     [significance(0), significance(1), significance(2), significance(3)];
 
-/// The contexts of signs, with bit 7 set if the sign is inverted (ITU-T T.800, tables D.2 and D.3). The bits of the index,
-/// from bit 0 on: left negative, above significant, right negative, left significant, above negative, right significant,
-/// below negative, below significant.
+/// The contexts of signs, with bit 7 set if the sign is inverted (ITU-T T.800, tables D.2 and D.3). The bits of the
+/// index, from bit 0 on: left negative, above significant, right negative, left significant, above negative, right
+/// significant, below negative, below significant.
 static SIGN: [u8; 256] = {
     let mut table = [0; 256];
     let mut index = 0;

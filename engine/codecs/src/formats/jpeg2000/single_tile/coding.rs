@@ -119,8 +119,9 @@ enum Quantization {
     Expounded(Vec<(u8, u16)>),
 }
 
-/// Returns the segments of a main header as they apply to a tile whose header has others: its COD replaces COD and all COC,
-/// its QCD likewise, and its POC replaces POC (ITU-T T.800, A.6.1 to A.6.6). Of two segments for a component, the last counts.
+/// Returns the segments of a main header as they apply to a tile whose header has others: its COD replaces COD and all
+/// COC, its QCD likewise, and its POC replaces POC (ITU-T T.800, A.6.1 to A.6.6). Of two segments for a component, the
+/// last counts.
 pub fn for_tile(main: &[u8], tile: &[u8]) -> Vec<u8> {
     let own: Vec<u8> = segments(tile).filter_map(|segment| segment.get(1).copied()).collect();
     let is_replaced = |segment: &[u8]| {

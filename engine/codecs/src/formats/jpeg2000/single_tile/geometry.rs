@@ -1,9 +1,11 @@
 //! The positions of a component's resolutions, bands, precincts and code blocks, and the order of packets.
 //!
-//! A resolution is a reduced picture. Each but the lowest adds three bands (HL, LH, HH) to the resolution below. A band is
-//! divided into code blocks, on a grid that starts at 0, and a resolution into precincts, whose code blocks share a packet.
+//! A resolution is a reduced picture. Each but the lowest adds three bands (HL, LH, HH) to the resolution below. A band
+//! is divided into code blocks, on a grid that starts at 0, and a resolution into precincts, whose code blocks share a
+//! packet.
 //!
-//! Source: ITU-T T.800, B.5 to B.7, B.12. A progression has the packets that it describes and that no one before had (B.12.2).
+//! Source: ITU-T T.800, B.5 to B.7, B.12. A progression has the packets that it describes and that no one before had
+//! (B.12.2).
 
 use std::ops::Range;
 
@@ -129,7 +131,8 @@ impl Resolution {
         [first[0] + precinct % columns, first[1] + precinct / columns]
     }
 
-    /// Returns the columns and rows of a band's code blocks that belong to a precinct, counted from the band's first block.
+    /// Returns the columns and rows of a band's code blocks that belong to a precinct, counted from the band's first
+    /// block.
     pub fn blocks_of(&self, precinct: u32, band: &Band) -> Area {
         let place = self.place(precinct);
         let halved = u8::from(band.kind > 0);

@@ -1,7 +1,7 @@
 //! JPEG 2000 by rows: decodes a codestream that is a single tile, of any size, without holding the picture.
 //!
-//! Other decoders hold all coefficients as floats: more than 10 GB for a gigapixel. Here only the packet headers are read
-//! for the whole picture, and the rest goes from top to bottom:
+//! Other decoders hold all coefficients as floats: more than 10 GB for a gigapixel. Here only the packet headers are
+//! read for the whole picture, and the rest goes from top to bottom:
 //!
 //! 1. `packets` reads the headers of all packets and records where the bytes of each code block are.
 //! 2. When a band has no rows left, `code_block` decodes its next row of code blocks, on all threads.
@@ -11,8 +11,8 @@
 //! what the headers say, `arithmetic` is the entropy decoder.
 //!
 //! Codestreams in several tiles do not need this module: they are decoded tile by tile. Unsupported are components of
-//! different sizes, regions of interest, packet headers apart from their packets, and parts 2 and higher of the standard:
-//! for them [`SingleTile::new`] returns `None`.
+//! different sizes, regions of interest, packet headers apart from their packets, and parts 2 and higher of the
+//! standard: for them [`SingleTile::new`] returns `None`.
 //!
 //! Source: ITU-T T.800 (ISO/IEC 15444-1), annexes A to G.
 
@@ -62,8 +62,8 @@ pub struct Decoder {
 pub type TilePart = (u64, u64);
 
 impl SingleTile {
-    /// Reads the marker segments of the headers: SIZ, and all others. The corners are those of the picture on the reference
-    /// grid. Returns `None` if the codestream needs something unsupported.
+    /// Reads the marker segments of the headers: SIZ, and all others. The corners are those of the picture on the
+    /// reference grid. Returns `None` if the codestream needs something unsupported.
     pub fn new(siz: &[u8], segments: &[u8], [start, end]: [[u32; 2]; 2]) -> Option<Self> {
         let coding = Coding::of(siz, segments)?;
         let area = Area { start, end };
@@ -97,7 +97,8 @@ impl SingleTile {
         self.coding.components.iter().map(|component| component.precision)
     }
 
-    /// Returns the bytes of memory that decoding takes, without [`Packets::CHUNK_BYTES`] for each chunk of a code block.
+    /// Returns the bytes of memory that decoding takes, without [`Packets::CHUNK_BYTES`] for each chunk of a code
+    /// block.
     pub fn memory(&self) -> u64 {
         let resolutions = self.components.iter().flatten();
         let resolution_bytes = resolutions.map(|resolution| {
@@ -118,8 +119,8 @@ impl SingleTile {
     /// Reads all packet headers of the tile-parts. `is_complete` is false if the last tile-part is cut off.
     ///
     /// # Errors
-    /// If the file cannot be read, if nothing of the picture can be decoded, or if the positions of code blocks take more
-    /// than `memory` bytes.
+    /// If the file cannot be read, if nothing of the picture can be decoded, or if the positions of code blocks take
+    /// more than `memory` bytes.
     pub fn read_packets(
         self,
         source: Source,

@@ -1,5 +1,5 @@
-//! Reads the headers of all packets and records where the bytes of each code block are. The bytes themselves are read when
-//! the code block is decoded.
+//! Reads the headers of all packets and records where the bytes of each code block are. The bytes themselves are read
+//! when the code block is decoded.
 //!
 //! Source: ITU-T T.800, B.9 and B.10.
 
@@ -33,8 +33,8 @@ pub struct Packets {
 struct BandBlocks {
     columns: u32,
     blocks: Vec<Block>,
-    /// The tag trees of each precinct whose packets are not all read: the layers in which blocks are first included, and
-    /// the blocks' number of empty bit planes.
+    /// The tag trees of each precinct whose packets are not all read: the layers in which blocks are first included,
+    /// and the blocks' number of empty bit planes.
     trees: Vec<Option<Box<[TagTree; 2]>>>,
 }
 
@@ -68,7 +68,8 @@ impl Packets {
     /// Bytes of memory for a chunk, in a vector that grows.
     pub const CHUNK_BYTES: u64 = 40;
 
-    /// Returns the code blocks of these components before the first packet. Reading more chunks than `most_chunks` fails.
+    /// Returns the code blocks of these components before the first packet. Reading more chunks than `most_chunks`
+    /// fails.
     pub fn new(components: &[Vec<Resolution>], most_chunks: u64) -> Self {
         let band = |resolution: &Resolution, band: &Band| BandBlocks {
             columns: band.blocks.count[0],
@@ -87,7 +88,8 @@ impl Packets {
         self.chunks.iter().all(|chunk| chunk.passes == 0)
     }
 
-    /// Reads the packets of a tile. Each stream is a tile-part without its header. Returns true if no packet is missing.
+    /// Reads the packets of a tile. Each stream is a tile-part without its header. Returns true if no packet is
+    /// missing.
     pub fn read<'a>(
         &mut self,
         components: &[Vec<Resolution>],
@@ -294,8 +296,8 @@ impl Block {
 }
 
 impl Style {
-    /// Returns the end of the segment that contains a pass, as the number of the next segment's first pass (ITU-T T.800,
-    /// D.4.2, table D.9).
+    /// Returns the end of the segment that contains a pass, as the number of the next segment's first pass (ITU-T
+    /// T.800, D.4.2, table D.9).
     pub fn segment_end(self, pass: u32) -> u32 {
         match pass {
             _ if self.terminates => pass + 1,
@@ -327,8 +329,8 @@ fn invalid() -> SourceError {
     SourceError::corrupt(NAME, "a packet is invalid")
 }
 
-/// A tag tree (ITU-T T.800, B.10.2): a number for each code block of a precinct. A packet's header tells only as much about a
-/// number as the packet needs. Each node is the minimum of the up to four nodes below.
+/// A tag tree (ITU-T T.800, B.10.2): a number for each code block of a precinct. A packet's header tells only as much
+/// about a number as the packet needs. Each node is the minimum of the up to four nodes below.
 pub struct TagTree {
     /// Number of columns of each level, and index of its first node. The leaves' level comes first.
     levels: Vec<(u32, u32)>,

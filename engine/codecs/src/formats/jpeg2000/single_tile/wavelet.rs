@@ -1,8 +1,8 @@
-//! The inverse wavelet transform, row by row: each level takes rows from the level below and from its three bands, and keeps
-//! only the rows that its lifting steps reach.
+//! The inverse wavelet transform, row by row: each level takes rows from the level below and from its three bands, and
+//! keeps only the rows that its lifting steps reach.
 //!
-//! Source: ITU-T T.800, F.3 (2D_SR), with the vertical steps interleaved with the horizontal ones. The symmetric extension
-//! of F.3.7 amounts to using the neighbour on the other side.
+//! Source: ITU-T T.800, F.3 (2D_SR), with the vertical steps interleaved with the horizontal ones. The symmetric
+//! extension of F.3.7 amounts to using the neighbour on the other side.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,8 @@ pub struct Component<T> {
     levels: Vec<Level<T>>,
 }
 
-/// A level of the transform: makes a resolution from the one below and three bands. Its sides have at least two samples.
+/// A level of the transform: makes a resolution from the one below and three bands. Its sides have at least two
+/// samples.
 pub struct Level<T> {
     area: Area,
     /// HL, LH, HH.
@@ -160,8 +161,8 @@ impl<T: Sample> Level<T> {
         }
     }
 
-    /// Does the vertical steps that a new row makes possible. A step changes every other row; each further step concerns the
-    /// row above.
+    /// Does the vertical steps that a new row makes possible. A step changes every other row; each further step
+    /// concerns the row above.
     fn transform_down(&mut self, new: u32) {
         let (start, end) = (self.area.start[1], self.area.end[1]);
         if new.is_multiple_of(2) {
@@ -187,8 +188,8 @@ impl<T: Sample> Level<T> {
     }
 }
 
-/// A sample of a wavelet transform: `i32` for the 5/3 wavelet (ITU-T T.800, F.3.8.1), `f32` for the 9/7 wavelet (F.3.8.2, table
-/// F.4). Both are lifting steps: each changes every other sample by its two neighbours.
+/// A sample of a wavelet transform: `i32` for the 5/3 wavelet (ITU-T T.800, F.3.8.1), `f32` for the 9/7 wavelet
+/// (F.3.8.2, table F.4). Both are lifting steps: each changes every other sample by its two neighbours.
 pub trait Sample: Copy + Default + Send + 'static {
     /// Number of steps of the inverse transform. Steps 0 and 2 change low samples, 1 and 3 high ones.
     const STEPS: u32;
@@ -196,8 +197,8 @@ pub trait Sample: Copy + Default + Send + 'static {
     /// Returns the sample for twice a coefficient. `step` is the step size of its band.
     fn of_coefficient(twice: i32, step: f32) -> Self;
 
-    /// Returns the factor of a band's step size that stands for the scaling of its samples. In HL and LH the scales of low and
-    /// high samples cancel out.
+    /// Returns the factor of a band's step size that stands for the scaling of its samples. In HL and LH the scales of
+    /// low and high samples cancel out.
     fn band_scale(band: u8) -> f32;
 
     /// Scales the samples of the level below, which are low in both directions.
