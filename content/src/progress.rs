@@ -33,7 +33,7 @@ impl fmt::Display for Progress {
             return whole.fmt(f);
         }
         let mut places = 4;
-        while digits % 10 == 0 {
+        while digits.is_multiple_of(10) {
             digits /= 10;
             places -= 1;
         }

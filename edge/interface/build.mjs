@@ -116,7 +116,7 @@ const contents = [
   link("operators", "For operators"),
 ];
 const { repository } = /^repository = "(?<repository>[^"]+)"/m.exec(await read("../../Cargo.toml")).groups;
-const [, product] = /^pub const PRODUCT: &str = "(\w+)";$/m.exec(await read("../../tiler/src/bot/mod.rs"));
+const [, product] = /^pub const PRODUCT: &str = "(\w+)";$/m.exec(await read("../../tiler/src/bot.rs"));
 const docs = fill(template, {
   contents: `<ul>\n${contents.join("")}</ul>\n`,
   limits: await limits(),

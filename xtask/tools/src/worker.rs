@@ -35,7 +35,7 @@ const INGREDIENTS: [&str; 10] = [
     "edge/viewer",
     "package.json",
     "package-lock.json",
-    "tiler/src/bot/mod.rs",
+    "tiler/src/bot.rs",
     "xtask/tools/src/worker.rs",
 ];
 
