@@ -1,5 +1,5 @@
-//! The secret of the client that uploaded a file: with it, and only with it, the content can be deleted. The service keeps
-//! its hash.
+//! The secret of the client that uploaded a file: with it, and only with it, the content can be deleted. The service
+//! keeps its hash.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,8 +12,8 @@ use subtle::ConstantTimeEq;
 #[derive(Clone, PartialEq, Eq)]
 pub struct DeletionKey(String);
 
-/// The SHA-256 of a [`DeletionKey`], written as 64 hexadecimal digits. The key is a random number of 256 bits, so its hash
-/// needs no salt.
+/// The SHA-256 of a [`DeletionKey`], written as 64 hexadecimal digits. The key is a random number of 256 bits, so its
+/// hash needs no salt.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct DeletionKeyHash([u8; 32]);

@@ -53,8 +53,8 @@ impl Failure {
         Self { code, message: message.into() }
     }
 
-    /// Returns the sentence as one line without characters that are invisible or change the direction of the text around
-    /// them: it may quote the source.
+    /// Returns the sentence as one line without characters that are invisible or change the direction of the text
+    /// around them: it may quote the source.
     #[must_use]
     pub fn line(&self) -> String {
         one_line(&self.message, 300).unwrap_or_default()

@@ -1,5 +1,5 @@
-//! Why a content is removed. A takedown stands until the operator lifts it. A content that its uploader has deleted never
-//! comes back, and one that was deleted as unused does when a client asks for it.
+//! Why a content is removed. A takedown stands until the operator lifts it. A content that its uploader has deleted
+//! never comes back, and one that was deleted as unused does when a client asks for it.
 
 use serde::{Deserialize, Deserializer, Serialize};
 

@@ -49,7 +49,8 @@ pub(crate) fn one_line(text: &str, max_length: usize) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
-/// Returns a file's name without the endings of its format and of gzip: two to four letters and digits, all in one case.
+/// Returns a file's name without the endings of its format and of gzip: two to four letters and digits, all in one
+/// case.
 fn without_ending(name: &str) -> &str {
     let Some((stem, ending)) = name.rsplit_once('.') else { return name };
     let is_one_case = !ending.bytes().any(|byte| byte.is_ascii_lowercase())

@@ -1,4 +1,5 @@
-//! Checks the documentation: every repository path in it exists, it is short, and its figures are those of the benchmark.
+//! Checks the documentation: every repository path in it exists, it is short, and its figures are those of the
+//! benchmark.
 
 #![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 

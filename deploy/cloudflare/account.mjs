@@ -170,7 +170,11 @@ export function workers({ client: { workers }, account, plan }) {
       return subdomain?.enabled === !domains.length && String(found.sort()) === String([...domains].sort());
     },
 
-    /** Returns true if the Worker has a secret, whose value cannot be read. @param {string} name @param {string} secret */
+    /**
+     * Returns true if the Worker has a secret, whose value cannot be read.
+     * @param {string} name
+     * @param {string} secret
+     */
     async hasSecret(name, secret) {
       const all = workers.scripts.secrets.list(name, scope);
       return (await orNothing(first(all, (one) => one.name === secret))) !== undefined;
@@ -184,7 +188,10 @@ export function workers({ client: { workers }, account, plan }) {
       return `https://${name}.${found.subdomain}.workers.dev`;
     },
 
-    /** Deletes the Worker, its domains, and its Durable Objects with the state of unfinished contents. @param {string} name */
+    /**
+     * Deletes the Worker, its domains, and its Durable Objects with the state of unfinished contents.
+     * @param {string} name
+     */
     async remove(name) {
       for await (const { id, hostname } of workers.domains.list({ ...scope, service: name })) {
         if (id) await plan.change("delete", `domain ${hostname}`, () => orNothing(workers.domains.delete(id, scope)));

@@ -55,8 +55,8 @@ export function buckets({ client, account, jurisdiction, plan }) {
     find,
 
     /**
-     * Finds or creates the bucket with its rules.
-     * @param {{ name: string, location?: import("cloudflare/resources/r2/buckets/buckets").BucketCreateParams["locationHint"] }} wanted
+     * Finds or creates the bucket with its rules. @param {{ name: string, location?:
+     * import("cloudflare/resources/r2/buckets/buckets").BucketCreateParams["locationHint"] }} wanted
      */
     async require({ name, location }) {
       const create = () => buckets.create({ ...scope, name, ...(location && { locationHint: location }) });

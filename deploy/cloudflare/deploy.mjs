@@ -79,7 +79,9 @@ export async function deploy(task, plan, { renewTokens: renew = false, upload = 
   return { address, base: wanted.apiDomain ? `https://${wanted.apiDomain}` : address };
 }
 
-/** Returns one of the Worker's secrets if its value is known here. `store` stores a new value before the Worker gets it. */
+/**
+ * Returns one of the Worker's secrets if its value is known here. `store` stores a new value before the Worker gets it.
+ */
 async function secret({ api, wanted }, plan, name, { known, renew }, store) {
   if (known && !renew) {
     plan.keep(`secret ${name}`);
@@ -148,7 +150,10 @@ async function nameOperator(root, { contact }) {
   if (named !== page) await writeFile(path, named);
 }
 
-/** Removes everything that `deploy` created, the bucket only with `pyramids`. The Worker goes first, so that nothing new starts. */
+/**
+ * Removes everything that `deploy` created, the bucket only with `pyramids`. The Worker goes first, so that nothing new
+ * starts.
+ */
 export async function undeploy({ base, wanted, api, state }, plan, { pyramids = false } = {}) {
   const names = resources(base, wanted);
   const context = { ...api, plan };

@@ -42,7 +42,10 @@ export function resources(base, { prefix, names }) {
   };
 }
 
-/** Returns the configuration of all environments, each given by its settings and the ids of its KV namespaces by binding. */
+/**
+ * Returns the configuration of all environments, each given by its settings and the ids of its KV namespaces by
+ * binding.
+ */
 export function configuration(base, environments) {
   const common = Object.fromEntries(Object.entries(base).filter(([key]) => !OF_AN_ENVIRONMENT.includes(key)));
   const env = environments.map((settings, index) => [settings.environment, environment(base, settings, index)]);
@@ -86,7 +89,10 @@ function environment(base, settings, index) {
 /** Returns the Worker's domains. */
 export const domains = ({ domain, apiDomain, cacheDomain }) => [...new Set([domain, apiDomain, cacheDomain].filter(Boolean))];
 
-/** Returns the variables with addresses. The Worker derives an empty one from BASE_URL, and at workers.dev that one from the request. */
+/**
+ * Returns the variables with addresses. The Worker derives an empty one from BASE_URL, and at workers.dev that one from
+ * the request.
+ */
 export function addresses({ domain, apiDomain, cacheDomain }) {
   const of = (host, path = "") => (host ? `https://${host}${path}` : "");
   return { BASE_URL: of(apiDomain ?? domain), SHARE_BASE: of(domain), CACHE_URL: of(cacheDomain, "/cache") };

@@ -4,8 +4,8 @@
 # single processes has. Each source's tiles must be the bytes that this machine's tiler makes, except the web page's.
 # Needs root and debootstrap, cpio and qemu-system-arm; takes four minutes:
 #
-#   cargo xtask release --target aarch64-unknown-linux-gnu
-#   deploy/tests/arm64-machine.sh target/release-archives/edgezoom-tiler-*-aarch64-linux.tar.gz target/release/tiler [folder]
+#   cargo xtask release --target aarch64-unknown-linux-gnu deploy/tests/arm64-machine.sh
+#   target/release-archives/edgezoom-tiler-*-aarch64-linux.tar.gz target/release/tiler [folder]
 #
 # If a folder is given, the packages are kept there for another run.
 set -eu

@@ -55,7 +55,8 @@ test("the tiler's container is read-only and unprivileged", async () => {
   assert.deepEqual(tiler.cap_drop, ["ALL"]);
   assert.ok(tiler.security_opt.includes("no-new-privileges:true"));
   const filter = tiler.security_opt.find((option) => option.startsWith("seccomp="));
-  const profile = JSON.parse(await read(join("deploy/docker", filter.slice("seccomp=".length)))); // the tiler's tests run a browser under it
+  // The tiler's tests run a browser under it.
+  const profile = JSON.parse(await read(join("deploy/docker", filter.slice("seccomp=".length))));
   assert.deepEqual([profile.defaultAction, profile.defaultErrnoRet], ["SCMP_ACT_ERRNO", 1]);
 });
 
@@ -169,7 +170,8 @@ test("systemd accepts the unit and rates it well protected", { skip }, async () 
   const folder = await mkdtemp(join(tmpdir(), "edgezoom-unit-"));
   try {
     const file = join(folder, "edgezoom-tiler.service");
-    await writeFile(file, unit.replaceAll("/opt/edgezoom/tiler", process.execPath)); // verify requires an existing program
+    // Verify requires an existing program.
+    await writeFile(file, unit.replaceAll("/opt/edgezoom/tiler", process.execPath));
     const verified = spawnSync("systemd-analyze", ["verify", "--man=no", file], { encoding: "utf8" });
     assert.deepEqual([verified.status, verified.stderr], [0, ""]);
     const threshold = ["--offline=yes", "--threshold=30"]; // of 100; Chromium's namespaces cost 5

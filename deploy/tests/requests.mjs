@@ -2,9 +2,8 @@
 // The fake rejects all others.
 
 /**
- * A check for every field of a type except those in the path or in a header.
- * @template T
- * @typedef {Required<{ [K in Exclude<keyof T, "account_id" | "queue_id" | "bucket_name" | "cf-r2-jurisdiction">]: Check }>} Fields
+ * A check for every field of a type except those in the path or in a header. @template T @typedef {Required<{ [K in
+ * Exclude<keyof T, "account_id" | "queue_id" | "bucket_name" | "cf-r2-jurisdiction">]: Check }>} Fields
  */
 /** @typedef {(value: any) => boolean} Check */
 /** @template T @typedef {NonNullable<T>} Set */
@@ -32,7 +31,9 @@ const fields =
     );
 
 /** @typedef {import("cloudflare/resources/r2/buckets/lifecycle").LifecycleUpdateParams.Rule} LifecycleRule */
-/** @typedef {import("cloudflare/resources/queues/consumers").ConsumerCreateParams.MqHTTPConsumerRequest} PullConsumer */
+/**
+ * @typedef {import("cloudflare/resources/queues/consumers").ConsumerCreateParams.MqHTTPConsumerRequest} PullConsumer
+ */
 
 /** @satisfies {Fields<Set<Set<LifecycleRule["abortMultipartUploadsTransition"]>["condition"]>>} */
 const age = { type: oneOf("Age"), maxAge: number(1, 315_360_000) };

@@ -1,6 +1,6 @@
-// `node edge/benches/backlog.mjs [jobs]`: the memory of the object with the queue in workerd while many jobs wait, the time to restore
-// them, and the time for a message. Cloudflare ends an object at 128 MB. The time of a write includes the runtime's own storage, which differs
-// from Cloudflare's.
+// `node edge/benches/backlog.mjs [jobs]`: the memory of the object with the queue in workerd while many jobs wait, the
+// time to restore them, and the time for a message. Cloudflare ends an object at 128 MB. The time of a write includes
+// the runtime's own storage, which differs from Cloudflare's.
 
 import { readFile, readdir } from "node:fs/promises";
 import { start } from "../tests/system.mjs";

@@ -1,5 +1,5 @@
-// `cargo xtask bench regions`, second half: CPU time, memory and bytes of the regions that the built module renders, in V8 alone (Node) and
-// in workerd. The first half (`tests/benches/regions.rs`) has written the tiles.
+// `cargo xtask bench regions`, second half: CPU time, memory and bytes of the regions that the built module renders, in
+// V8 alone (Node) and in workerd. The first half (`tests/benches/regions.rs`) has written the tiles.
 
 import { readFile, readdir } from "node:fs/promises";
 import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";
@@ -63,7 +63,10 @@ async function readCases() {
   return cases;
 }
 
-/** Compiles the module and renders a case, the first time and then many times. Times in milliseconds: the first one's wall time, the others' CPU time. */
+/**
+ * Compiles the module and renders a case, the first time and then many times. Times in milliseconds: the first one's
+ * wall time, the others' CPU time.
+ */
 async function inV8({ words, tiles }) {
   const wasm = await readFile(new URL("regions_bg.wasm", BUILT));
   const script = await readFile(new URL("regions.js", BUILT), "utf8");

@@ -14,7 +14,9 @@ const WARM_UP_SECONDS = 3;
 const CONNECTIONS = 20;
 const ISOLATES = 40;
 
-/** A Worker that loads the Worker `name` as a new isolate for each `id`, and sends it a request that needs no binding. */
+/**
+ * A Worker that loads the Worker `name` as a new isolate for each `id`, and sends it a request that needs no binding.
+ */
 const HOST = `
   import edgezoom from "./edgezoom.txt";
   import minimal from "./minimal.txt";

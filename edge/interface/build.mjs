@@ -1,6 +1,6 @@
 // Builds the static pages beside the viewer: `/docs`, from `docs.html` and the OpenAPI document, `/bot`, and
-// `/openapi.json`. As assets they add nothing to the size of the Worker. They need no JavaScript and load nothing from other
-// origins.
+// `/openapi.json`. As assets they add nothing to the size of the Worker. They need no JavaScript and load nothing from
+// other origins.
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 

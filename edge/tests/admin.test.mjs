@@ -1,4 +1,5 @@
-// The operator's API: authentication, the log, lists, blocked hosts, and deletion. Takedowns are in `takedown.test.mjs`.
+// The operator's API: authentication, the log, lists, blocked hosts, and deletion. Takedowns are in
+// `takedown.test.mjs`.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

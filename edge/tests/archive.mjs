@@ -30,8 +30,8 @@ function varint(number) {
 }
 
 /**
- * Returns the object, the places of its index and previews as a tiler reports them, and its number of tiles. `fill` returns a
- * tile's content, `gap` the number of bytes before the tiles of a level.
+ * Returns the object, the places of its index and previews as a tiler reports them, and its number of tiles. `fill`
+ * returns a tile's content, `gap` the number of bytes before the tiles of a level.
  */
 export function archive(fill = content, dzi = DZI, gap = () => 40) {
   const places = [];

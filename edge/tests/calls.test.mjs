@@ -1,5 +1,5 @@
-// The platform calls of a request: those of the Worker and of the Durable Objects that it calls. In production each is a
-// network round trip.
+// The platform calls of a request: those of the Worker and of the Durable Objects that it calls. In production each is
+// a network round trip.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -39,7 +39,8 @@ test("an existing content needs no admission, and its client is not counted", as
 test("two clients who ask for a waiting content keep the object with the queue busy once in thirty seconds", async () => {
   const from = (address) => ({ headers: { "CF-Connecting-IP": address } });
   const ask = (name, address) => system.send(byUrl(name), from(address));
-  // The first ones get the slots of the tilers that are assumed, and others what is left: a job that is sent would not wait.
+  // The first ones get the slots of the tilers that are assumed, and others what is left: a job that is sent would not
+  // wait.
   for (let number = 0; number < 18; number += 1) await ask(`line-${number}`, "203.0.113.20");
   for (let number = 0; number < 12; number += 1) await ask(`other-${number}`, `203.0.113.${30 + number}`);
   await ask("waits", "203.0.113.20");

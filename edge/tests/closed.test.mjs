@@ -1,4 +1,5 @@
-// A closed service creates contents only for signed requests. A service without BASE_URL responds only on the machine itself.
+// A closed service creates contents only for signed requests. A service without BASE_URL responds only on the machine
+// itself.
 
 import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";

@@ -6,7 +6,10 @@ import { after, before, test } from "node:test";
 import { DZI, archive } from "./archive.mjs";
 import { eventually, start } from "./system.mjs";
 
-/** An entry module with a clock that tests advance, and a way to delete a content as another isolate does: without this one. */
+/**
+ * An entry module with a clock that tests advance, and a way to delete a content as another isolate does: without this
+ * one.
+ */
 const ELSEWHERE = `
   import edge from "./index.js";
   export * from "./index.js";

@@ -1,5 +1,5 @@
-// Hostile text in every place that echoes untrusted input: a source's URL, a failure's message, the form of the home page,
-// and the parameters of scripts.
+// Hostile text in every place that echoes untrusted input: a source's URL, a failure's message, the form of the home
+// page, and the parameters of scripts.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

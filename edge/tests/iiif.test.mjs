@@ -158,9 +158,10 @@ test("the manifest has one canvas with the picture and its service", async () =>
   assert.equal((await system.send(new URL(thumbnail.id).pathname)).body, "9/0_0", "the thumbnail exists");
 });
 
-// The requests of the validator at level 0 of version 3.0 (https://github.com/IIIF/image-validator, PyPI `iiif-validator`
-// 1.0.5). With its picture of 1,000 × 1,000 pixels, a running service passed all five in November 2026: `format_jpg`, `id_basic`
-// and `id_squares` get `full/max/0/default.jpg`, `info_json` gets the description, `size_nofull` refuses `full/full`.
+// The requests of the validator at level 0 of version 3.0 (https://github.com/IIIF/image-validator, PyPI
+// `iiif-validator` 1.0.5). With its picture of 1,000 × 1,000 pixels, a running service passed all five in November
+// 2026: `format_jpg`, `id_basic` and `id_squares` get `full/max/0/default.jpg`, `info_json` gets the description,
+// `size_nofull` refuses `full/full`.
 test("a client without tiles gets the preview as the image at its maximum size", async () => {
   const info = await json(`${base}/info.json`);
   assert.equal(info.maxWidth, MAX.width, "full/max has this width");

@@ -1,5 +1,5 @@
-// The Worker's measurements in the local service: the dataset, the part of the SQL API that `tiler edge-metrics` uses, and
-// the status page. In all other tests the Worker has no dataset.
+// The Worker's measurements in the local service: the dataset, the part of the SQL API that `tiler edge-metrics` uses,
+// and the status page. In all other tests the Worker has no dataset.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";

@@ -104,7 +104,9 @@ test("OpenSeadragon loads the descriptor by JSONP", async () => {
   assert.deepEqual(got, [{ Image: image }]);
 });
 
-/** Requests a `dzi` object by JSONP and interprets `status` and `retryAfter`, like zoom.it's client, `Zoomit.getDzi`. */
+/**
+ * Requests a `dzi` object by JSONP and interprets `status` and `retryAfter`, like zoom.it's client, `Zoomit.getDzi`.
+ */
 async function getDzi(target) {
   const answer = await system.send(`/v1/dzi/${target}${target.includes("?") ? "&" : "?"}callback=_jsonCallback1`);
   const got = [];

@@ -164,7 +164,8 @@ test("queued pictures of twenty gigapixels wait until the next day when the clie
   assert.equal(await ask("c", "203.0.113.7") !== undefined, true, "80,400 are expected");
   await frugal.report(first, 1, { progress: { ...progress, tiles: 100_000 } });
   assert.match((await frugal.send(byUrl("http://d.example/"), from("203.0.113.7"))).body, /today's tile limit/);
-  await frugal.report(first, 1, { finished: { dzi: { ...PICTURE, width: 170_000, height: 120_000 } } }); // 105,000 tiles
+  // 105,000 tiles.
+  await frugal.report(first, 1, { finished: { dzi: { ...PICTURE, width: 170_000, height: 120_000 } } });
   const other = await ask("other", "203.0.113.8");
   await eventually(async () => (await jobs()).includes(other));
   assert.deepEqual(await jobs(), [first, other]);

@@ -1,5 +1,5 @@
-// Rendered regions: IIIF's Image API 3.0 at level 2, cards of places, and what they may cost. The picture is a gradient, so every
-// pixel of a rendering says which part of the picture it shows.
+// Rendered regions: IIIF's Image API 3.0 at level 2, cards of places, and what they may cost. The picture is a
+// gradient, so every pixel of a rendering says which part of the picture it shows.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -14,7 +14,10 @@ const DZI = { ...LARGE, tileFormat: "png" };
 const [PER_MINUTE, PER_MINUTE_48] = [20, 40];
 const COUNTED = ["PYRAMIDS", "RENDERINGS", "OPERATOR"];
 
-/** Returns a tile of the gradient: red grows to the right, green downwards. `overlap` pixels are shared with each neighbour. */
+/**
+ * Returns a tile of the gradient: red grows to the right, green downwards. `overlap` pixels are shared with each
+ * neighbour.
+ */
 function tile(dzi, level, column, row, overlap = 0) {
   const scaled = (side) => Math.ceil(side / 2 ** (Math.ceil(Math.log2(Math.max(dzi.width, dzi.height))) - level));
   const [across, down] = [scaled(dzi.width), scaled(dzi.height)];
@@ -52,7 +55,9 @@ const content = (at, url) => store(at, url, pyramid, DZI);
 let clients = 0;
 /** Returns a request from an address of its own, so that no test uses up the limit of another. */
 const someone = (headers) => ({ headers: { "CF-Connecting-IP": `198.51.100.${(clients += 1)}`, ...headers } });
-/** Returns the calls since the last time, without those that refresh the operator's lists, which depend on the clock. */
+/**
+ * Returns the calls since the last time, without those that refresh the operator's lists, which depend on the clock.
+ */
 const calls = async (at = system) => (await (await at.fetch("/calls")).json()).filter((call) => call !== "OPERATOR.lists");
 
 async function image(path, init = someone(), at = system) {
@@ -209,7 +214,10 @@ test("a link to a place has a card that shows it", async () => {
   assert.ok(home.includes(`content="${system.origin}/${id}/preview.jpg"`), "the opening view is the whole picture");
 });
 
-/** Requests all paths, some at a time. Returns the responses, and the most that a limit of one a minute admits meanwhile. */
+/**
+ * Requests all paths, some at a time. Returns the responses, and the most that a limit of one a minute admits
+ * meanwhile.
+ */
 async function many(paths, headers) {
   const [left, answers, begin] = [[...paths.entries()], [], Date.now()];
   const ask = async () => {
@@ -264,7 +272,8 @@ test("the day's renderings are the operator's", async () => {
 });
 
 test("the worst client costs what is documented", async () => {
-  // The most tiles, too far from each other to be read at once: a region of twice the size, which fits into no smaller level.
+  // The most tiles, too far from each other to be read at once: a region of twice the size, which fits into no smaller
+  // level.
   const apart = archive(gradient, DZI, (level) => (level === 12 ? 33 << 10 : 40));
   const single = await store(system, "http://example.com/single.png", apart, DZI);
   await system.send(`/cache/${single}/1.dzi`); // reads the index

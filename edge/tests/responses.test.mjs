@@ -1,5 +1,5 @@
-// Responses over HTTP: what the runtime and the Worker's entry add to the responses in `edge/src/tests/`, such as CORS, HEAD,
-// lengths and conditions.
+// Responses over HTTP: what the runtime and the Worker's entry add to the responses in `edge/src/tests/`, such as CORS,
+// HEAD, lengths and conditions.
 
 import assert from "node:assert/strict";
 import http from "node:http";

@@ -1,5 +1,5 @@
-// The built Worker in miniflare, as clients, tilers and the operator see it. The Worker under test is the deployed one; by
-// default an entry module around its own counts reads of KV and queued messages.
+// The built Worker in miniflare, as clients, tilers and the operator see it. The Worker under test is the deployed one;
+// by default an entry module around its own counts reads of KV and queued messages.
 
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -40,8 +40,9 @@ export const PLAIN = `export { default } from "./index.js"; export * from "./ind
 
 /**
  * Returns an entry module that records calls of bindings, of the Worker and of the conversions' objects, as
- * `<binding>.<method>`, and those of the operator's object by its own methods: every isolate reads its lists each ten seconds, whatever
- * is requested. `/calls` returns and clears the record. Requests with `Through-Cache` use the platform's cache.
+ * `<binding>.<method>`, and those of the operator's object by its own methods: every isolate reads its lists each ten
+ * seconds, whatever is requested. `/calls` returns and clears the record. Requests with `Through-Cache` use the
+ * platform's cache.
  */
 export const countingCalls = (bindings) => `
   import edge, { ConversionObject as Inner } from "./index.js";
@@ -56,7 +57,8 @@ export const countingCalls = (bindings) => `
         const value = target[property];
         if (property === "constructor" || typeof value !== "function") return value;
         if (name === "OPERATOR" && property === "getByName") return (...of) => counted(name, target.getByName(...of));
-        return (...of) => (calls.push(name + "." + property), target[property](...of)); // methods of stubs have no apply()
+        // Methods of stubs have no apply().
+        return (...of) => (calls.push(name + "." + property), target[property](...of));
       },
     });
   }
@@ -101,8 +103,8 @@ export const PICTURE = { width: 8000, height: 6000, tileSize: 512, tileOverlap: 
 export const byUrl = (url, parameters = "") => `/v1/content/?url=${encodeURIComponent(url)}${parameters}`;
 
 /**
- * Starts a separate system. `bindings` override its variables, `entry` is its main module, and `others` are Workers beside
- * it.
+ * Starts a separate system. `bindings` override its variables, `entry` is its main module, and `others` are Workers
+ * beside it.
  */
 export async function start(bindings = {}, entry = COUNTING, ...others) {
   const edgezoom = {

@@ -1,5 +1,5 @@
-// Takedowns: once the call returns, no endpoint serves the content, and it cannot be created again until the takedown is
-// lifted.
+// Takedowns: once the call returns, no endpoint serves the content, and it cannot be created again until the takedown
+// is lifted.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -9,8 +9,8 @@ import { byUrl, eventually, start } from "./system.mjs";
 const REASON = `The owner's <wish> & "right".`;
 
 /**
- * An entry module with a clock that tests advance, a count of calls for the operator's lists, and a way to take a content
- * down as another isolate does: without this one.
+ * An entry module with a clock that tests advance, a count of calls for the operator's lists, and a way to take a
+ * content down as another isolate does: without this one.
  */
 const ELSEWHERE = `
   import edge, { OperatorObject as Inner } from "./index.js";

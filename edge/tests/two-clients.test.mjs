@@ -1,14 +1,16 @@
-// Two clients who do their worst for half a simulated hour: pages and pictures that fail or take ten minutes, files whole and in parts,
-// begun and never finished, completed again and again, made-up ids and queries, event streams. The Worker is the deployed one, with its
-// objects; the clock, the rate limiters and the tiler are the test's. It counts what reaches the store, the queue and the objects, and
-// compares it with "What one client can cause" in docs/limits.md. A third client's picture takes at most twice its usual time.
+// Two clients who do their worst for half a simulated hour: pages and pictures that fail or take ten minutes, files
+// whole and in parts, begun and never finished, completed again and again, made-up ids and queries, event streams. The
+// Worker is the deployed one, with its objects; the clock, the rate limiters and the tiler are the test's. It counts
+// what reaches the store, the queue and the objects, and compares it with "What one client can cause" in
+// docs/limits.md. A third client's picture takes at most twice its usual time.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { archive, DZI } from "./archive.mjs";
 import { byUrl, start } from "./system.mjs";
 
-// A fortieth of the limit of production, so that the half hour takes seconds. What a counted request causes does not depend on it.
+// A fortieth of the limit of production, so that the half hour takes seconds. What a counted request causes does not
+// depend on it.
 const PER_MINUTE = 3;
 const PART = 8 << 20;
 const UPLOAD_BYTES = 2 * PART;
@@ -22,8 +24,9 @@ const SLOTS = 4;
 const [USUAL, SLOW] = [10_000, 600_000];
 
 /**
- * The Worker between a simulated clock, rate limiters that follow it, a queue that is a list, and counters. `/advance` sets the clock and
- * fires the alarms that are due; `/jobs` takes jobs from the queue; `/counts` returns and clears the counters.
+ * The Worker between a simulated clock, rate limiters that follow it, a queue that is a list, and counters. `/advance`
+ * sets the clock and fires the alarms that are due; `/jobs` takes jobs from the queue; `/counts` returns and clears the
+ * counters.
  */
 const SIMULATED = `
   import edge, * as inner from "./index.js";
@@ -94,7 +97,9 @@ const SIMULATED = `
     CREATIONS: limiter(env.CREATIONS),
   });
 
-  /** A class of objects whose messages, writes and alarms are counted, and whose alarms wait for the simulated clock. */
+  /**
+   * A class of objects whose messages, writes and alarms are counted, and whose alarms wait for the simulated clock.
+   */
   const object = (binding, Inner, setUp) =>
     class extends Inner {
       constructor(state, env) {
@@ -258,7 +263,9 @@ async function run(milliseconds, attack = async () => {}) {
   return longest;
 }
 
-/** A client who does its worst. `ready` is the id of a content with an archive, and `sources` says what its sources are. */
+/**
+ * A client who does its worst. `ready` is the id of a content with an archive, and `sources` says what its sources are.
+ */
 function attacker(address, sources, ready) {
   const headers = from(address);
   const streams = [];

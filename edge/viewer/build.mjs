@@ -1,5 +1,5 @@
-// Builds the viewer and the pages' files into edge/build/assets/, which the Worker serves: a module for embeds, one for each
-// kind of page, styles, icons, and OpenSeadragon's licence. The embed script itself is part of the Worker.
+// Builds the viewer and the pages' files into edge/build/assets/, which the Worker serves: a module for embeds, one for
+// each kind of page, styles, icons, and OpenSeadragon's licence. The embed script itself is part of the Worker.
 
 import { access, cp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";

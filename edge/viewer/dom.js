@@ -27,7 +27,9 @@ export function icon(path) {
   return svg;
 }
 
-/** Returns the element's shadow root with style sheets, which need no `unsafe-inline`. Creates the root on first use. */
+/**
+ * Returns the element's shadow root with style sheets, which need no `unsafe-inline`. Creates the root on first use.
+ */
 export function shadow(host, ...styles) {
   const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
   root.adoptedStyleSheets = styles.map((text) => {

@@ -1,7 +1,8 @@
-// Draws the home page's picture, the map of a fictional town, and converts it with a tiler into the Worker's assets: `node
-// edge/viewer/hero.mjs target/debug/tiler`. `cargo xtask dev` does so at its start; the result is kept in `target/hero/`
-// until the drawing changes, and without a tiler only copied from there. Without it the home page shows no picture. The drawing is generated from a seed, so every build
-// has the same town, and is dedicated to the public domain (CC0).
+// Draws the home page's picture, the map of a fictional town, and converts it with a tiler into the Worker's assets:
+// `node edge/viewer/hero.mjs target/debug/tiler`. `cargo xtask dev` does so at its start; the result is kept in
+// `target/hero/` until the drawing changes, and without a tiler only copied from there. Without it the home page shows
+// no picture. The drawing is generated from a seed, so every build has the same town, and is dedicated to the public
+// domain (CC0).
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";

@@ -1,5 +1,6 @@
-//! The first half of `cargo xtask bench regions`: makes pyramids of a grainy picture and of a photograph, writes the tiles of each case for the
-//! second half (`edge/benches/regions.mjs`), and compares renderings with libvips' crop and resize of the source.
+//! The first half of `cargo xtask bench regions`: makes pyramids of a grainy picture and of a photograph, writes the
+//! tiles of each case for the second half (`edge/benches/regions.mjs`), and compares renderings with libvips' crop and
+//! resize of the source.
 
 #[path = "../../engine/regions/tests/integration/pyramid.rs"]
 #[expect(dead_code, clippy::unwrap_used, reason = "it belongs to the tests, which use more of it")]

@@ -1,5 +1,5 @@
-//! Time from request to ready of a 12-megapixel JPEG on loopback, by phase. The tiler's metrics give the phases; "queue" is the rest: from the
-//! request until a tiler starts, and from the end until the polling client sees it.
+//! Time from request to ready of a 12-megapixel JPEG on loopback, by phase. The tiler's metrics give the phases;
+//! "queue" is the rest: from the request until a tiler starts, and from the end until the polling client sees it.
 //!
 //! Then time from last byte to ready: a 216-megapixel JPEG arrives at 20 MB/s and is rendered and uploaded meanwhile.
 

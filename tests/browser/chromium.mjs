@@ -1,5 +1,5 @@
-// Shared by the scripts of this folder. A script gets its arguments as JSON, drives Chromium, and prints its observations as
-// JSON; the test that runs it checks them.
+// Shared by the scripts of this folder. A script gets its arguments as JSON, drives Chromium, and prints its
+// observations as JSON; the test that runs it checks them.
 
 import { createRequire } from "node:module";
 

@@ -1,5 +1,5 @@
-// Visits pages that echo text of a hostile source. Reports for each page what a script of the source could have done, and
-// the text that a reader sees. Arguments: { browser, pages }.
+// Visits pages that echo text of a hostile source. Reports for each page what a script of the source could have done,
+// and the text that a reader sees. Arguments: { browser, pages }.
 
 import { run } from "./chromium.mjs";
 

@@ -1,6 +1,6 @@
-// Shows a content in other viewers on another site: OpenSeadragon and Leaflet-IIIF by `info.json`, Mirador by the manifest.
-// Reports for each viewer the requests, and where colours of the picture are seen. Arguments: { browser, base, colours,
-// mirador }, the last Mirador's script.
+// Shows a content in other viewers on another site: OpenSeadragon and Leaflet-IIIF by `info.json`, Mirador by the
+// manifest. Reports for each viewer the requests, and where colours of the picture are seen. Arguments: { browser,
+// base, colours, mirador }, the last Mirador's script.
 
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";

@@ -1,5 +1,5 @@
-// Prints what a scraper of Open Graph and Twitter cards (https://www.npmjs.com/package/open-graph-scraper) finds at a link.
-// Arguments: { link }.
+// Prints what a scraper of Open Graph and Twitter cards (https://www.npmjs.com/package/open-graph-scraper) finds at a
+// link. Arguments: { link }.
 
 import scrape from "open-graph-scraper";
 

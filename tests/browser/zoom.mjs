@@ -1,6 +1,6 @@
 // Acts as a visitor: pastes a URL on the home page, watches the progress and the picture, and zooms in. Arguments: {
-// browser, service, source, whole, closer, level }: the expected colours of the whole picture and near its centre, as `[x,
-// y, colour]` in a 4×4 grid, and the level expected there.
+// browser, service, source, whole, closer, level }: the expected colours of the whole picture and near its centre, as
+// `[x, y, colour]` in a 4×4 grid, and the level expected there.
 
 import { decodePng } from "../../edge/viewer/png.mjs";
 import { run } from "./chromium.mjs";
@@ -67,7 +67,8 @@ await run(async (browser, { service, source, whole, closer, level }) => {
 async function look(page, expected, holds = () => true) {
   for (const end = Date.now() + PATIENCE_MS; ; ) {
     await page.waitForTimeout(250);
-    const screenshot = await page.screenshot({ type: "png", caret: "initial" }); // hiding the caret would take an inline style
+    // Hiding the caret would take an inline style.
+    const screenshot = await page.screenshot({ type: "png", caret: "initial" });
     const colours = gridOf(decodePng(screenshot));
     const isThere = ([x, y, colour]) => colour.every((value, channel) => Math.abs(value - colours[y][x][channel]) <= 8);
     if ((holds() && expected.every(isThere)) || Date.now() > end) return colours;

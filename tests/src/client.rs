@@ -1,5 +1,5 @@
-//! A client of the API. It follows no redirects and checks every content object that it reads: progress must make sense over time,
-//! whatever a test is about.
+//! A client of the API. It follows no redirects and checks every content object that it reads: progress must make sense
+//! over time, whatever a test is about.
 
 use std::time::{Duration, Instant};
 
@@ -58,8 +58,8 @@ impl Client {
         Ok(Self { http, base: base.to_owned(), address: None })
     }
 
-    /// Returns the same client at another IP address, in the header by which Cloudflare names it. Without one it is local and has no
-    /// limits.
+    /// Returns the same client at another IP address, in the header by which Cloudflare names it. Without one it is
+    /// local and has no limits.
     #[must_use]
     pub fn at(&self, address: impl std::fmt::Display) -> Self {
         Self { address: Some(address.to_string()), ..self.clone() }
@@ -207,8 +207,8 @@ impl Course {
     /// Records a content object.
     ///
     /// # Errors
-    /// It is implausible: progress is between 0 and 1, never falls and is 1 only when ready; an ended conversion does not change; a
-    /// descriptor, failure or stage belongs to the state.
+    /// It is implausible: progress is between 0 and 1, never falls and is 1 only when ready; an ended conversion does
+    /// not change; a descriptor, failure or stage belongs to the state.
     pub fn see(&mut self, content: Value) -> Result<()> {
         let progress = content["progress"].as_f64().with_context(|| format!("no progress: {content}"))?;
         ensure!((0.0..=1.0).contains(&progress), "progress is outside 0 to 1: {content}");

@@ -1,4 +1,5 @@
-//! Programs that tests run beside a system: Prometheus, a browser, Edgezoom's own. They end with the test, even if it is killed.
+//! Programs that tests run beside a system: Prometheus, a browser, Edgezoom's own. They end with the test, even if it
+//! is killed.
 
 use std::fs;
 use std::io::Read;
@@ -151,7 +152,8 @@ pub fn chromium() -> Result<&'static str> {
     BROWSERS.into_iter().find(|browser| Path::new(browser).exists()).context("Chromium is not installed")
 }
 
-/// Runs a script of `tests/browser`, which drives a browser with Playwright. Its arguments and its result are JSON values.
+/// Runs a script of `tests/browser`, which drives a browser with Playwright. Its arguments and its result are JSON
+/// values.
 ///
 /// # Errors
 /// The script fails.

@@ -1,5 +1,5 @@
-//! A pyramid as a viewer gets it: reads the descriptor as XML, finds the tiles by an independent implementation of the Deep Zoom format,
-//! and compares each tile with the source.
+//! A pyramid as a viewer gets it: reads the descriptor as XML, finds the tiles by an independent implementation of the
+//! Deep Zoom format, and compares each tile with the source.
 
 use anyhow::{Context, Result, ensure};
 use edgezoom_test_pictures::compared::{copy, cut, decibels, halved, mean_square};
@@ -170,8 +170,8 @@ impl Pyramid {
         self.level(self.descriptor.top_level())
     }
 
-    /// Compares the pyramid with its source: the assembled picture by this PSNR in decibels, and every tile with its place and level by
-    /// a lower one.
+    /// Compares the pyramid with its source: the assembled picture by this PSNR in decibels, and every tile with its
+    /// place and level by a lower one.
     ///
     /// # Errors
     /// Something differs.

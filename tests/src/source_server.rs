@@ -1,5 +1,5 @@
-//! An HTTP server in place of the web, on 127.0.0.1 and 127.0.0.2. It can be slow, close connections early, redirect or answer 404, and
-//! counts requests. The second address stands for a private network.
+//! An HTTP server in place of the web, on 127.0.0.1 and 127.0.0.2. It can be slow, close connections early, redirect or
+//! answer 404, and counts requests. The second address stands for a private network.
 
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, TcpListener};
@@ -94,8 +94,8 @@ impl Source {
         Self { unavailable: times, ..self }
     }
 
-    /// Closes the connection early at these offsets of the file, one response after the other; later responses are complete. Serves
-    /// ranges, so a client can resume.
+    /// Closes the connection early at these offsets of the file, one response after the other; later responses are
+    /// complete. Serves ranges, so a client can resume.
     #[must_use]
     pub fn cut_at(self, cuts: &[usize]) -> Self {
         Self { cuts: cuts.to_vec(), ..self }

@@ -1,5 +1,5 @@
-//! The real local service: `cargo xtask dev` on a free port with its state in a temporary directory. Dropping it stops it; xtask's watchdog
-//! does so if the tests are killed. A failed test shows its log.
+//! The real local service: `cargo xtask dev` on a free port with its state in a temporary directory. Dropping it stops
+//! it; xtask's watchdog does so if the tests are killed. A failed test shows its log.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -30,8 +30,8 @@ pub struct Options {
     pub retries: &'static str,
     /// True to run tilers built in release profile.
     pub release: bool,
-    /// True if the Workers runtime collects all garbage after each megabyte of allocations, so that its memory is what it uses. By default
-    /// about 16 MB accumulate in each of thirty isolates, and 4 KB a request outside V8's heap.
+    /// True if the Workers runtime collects all garbage after each megabyte of allocations, so that its memory is what
+    /// it uses. By default about 16 MB accumulate in each of thirty isolates, and 4 KB a request outside V8's heap.
     pub collects_all_garbage: bool,
     /// True to start without tilers, as if their program were still being built, until [`System::complete`].
     pub building: bool,
@@ -43,7 +43,8 @@ pub struct Options {
     pub maintenance: bool,
     /// Log format of the tilers: `text` or `json`.
     pub log: &'static str,
-    /// Size in MiB of a file system of its own for the tilers' temporary files; `None`: they are in the state directory.
+    /// Size in MiB of a file system of its own for the tilers' temporary files; `None`: they are in the state
+    /// directory.
     pub disk: Option<u32>,
     /// True to give tilers and the Workers runtime wrong clocks.
     pub wrong_clocks: bool,
@@ -148,7 +149,8 @@ impl Options {
 }
 
 impl System {
-    /// Returns the system with default options that the tests of one program share. It runs until the last reference is dropped.
+    /// Returns the system with default options that the tests of one program share. It runs until the last reference is
+    /// dropped.
     ///
     /// # Errors
     /// The system does not start.
@@ -269,7 +271,8 @@ impl System {
         Ok(RunningTiler { process, address: note["address"].as_str().context("no address")?.to_owned() })
     }
 
-    /// Returns the keys of all stored objects that begin with `prefix`, sorted. Reads the store itself, not through the Worker.
+    /// Returns the keys of all stored objects that begin with `prefix`, sorted. Reads the store itself, not through the
+    /// Worker.
     ///
     /// # Errors
     /// The store does not answer.
@@ -413,8 +416,8 @@ fn keep(lines: impl Read + Send + 'static, log: Arc<Mutex<Vec<String>>>) -> Join
     })
 }
 
-/// Returns a channel that receives the system's URL when its pages answer without a tiler, and when it is ready. It closes if the system
-/// ends.
+/// Returns a channel that receives the system's URL when its pages answer without a tiler, and when it is ready. It
+/// closes if the system ends.
 fn ready_line(output: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {

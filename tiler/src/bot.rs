@@ -1,5 +1,5 @@
-//! The tiler's behaviour towards the servers of sources: the `User-Agent` that it sends, and whether it obeys robots.txt.
-//! The edge explains both to publishers at `/bot`.
+//! The tiler's behaviour towards the servers of sources: the `User-Agent` that it sends, and whether it obeys
+//! robots.txt. The edge explains both to publishers at `/bot`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,8 +28,8 @@ impl Default for BotSettings {
     }
 }
 
-/// The value of `User-Agent` in requests for sources (RFC 9110, 10.1.5): product and version, a page about the service, and
-/// its operator's contact.
+/// The value of `User-Agent` in requests for sources (RFC 9110, 10.1.5): product and version, a page about the service,
+/// and its operator's contact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserAgent(String);
 

@@ -1,5 +1,5 @@
-//! File descriptors that pass from one process to another: on purpose over a socket, or by accident when a program starts
-//! the tiler with files and sockets of its own still open.
+//! File descriptors that pass from one process to another: on purpose over a socket, or by accident when a program
+//! starts the tiler with files and sockets of its own still open.
 
 use std::fs::{self, File};
 use std::io::{self, IoSlice, IoSliceMut};
@@ -36,8 +36,8 @@ pub(crate) fn receive(socket: impl AsFd) -> io::Result<OwnedFd> {
     received.next().ok_or_else(|| io::Error::other("the other process sent no file descriptor"))
 }
 
-/// Returns a descriptor of the same file that can only be read, at the file's start. One that cannot be written is returned
-/// as it is.
+/// Returns a descriptor of the same file that can only be read, at the file's start. One that cannot be written is
+/// returned as it is.
 pub(crate) fn read_only(file: impl AsFd) -> io::Result<OwnedFd> {
     let file = file.as_fd();
     if fcntl_getfl(file)? & OFlags::RWMODE == OFlags::RDONLY {
@@ -46,8 +46,8 @@ pub(crate) fn read_only(file: impl AsFd) -> io::Result<OwnedFd> {
     Ok(File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?.into())
 }
 
-/// Closes all descriptors except standard input, output and error, and those in `keep`: a renderer must not have another
-/// program's database, listener or source.
+/// Closes all descriptors except standard input, output and error, and those in `keep`: a renderer must not have
+/// another program's database, listener or source.
 ///
 /// Call this at the start of a process, before it opens anything: nothing in this program may own what is closed.
 ///

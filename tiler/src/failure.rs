@@ -1,6 +1,6 @@
-//! The classification of errors: the failure code that clients see, and whether another try may succeed. This is the only
-//! module of the tiler that decides either. Each error type has one exhaustive match, so a new variant does not compile
-//! until both are stated. docs/retries.md describes all layers of retrying.
+//! The classification of errors: the failure code that clients see, and whether another try may succeed. This is the
+//! only module of the tiler that decides either. Each error type has one exhaustive match, so a new variant does not
+//! compile until both are stated. docs/retries.md describes all layers of retrying.
 
 use std::time::Duration;
 

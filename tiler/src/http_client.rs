@@ -1,6 +1,6 @@
-//! Shared parts of the tiler's HTTP clients and of the loops that retry their calls: ring as the cryptography provider, our
-//! `User-Agent`, no proxy from the environment, no redirects (each would bypass the address policy), `Retry-After`, and
-//! exponential backoff.
+//! Shared parts of the tiler's HTTP clients and of the loops that retry their calls: ring as the cryptography provider,
+//! our `User-Agent`, no proxy from the environment, no redirects (each would bypass the address policy), `Retry-After`,
+//! and exponential backoff.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,8 +12,8 @@ use reqwest::{Client, ClientBuilder, redirect};
 const USER_AGENT: &str =
     concat!("Edgezoom/", env!("CARGO_PKG_VERSION"), " (+", env!("CARGO_PKG_REPOSITORY"), ")");
 
-/// Upper bound for `Retry-After`. The value is added to the current time, which would overflow with the largest numbers that a
-/// header can contain.
+/// Upper bound for `Retry-After`. The value is added to the current time, which would overflow with the largest numbers
+/// that a header can contain.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Returns a builder without time-outs; the caller sets them.
@@ -50,8 +50,8 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// Returns the pause after `failures` consecutive failures. `jitter`, a random number from 0 to 1, spreads it over the
-    /// upper half of its range, so that tilers do not retry in step.
+    /// Returns the pause after `failures` consecutive failures. `jitter`, a random number from 0 to 1, spreads it over
+    /// the upper half of its range, so that tilers do not retry in step.
     pub fn after(&self, failures: u32, jitter: f64) -> Duration {
         let doubled = self.first.saturating_mul(1 << failures.saturating_sub(1).min(20));
         doubled.min(self.max).mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0)

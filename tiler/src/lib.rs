@@ -14,7 +14,8 @@
 //! | [`limits`] | the limits of a conversion |
 //! | [`local_networks`] | the networks that this machine is in |
 //!
-//! `edgezoom-codecs` decodes pictures, and `edgezoom-pyramid` cuts them into tiles. The binary contains the subcommands.
+//! `edgezoom-codecs` decodes pictures, and `edgezoom-pyramid` cuts them into tiles. The binary contains the
+//! subcommands.
 
 pub mod bot;
 pub mod browser;

@@ -21,19 +21,19 @@ pub struct Limits {
     /// Maximum size of a picture, in millions of pixels
     #[arg(long = "max-megapixels", value_name = "MEGAPIXELS", env = "EDGEZOOM_MAX_MEGAPIXELS", default_value = "20000", value_parser = megapixels)]
     pub pixels: u64,
-    /// Pixels that a picture may have regardless of its file's size. A sheet of 33 by 47 inches has this number at 600 dpi,
-    /// and only a few hundred kilobytes in fax compression.
+    /// Pixels that a picture may have regardless of its file's size. A sheet of 33 by 47 inches has this number at 600
+    /// dpi, and only a few hundred kilobytes in fax compression.
     #[arg(skip = 500_000_000_u64)]
     pub pixels_free: u64,
-    /// Additional pixels that a picture may have per byte of its file, so that a small download does not become a million
-    /// tiles. Deflate compresses a thousand bytes of one colour to one byte, and detailed pictures far less.
+    /// Additional pixels that a picture may have per byte of its file, so that a small download does not become a
+    /// million tiles. Deflate compresses a thousand bytes of one colour to one byte, and detailed pictures far less.
     #[arg(skip = 1_000_u64)]
     pub pixels_per_byte: u64,
     /// Maximum size of a drawn document or SVG, in millions of pixels; a larger one is drawn smaller
     #[arg(long = "max-drawn-megapixels", value_name = "MEGAPIXELS", env = "EDGEZOOM_MAX_DRAWN_MEGAPIXELS", default_value = "1000", value_parser = megapixels)]
     pub drawn_pixels: u64,
-    /// Maximum size of a drawn page of a document in pixels. A scanned page, which has its own pixels, may have the additional
-    /// pixels per byte. A poster of 47 by 66 inches at 200 dpi has 125 million.
+    /// Maximum size of a drawn page of a document in pixels. A scanned page, which has its own pixels, may have the
+    /// additional pixels per byte. A poster of 47 by 66 inches at 200 dpi has 125 million.
     #[arg(skip = Bounds::default().page_pixels)]
     pub page_pixels: u64,
     /// Maximum width and height of a picture, in pixels
@@ -66,8 +66,8 @@ pub struct Limits {
     /// Maximum time without data during a download.
     #[arg(skip = Duration::from_secs(30))]
     pub stall: Duration,
-    /// Maximum time of a download, redirects included: enough for 2 GiB at a little over a megabyte per second. Without it, a
-    /// server that sends a byte every half minute would occupy a job's slot for years.
+    /// Maximum time of a download, redirects included: enough for 2 GiB at a little over a megabyte per second. Without
+    /// it, a server that sends a byte every half minute would occupy a job's slot for years.
     #[arg(skip = Duration::from_secs(30 * 60))]
     pub download: Duration,
     /// Maximum memory of a renderer process, in MiB
@@ -79,8 +79,8 @@ pub struct Limits {
         value_parser = value_parser!(u64).range(64..=1 << 20).map(|mebibytes| mebibytes << 20)
     )]
     pub renderer_memory: u64,
-    /// Maximum size in bytes of the temporary file that a renderer process uses in place of memory. Half of an interlaced PNG
-    /// of a gigapixel takes 2 GB.
+    /// Maximum size in bytes of the temporary file that a renderer process uses in place of memory. Half of an
+    /// interlaced PNG of a gigapixel takes 2 GB.
     #[arg(skip = 8_u64 << 30)]
     pub renderer_file: u64,
     /// Directory of that file (unlinked).

@@ -1,6 +1,6 @@
-//! Reads the networks that this machine is in, for the address policy: the addresses of its interfaces, and the networks that
-//! it reaches without a router. Follows their changes, because addresses come and go while a tiler runs: by DHCP, router
-//! advertisements, and containers.
+//! Reads the networks that this machine is in, for the address policy: the addresses of its interfaces, and the
+//! networks that it reaches without a router. Follows their changes, because addresses come and go while a tiler runs:
+//! by DHCP, router advertisements, and containers.
 //!
 //! The kernel's routing tables have both (rtnetlink(7)). A dump of routes is a sequence of messages:
 //!
@@ -50,7 +50,8 @@ pub fn follow() -> io::Result<LocalNetworks> {
     thread::Builder::new().name("addresses".into()).spawn(move || {
         let mut message = vec![0; BUFFER_BYTES];
         loop {
-            // Any change makes it read everything again, so lost changes (`ENOBUFS`: the buffer was full) do not matter.
+            // Any change makes it read everything again, so lost changes (`ENOBUFS`: the buffer was full) do not
+            // matter.
             match recv(&changes, &mut message, RecvFlags::empty()) {
                 Ok(_) | Err(Errno::NOBUFS | Errno::INTR) => {}
                 Err(error) => {
@@ -132,8 +133,8 @@ fn link(body: &[u8]) -> Option<(u32, u32)> {
     Some((number(4)?, number(8)?))
 }
 
-/// Returns the network of a route that leads to this machine, or to a link without a router. Routes into tunnels are not
-/// networks that this machine is in: a VPN's may lead to the whole internet.
+/// Returns the network of a route that leads to this machine, or to a link without a router. Routes into tunnels are
+/// not networks that this machine is in: a VPN's may lead to the whole internet.
 fn route(body: &[u8], links: &HashMap<u32, u32>) -> Option<Network> {
     const LOCAL: u8 = 2; // broadcast and anycast addresses follow
     const ANYCAST: u8 = 4;

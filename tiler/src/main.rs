@@ -1,4 +1,5 @@
-//! The `tiler` command. `render`, `sandbox-probe` and `browser-supervisor` are processes that the other subcommands start.
+//! The `tiler` command. `render`, `sandbox-probe` and `browser-supervisor` are processes that the other subcommands
+//! start.
 
 mod commands;
 

@@ -31,9 +31,9 @@ impl fmt::Debug for Secret {
         f.write_str("Secret(…)")
     }
 }
-/// Makes the environment, memory and open files of this process unreadable for other processes of its user, such as a browser
-/// that runs without namespaces, and disables core dumps (`PR_SET_DUMPABLE`, prctl(2)). Programs that it executes are
-/// readable again.
+/// Makes the environment, memory and open files of this process unreadable for other processes of its user, such as a
+/// browser that runs without namespaces, and disables core dumps (`PR_SET_DUMPABLE`, prctl(2)). Programs that it
+/// executes are readable again.
 ///
 /// # Errors
 /// The system refuses.

@@ -1,6 +1,6 @@
-//! Peak memory of a renderer for large pictures, at the default options. The JPEG test compares 200 megapixels with a tenth of
-//! that. The other pictures are just high enough that keeping all rows would exceed the limit, because more rows would only
-//! take longer. The format that uses a temporary file is tested with a lower memory limit.
+//! Peak memory of a renderer for large pictures, at the default options. The JPEG test compares 200 megapixels with a
+//! tenth of that. The other pictures are just high enough that keeping all rows would exceed the limit, because more
+//! rows would only take longer. The format that uses a temporary file is tested with a lower memory limit.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::fs::{self, File};
@@ -39,8 +39,8 @@ fn peak_within(source: File, limits: &Limits) -> u64 {
         .unwrap();
     let mut stdout = child.stdout.take().unwrap();
     let (mut frames, mut peak) = (vec![0; 1 << 20], 0);
-    // Read after each chunk of output, because the process must still exist. Its last output follows the last tile, so this
-    // includes the memory for all tiles.
+    // Read after each chunk of output, because the process must still exist. Its last output follows the last tile, so
+    // this includes the memory for all tiles.
     while stdout.read(&mut frames).unwrap() > 0 {
         peak = high_water_mark(child.id()).unwrap_or(0).max(peak);
     }
@@ -64,16 +64,16 @@ fn a_baseline_jpeg_of_200_megapixels_is_rendered_in_150_mib_and_takes_as_much_as
     });
     println!("JPEG: {low} MiB and {high} MiB");
     assert!(high <= MAX_MEMORY, "{high} MiB");
-    // The difference depends on scheduling: up to 8 strips of 512 KiB at the full size, the same again for all lower levels,
-    // and 6 decoder chunks of 2 MiB each are in use at once. The additional rows would take 257 MiB.
+    // The difference depends on scheduling: up to 8 strips of 512 KiB at the full size, the same again for all lower
+    // levels, and 6 decoder chunks of 2 MiB each are in use at once. The additional rows would take 257 MiB.
     assert!(high <= low + 24, "{low} MiB at 1,000 rows, {high} MiB at 10,000");
 }
 
 #[test]
 fn a_turned_jpeg_is_rendered_in_150_mib() {
     let exif = files::exif(6);
-    // The rows of tiles in memory are widest if the long side is stored horizontally. The coefficients of the progressive
-    // JPEG would exceed the memory limit.
+    // The rows of tiles in memory are widest if the long side is stored horizontally. The coefficients of the
+    // progressive JPEG would exceed the memory limit.
     for (progressive, height) in [(false, 5_000), (true, 4_000)] {
         let mut file = tempfile::tempfile().unwrap();
         files::large_jpeg_of(20_000, height, Jpeg { progressive, exif: Some(&exif) }, &mut file);

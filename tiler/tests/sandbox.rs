@@ -1,5 +1,5 @@
-//! Tests the sandbox from inside: the test runs itself as a child process, which enters the sandbox and tries operations
-//! that it must deny.
+//! Tests the sandbox from inside: the test runs itself as a child process, which enters the sandbox and tries
+//! operations that it must deny.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::env;

@@ -29,7 +29,8 @@ impl Network {
         Self { base: IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0)), prefix }
     }
 
-    /// Returns the network of the addresses that begin with the same `prefix` bits as `base`; `None` if an address has fewer.
+    /// Returns the network of the addresses that begin with the same `prefix` bits as `base`; `None` if an address has
+    /// fewer.
     #[must_use]
     pub fn new(base: IpAddr, prefix: u8) -> Option<Self> {
         (prefix <= if base.is_ipv4() { 32 } else { 128 }).then_some(Self { base, prefix })

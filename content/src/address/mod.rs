@@ -14,8 +14,8 @@ use url::{Host, Url};
 use crate::SourceUrl;
 use crate::source_url::is_within;
 
-/// The policy: every globally reachable unicast address outside of the machine's own networks, and every network that the
-/// operator allows, except for those that the operator denies.
+/// The policy: every globally reachable unicast address outside of the machine's own networks, and every network that
+/// the operator allows, except for those that the operator denies.
 #[derive(Clone, Debug, Default)]
 pub struct AddressPolicy {
     allowed: Vec<Network>,
@@ -26,9 +26,9 @@ pub struct AddressPolicy {
     denied_hosts: Vec<HostPattern>,
 }
 
-/// The networks that the machine itself is in: its addresses and those of its links. They may be global, as IPv6 addresses
-/// usually are, but what listens there trusts the machine. All clones share one list, because addresses change while a
-/// program runs.
+/// The networks that the machine itself is in: its addresses and those of its links. They may be global, as IPv6
+/// addresses usually are, but what listens there trusts the machine. All clones share one list, because addresses
+/// change while a program runs.
 #[derive(Clone, Debug, Default)]
 pub struct LocalNetworks(Arc<RwLock<Vec<Network>>>);
 
@@ -80,8 +80,8 @@ impl AddressPolicy {
         Self { local, ..self }
     }
 
-    /// Permits only these hosts, if the comma-separated list is not empty: names, with all names below them, and literal
-    /// addresses.
+    /// Permits only these hosts, if the comma-separated list is not empty: names, with all names below them, and
+    /// literal addresses.
     ///
     /// # Errors
     /// Returns the first part that is not a host.
@@ -118,8 +118,8 @@ impl AddressPolicy {
     }
 
     /// Checks host and port before a connection. Of a name, only the name is checked; the resolver checks its addresses
-    /// with [`AddressPolicy::permits`]. `localhost` is this machine (RFC 6761, 6.3), so it is permitted where a loopback
-    /// address is.
+    /// with [`AddressPolicy::permits`]. `localhost` is this machine (RFC 6761, 6.3), so it is permitted where a
+    /// loopback address is.
     ///
     /// # Errors
     /// Returns the reason for a refusal.
@@ -179,8 +179,8 @@ const SPECIAL_V4: [Network; 15] = [
     Network::v4(240, 0, 0, 0, 4),
 ];
 
-/// Global unicast. All other addresses are local, translated or unassigned; NAT64 (64:ff9b::/96) leads to IPv4 addresses that
-/// were not checked.
+/// Global unicast. All other addresses are local, translated or unassigned; NAT64 (64:ff9b::/96) leads to IPv4
+/// addresses that were not checked.
 const GLOBAL_V6: Network = Network::v6([0x2000, 0, 0, 0], 3);
 
 /// The exceptions that the IANA IPv6 Special-Purpose Address Registry makes from global unicast: IETF protocol
@@ -192,8 +192,8 @@ const SPECIAL_V6: [Network; 4] = [
     Network::v6([0x3fff, 0, 0, 0], 20),
 ];
 
-/// Addresses that look public but lead to services inside a cloud, which trust the machine that asks. Those of all other
-/// clouds are link-local, private or shared; the tests list them with their documents.
+/// Addresses that look public but lead to services inside a cloud, which trust the machine that asks. Those of all
+/// other clouds are link-local, private or shared; the tests list them with their documents.
 ///
 /// Sources: <https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16>,
 /// <https://docs.cloud.google.com/vpc/docs/access-apis-external-ip>,

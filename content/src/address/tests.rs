@@ -92,8 +92,8 @@ fn a_literal_address_is_refused_in_every_notation() {
     }
 }
 
-/// Addresses of services inside clouds, with the document that names them. Those with `None` have no page of the cloud's own
-/// that we could read: other programs that deny them name them.
+/// Addresses of services inside clouds, with the document that names them. Those with `None` have no page of the
+/// cloud's own that we could read: other programs that deny them name them.
 #[rustfmt::skip]
 const INSIDE_CLOUDS: &[(&str, &[&str], Option<&str>)] = &[
     ("AWS: metadata", &["169.254.169.254", "fd00:ec2::254"], Some("docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html")),

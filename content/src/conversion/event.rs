@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::protocol::{Claim, ClaimRequest, Report};
 use crate::{Attempt, Content, ContentId, DeletionKeyHash, Removal, RemovalKind, SourceUrl, UploadKey};
 
-/// Something that happened. Those of the Worker, the tilers and the operator are sent to the Durable Object as JSON; the
-/// object makes the others itself.
+/// Something that happened. Those of the Worker, the tilers and the operator are sent to the Durable Object as JSON;
+/// the object makes the others itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Event {

@@ -12,9 +12,9 @@
 //!                    └── Requested when due, RetryAsked, Reset ── Failed
 //! ```
 //!
-//! The operator can take a content down in every state, and delete an unused one that is `Ready` or `Failed`; the uploader
-//! of a file can delete its content in every state. All lead to `Removed` (`removal.rs`), and from there a request leads to
-//! `Queued`, once a takedown is lifted, and unless the uploader has deleted it.
+//! The operator can take a content down in every state, and delete an unused one that is `Ready` or `Failed`; the
+//! uploader of a file can delete its content in every state. All lead to `Removed` (`removal.rs`), and from there a
+//! request leads to `Queued`, once a takedown is lifted, and unless the uploader has deleted it.
 //!
 //! `retry.rs` decides when a conversion is tried again: after an attempt that failed for a passing reason, whose
 //! renderer was killed, or whose tiler died; and when clients ask.

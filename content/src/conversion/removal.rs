@@ -93,8 +93,8 @@ impl Conversion {
         }
     }
 
-    /// Returns true if no request brings the content back: it is taken down or deleted by its uploader, or its removal is
-    /// not recorded yet.
+    /// Returns true if no request brings the content back: it is taken down or deleted by its uploader, or its removal
+    /// is not recorded yet.
     pub(super) fn is_withheld(&self) -> bool {
         match &self.state {
             State::Removed { removal, record_at, .. } => {

@@ -24,9 +24,9 @@ pub struct Rules {
     pub resend: Duration,
     /// Time after which a message that the queue refused, or a value that KV refused, is sent again.
     pub repeat: Duration,
-    /// Pauses after attempts that failed for a passing reason. A person still looks at the page after ten seconds; after
-    /// a minute a server has restarted; after more than half an hour it is not back soon. A pause that the server asks
-    /// for (`Retry-After`) counts up to the longest of these.
+    /// Pauses after attempts that failed for a passing reason. A person still looks at the page after ten seconds;
+    /// after a minute a server has restarted; after more than half an hour it is not back soon. A pause that the server
+    /// asks for (`Retry-After`) counts up to the longest of these.
     pub retries: Cow<'static, [Duration]>,
     /// Number of times that a job is queued again at once after its renderer was killed from outside. After that, the
     /// pauses of `retries` apply.
@@ -165,8 +165,8 @@ impl Conversion {
         self.enqueue(context);
     }
 
-    /// Takes an uploaded file and starts over if the conversion needs one; otherwise has the file deleted. Returns true if
-    /// it takes the file.
+    /// Takes an uploaded file and starts over if the conversion needs one; otherwise has the file deleted. Returns true
+    /// if it takes the file.
     pub(super) fn takes_upload(&mut self, upload: UploadKey, context: &mut Context<'_>) -> bool {
         if self.upload == Some(upload) {
             return true; // the same message again

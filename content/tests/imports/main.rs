@@ -1,6 +1,6 @@
 //! Checks the imports against docs/architecture.md: no import cycle within a crate, and no import against the direction
-//! between modules. Reads the sources as text (`modules.rs`), so it needs neither the crates' dependencies nor a nightly
-//! compiler.
+//! between modules. Reads the sources as text (`modules.rs`), so it needs neither the crates' dependencies nor a
+//! nightly compiler.
 
 #![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 

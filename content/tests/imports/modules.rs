@@ -1,6 +1,6 @@
-//! Finds the imports between the modules of a crate in the text of its sources. Understands only `use` trees, paths that
-//! begin with `crate`, `self` or `super`, and re-exports, which count as an import of the module that defines the item.
-//! Ignores tests.
+//! Finds the imports between the modules of a crate in the text of its sources. Understands only `use` trees, paths
+//! that begin with `crate`, `self` or `super`, and re-exports, which count as an import of the module that defines the
+//! item. Ignores tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -123,8 +123,8 @@ impl ConversionObject {
         Ok(self.answer(&message).await?)
     }
 
-    /// Streams the content's events until it is finished, with [`Addresses`] that are given as JSON. 503: no content, or
-    /// too many subscribers.
+    /// Streams the content's events until it is finished, with [`Addresses`] that are given as JSON. 503: no content,
+    /// or too many subscribers.
     ///
     /// # Errors
     /// The storage fails.

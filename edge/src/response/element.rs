@@ -34,7 +34,8 @@ impl Element {
 
     fn write_json(&self, json: &mut String) {
         match self {
-            Self::Text(text) => json.push_str(&serde_json::to_string(text).unwrap_or_default()), // a string always serializes
+            // A string always serializes.
+            Self::Text(text) => json.push_str(&serde_json::to_string(text).unwrap_or_default()),
             Self::Object(fields) => {
                 let mut before = '{';
                 for (name, field) in fields {

@@ -1,5 +1,5 @@
-//! Every failure code needs words in the viewer, an entry in the OpenAPI document, and an answer whether http in place of https may help.
-//! The compiler cannot check these; this test does.
+//! Every failure code needs words in the viewer, an entry in the OpenAPI document, and an answer whether http in place
+//! of https may help. The compiler cannot check these; this test does.
 
 use edgezoom_content::FailureCode;
 

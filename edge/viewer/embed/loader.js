@@ -1,6 +1,7 @@
-// The embed script, `/<id>.js?width=&height=&id=&fit=&background=&attribution=`. It reads its parameters from its own URL,
-// reserves space for the viewer, and imports the viewer when the reader scrolls near. The browser loads that module once per
-// page, even for several embeds. The script defines no globals and never writes into the document's stream.
+// The embed script, `/<id>.js?width=&height=&id=&fit=&background=&attribution=`. It reads its parameters from its own
+// URL, reserves space for the viewer, and imports the viewer when the reader scrolls near. The browser loads that
+// module once per page, even for several embeds. The script defines no globals and never writes into the document's
+// stream.
 (() => {
   const script = document.currentScript;
   if (!script) return console.warn("Edgezoom: use a classic script element, not a module.");

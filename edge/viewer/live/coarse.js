@@ -32,7 +32,9 @@ export function coarsePicture(place, onShown) {
     onShown();
   }
 
-  /** Stops showing pictures. If one is shown, returns `cover(viewer, canvas)`, which moves it over a viewer's canvas. */
+  /**
+   * Stops showing pictures. If one is shown, returns `cover(viewer, canvas)`, which moves it over a viewer's canvas.
+   */
   function lift() {
     latest = "lifted";
     if (!shown) return null;

@@ -19,8 +19,8 @@ const TILES = 60;
  *
  * Options: `known` (the content object, if the page has it), `home` (target of a link if there is no picture),
  * `onReady(content)` (called before the viewer is mounted), `onUpdate(update)` (called with each update of `watch.js`),
- * `takeOver(update, display)` (returns true if the page has something else to do; `display(update)` goes on), and those of
- * `mountViewer`.
+ * `takeOver(update, display)` (returns true if the page has something else to do; `display(update)` goes on), and those
+ * of `mountViewer`.
  */
 export function mountContent(host, url, options = {}) {
   const { known, home, onReady, onUpdate, takeOver, ...viewing } = options;
@@ -109,8 +109,8 @@ export function mountContent(host, url, options = {}) {
 }
 
 /**
- * Creates a card with the progress. Returns `{ card, update(content) }`. Screen readers announce the stage when it changes,
- * but not the percentage.
+ * Creates a card with the progress. Returns `{ card, update(content) }`. Screen readers announce the stage when it
+ * changes, but not the percentage.
  */
 function progressCard(content) {
   const tiles = Array.from({ length: TILES }, () => element("i"));
@@ -160,7 +160,8 @@ function problemCard(update, { onRetry, home }) {
     icon(BROKEN),
     element("h2", {}, title),
     text ? element("p", { role: "alert" }, text) : null,
-    advice && home ? element("p", { class: "advice" }, advice) : null, // not in embeds: they are small, and their readers cannot act on it
+    // Not in embeds: they are small, and their readers cannot act on it.
+    advice && home ? element("p", { class: "advice" }, advice) : null,
     when ? element("p", { class: "when" }, when) : null,
     sourceLine(update.content?.url),
     actions(retry, home),
@@ -168,8 +169,8 @@ function problemCard(update, { onRetry, home }) {
 }
 
 /**
- * Creates a card for a content that waits for its next attempt. Returns `{ card, update(content, refused) }`; `refused` is true
- * if a retry came too soon.
+ * Creates a card for a content that waits for its next attempt. Returns `{ card, update(content, refused) }`; `refused`
+ * is true if a retry came too soon.
  */
 function waitingCard(content, { onRetry, home }) {
   const { title, text } = waitingWords(content.retry);

@@ -7,8 +7,8 @@ const MAX_FAILURES = 3;
 
 /**
  * Returns the update for a content object. `kind` is `processing`, `ready`, `failed`, `missing` (no such content),
- * `removed` (`text` says by whom or why) or `unreachable` (no usable response). The first three have `content`, the content
- * object.
+ * `removed` (`text` says by whom or why) or `unreachable` (no usable response). The first three have `content`, the
+ * content object.
  */
 export function updateOf(content) {
   if (content.ready && content.dzi) return { kind: "ready", content };
@@ -37,8 +37,8 @@ export async function fetchRetried(url) {
 }
 
 /**
- * Calls `onUpdate` with each update of the content at an API URL, first with that of `known`, a content object, if given.
- * Ends when the content is finished, missing or unreachable. Returns a function that stops it.
+ * Calls `onUpdate` with each update of the content at an API URL, first with that of `known`, a content object, if
+ * given. Ends when the content is finished, missing or unreachable. Returns a function that stops it.
  */
 export function watch(url, onUpdate, { known, revalidate = false } = {}) {
   const watching = new AbortController();
@@ -62,7 +62,8 @@ async function follow(url, onUpdate, { known, revalidate, signal }) {
 }
 
 /**
- * Follows server-sent events. Resolves to true when the content is finished, and to false if there is no stream or it broke.
+ * Follows server-sent events. Resolves to true when the content is finished, and to false if there is no stream or it
+ * broke.
  */
 function followEvents(url, onUpdate, signal) {
   return new Promise((resolve) => {

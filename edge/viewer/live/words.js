@@ -1,5 +1,5 @@
-// The texts for a content that has no picture, or none yet. `edge/src/tests/failure_codes.rs` checks that each failure code has
-// one.
+// The texts for a content that has no picture, or none yet. `edge/src/tests/failure_codes.rs` checks that each failure
+// code has one.
 
 const STAGES = {
   building: "The renderer is still being built", // only from a local service (`edge/local/`)
@@ -42,7 +42,9 @@ export function stageWords(stage) {
   return STAGES[stage] ?? "Working on it";
 }
 
-/** Returns the reason why a content waits for its next attempt, as a heading, and a sentence if the service gave one. */
+/**
+ * Returns the reason why a content waits for its next attempt, as a heading, and a sentence if the service gave one.
+ */
 export function waitingWords({ code, message }) {
   return { title: FAILURES[code] ?? FAILURES.internal, text: message };
 }
@@ -69,8 +71,8 @@ function duration(seconds) {
 export const TOO_SOON = "You can retry in a minute.";
 
 /**
- * Returns when a failed content can be retried. A manual retry is possible once a minute: `refused` is true if it was too
- * soon.
+ * Returns when a failed content can be retried. A manual retry is possible once a minute: `refused` is true if it was
+ * too soon.
  */
 function retryWords(url, retryAfter, refused) {
   if (isFile(url)) return "The uploaded file is deleted. Upload it again to retry.";
@@ -96,7 +98,9 @@ export function problemWords({ kind, content, text = "", refused = false }) {
 /** Matches characters that are invisible or reverse the direction of text (UTS #55). */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
-/** Returns true if a source is an uploaded file. Its URL has the digest of its bytes (RFC 6920) and cannot be opened. */
+/**
+ * Returns true if a source is an uploaded file. Its URL has the digest of its bytes (RFC 6920) and cannot be opened.
+ */
 export const isFile = (url) => url?.startsWith("ni:") ?? false;
 
 /** Returns the name of a source: that of its file, or its host. */

@@ -1,9 +1,12 @@
-// The scheme of a source whose URL was entered without one. The home page tries https; if that does not work, this script
-// has the service try http. The page says what was assumed.
+// The scheme of a source whose URL was entered without one. The home page tries https; if that does not work, this
+// script has the service try http. The page says what was assumed.
 
 import { element } from "../dom.js";
 
-/** Failures that a server without https, or with another site there, causes. `edge/src/tests/failure_codes.rs` asks for each code. */
+/**
+ * Failures that a server without https, or with another site there, causes. `edge/src/tests/failure_codes.rs` asks for
+ * each code.
+ */
 const CURABLE = ["source-unreachable", "source-not-found", "timed-out"];
 const WORDS = {
   https: "https:// was assumed.",
@@ -12,8 +15,8 @@ const WORDS = {
 };
 
 /**
- * Reads the assumption from the page's URL and removes it there. Returns the option `takeOver` of `mountContent` for the content
- * at an API URL; null if nothing was assumed.
+ * Reads the assumption from the page's URL and removes it there. Returns the option `takeOver` of `mountContent` for
+ * the content at an API URL; null if nothing was assumed.
  */
 export function schemeAssumption(address) {
   const url = new URL(location.href);

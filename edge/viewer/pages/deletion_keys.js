@@ -1,4 +1,5 @@
-// The deletion keys of the files that were uploaded in this browser, by the ids of their contents. They are stored only there.
+// The deletion keys of the files that were uploaded in this browser, by the ids of their contents. They are stored only
+// there.
 
 const KEY = "edgezoom-deletion-keys";
 const MAX_KEYS = 1000;

@@ -12,8 +12,8 @@ const ABOUT = "About this picture";
 const COPIED_MS = 2000;
 
 /**
- * Makes a button open a dialog with a title, a Close button and the elements that `contents()` returns. The browser returns
- * the focus to the button when the dialog is closed.
+ * Makes a button open a dialog with a title, a Close button and the elements that `contents()` returns. The browser
+ * returns the focus to the button when the dialog is closed.
  */
 function openDialog(button, title, contents) {
   const name = `dialog-${button.id}`;
@@ -31,8 +31,8 @@ function openDialog(button, title, contents) {
 }
 
 /**
- * Activates the Share button. Returns a function that shows it for a content, and hides it for null: failed contents cannot be
- * shared.
+ * Activates the Share button. Returns a function that shows it for a content, and hides it for null: failed contents
+ * cannot be shared.
  */
 export function offerSharing() {
   const button = document.getElementById("open-share");

@@ -1,5 +1,5 @@
-// The home page's form works without this script. The script accepts URLs and files that are pasted or dropped anywhere,
-// shows on the button that the form was sent, and adds recent contents and a picture to try.
+// The home page's form works without this script. The script accepts URLs and files that are pasted or dropped
+// anywhere, shows on the button that the form was sent, and adds recent contents and a picture to try.
 
 import { element } from "../dom.js";
 import { clear, recent } from "./recent.js";

@@ -1,17 +1,22 @@
-// Uploads files from the home page, one after another, and shows the progress of upload and conversion in one bar each. The
-// page of a single file opens when it is ready; each of several files gets a link. Large files are sent in parts: a part that
-// fails is sent again, and this browser remembers the stored parts, so choosing the same file within a day resumes the upload.
+// Uploads files from the home page, one after another, and shows the progress of upload and conversion in one bar each.
+// The page of a single file opens when it is ready; each of several files gets a link. Large files are sent in parts: a
+// part that fails is sent again, and this browser remembers the stored parts, so choosing the same file within a day
+// resumes the upload.
 
 import { element } from "../dom.js";
 import { updateOf, watch } from "../live/watch.js";
 import { stageWords } from "../live/words.js";
 import { keepKey } from "./deletion_keys.js";
 
-/** Size in bytes up to which a file is sent in one request. Larger ones would lose too much when the connection breaks. */
+/**
+ * Size in bytes up to which a file is sent in one request. Larger ones would lose too much when the connection breaks.
+ */
 const MAX_WHOLE = 32e6;
 /** Key of the unfinished upload in the browser's storage. */
 const KEY = "edgezoom-sending";
-/** Milliseconds for which an unfinished upload can be resumed: the service keeps it for a day, less an hour to spare. */
+/**
+ * Milliseconds for which an unfinished upload can be resumed: the service keeps it for a day, less an hour to spare.
+ */
 const RESUMABLE = 23 * 3_600_000;
 /** Pauses before a failed request is repeated, in milliseconds. */
 const PAUSES = [500, 1000, 2000, 4000, 8000, 16_000];
@@ -23,8 +28,8 @@ let panels = 0;
 class ConnectionLost extends Error {}
 
 /**
- * Shows the line for choosing files, below the form. Returns the function that uploads files, or null if the operator has not
- * enabled uploads. `tell(text)` shows an error.
+ * Shows the line for choosing files, below the form. Returns the function that uploads files, or null if the operator
+ * has not enabled uploads. `tell(text)` shows an error.
  */
 export function offerUpload(form, tell) {
   const line = document.getElementById("files");
@@ -52,7 +57,10 @@ export function offerUpload(form, tell) {
     list.scrollIntoView({ block: "nearest" });
   }
 
-  /** Uploads a file when `turn` has resolved, and follows its conversion. Resolves when the file is sent, or will not be. */
+  /**
+   * Uploads a file when `turn` has resolved, and follows its conversion. Resolves when the file is sent, or will not
+   * be.
+   */
   function begin(file, { turn, list, isAlone }) {
     const sending = new AbortController();
     const { signal } = sending;
@@ -158,8 +166,8 @@ async function send(address, uploads, file, { onSent, signal }) {
 }
 
 /**
- * Sends the request that creates the content of a file, and returns `{ status, text }`: 200 and the content object, or the error.
- * It asks for the response object: the browser would follow a redirect, whose body has the deletion key.
+ * Sends the request that creates the content of a file, and returns `{ status, text }`: 200 and the content object, or
+ * the error. It asks for the response object: the browser would follow a redirect, whose body has the deletion key.
  */
 async function created(url, file, body, options) {
   const answer = await exchange("POST", `${url}?format=json&name=${encodeURIComponent(file.name)}`, body, options);
@@ -177,8 +185,9 @@ function parsed(text) {
 }
 
 /**
- * Sends one request and resolves to the `{ status, text }` of its response, after redirects. Rejects with `ConnectionLost`,
- * and never settles after `signal` aborts. Calls `onSent` with the bytes sent so far, which only `XMLHttpRequest` reports.
+ * Sends one request and resolves to the `{ status, text }` of its response, after redirects. Rejects with
+ * `ConnectionLost`, and never settles after `signal` aborts. Calls `onSent` with the bytes sent so far, which only
+ * `XMLHttpRequest` reports.
  */
 function exchange(method, url, body, { onSent = () => {}, type, signal }) {
   return new Promise((resolve, reject) => {

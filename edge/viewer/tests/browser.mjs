@@ -25,7 +25,10 @@ export async function startBrowser() {
   return chromium.launch({ executablePath, args: root ? ["--no-sandbox"] : [] });
 }
 
-/** Opens a page in a context of its own. `page.wrongs` collects errors and warnings of scripts, policies and the network. */
+/**
+ * Opens a page in a context of its own. `page.wrongs` collects errors and warnings of scripts, policies and the
+ * network.
+ */
 export async function newPage(browser, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options });
   const page = await context.newPage();

@@ -92,7 +92,8 @@ test("several embeds load the viewer once", ofTheViewer, async () => {
   assert.equal(viewerLoads, 1);
   assert.deepEqual(await globalsLeft(page), []);
   assert.deepEqual(page.wrongs, []);
-  await assertAccessible(page, { rules: { "landmark-unique": { enabled: false } } }); // the same picture twice has the same name
+  // The same picture twice has the same name.
+  await assertAccessible(page, { rules: { "landmark-unique": { enabled: false } } });
 });
 
 test("the viewer is loaded when the reader scrolls near", ofTheViewer, async () => {

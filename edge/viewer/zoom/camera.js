@@ -17,9 +17,9 @@ export class Camera {
   #smooth = null;
 
   /**
-   * `picture` is `{ width, height }`, `fit` is `contain` or `cover`, `isStill()` returns true if moves are not animated, and
-   * `covered()` returns the CSS pixels that panels and controls cover, `{ top, bottom, isLow }`. In a low view the controls
-   * may cover the picture, as far as there is no room beside it.
+   * `picture` is `{ width, height }`, `fit` is `contain` or `cover`, `isStill()` returns true if moves are not
+   * animated, and `covered()` returns the CSS pixels that panels and controls cover, `{ top, bottom, isLow }`. In a low
+   * view the controls may cover the picture, as far as there is no room beside it.
    */
   constructor(viewer, picture, { fit, isStill, covered }) {
     this.#viewer = viewer;

@@ -23,8 +23,8 @@ const ACTIONS = new Map([
 
 /**
  * Returns the action of a key press: `{ pan: [right, down] }`, `{ press: <name of a control> }`, or null. Combinations
- * belong to the browser. Arrow keys move the picture only if the picture has the focus. OpenSeadragon's own keys are off:
- * they depend on an American keyboard, ignore the number pad, and mirror the picture with `f`.
+ * belong to the browser. Arrow keys move the picture only if the picture has the focus. OpenSeadragon's own keys are
+ * off: they depend on an American keyboard, ignore the number pad, and mirror the picture with `f`.
  */
 export function keyAction({ key, ctrlKey, metaKey, altKey }, onPicture) {
   if (ctrlKey || metaKey || altKey) return null;
@@ -34,7 +34,8 @@ export function keyAction({ key, ctrlKey, metaKey, altKey }, onPicture) {
 
 /**
  * Creates the bar of controls. `actions` maps names of controls to functions; a control without a function is left out.
- * Returns `{ bar, setScale(percent), setRange({ canZoomIn, canZoomOut, isHome }), setRuler(shown), setFullscreen(active) }`.
+ * Returns
+ * `{ bar, setScale(percent), setRange({ canZoomIn, canZoomOut, isHome }), setRuler(shown), setFullscreen(active) }`.
  */
 export function controlBar(actions) {
   const buttons = {};

@@ -1,8 +1,8 @@
-// OpenSeadragon's 2D canvas drawer for tiles without overlap. OpenSeadragon enlarges such a tile by one CSS pixel to hide
-// gaps, which breaks lines at the seam by up to two pixels of a dense screen. Here neighbours meet at a whole screen pixel.
-// Tiles that are enlarged, or rotated by other angles than multiples of 90°, are composed first and drawn as one picture,
-// because separate tiles are not blended at their seams. OpenSeadragon intends the same for enlarged tiles, but reads a
-// property that tiles do not have (6.1.1, `length`).
+// OpenSeadragon's 2D canvas drawer for tiles without overlap. OpenSeadragon enlarges such a tile by one CSS pixel to
+// hide gaps, which breaks lines at the seam by up to two pixels of a dense screen. Here neighbours meet at a whole
+// screen pixel. Tiles that are enlarged, or rotated by other angles than multiples of 90°, are composed first and drawn
+// as one picture, because separate tiles are not blended at their seams. OpenSeadragon intends the same for enlarged
+// tiles, but reads a property that tiles do not have (6.1.1, `length`).
 //
 // `_drawTiles` and `_drawTile` are private. OpenSeadragon's version is pinned, and `seams.test.mjs` checks the pixels.
 
@@ -55,7 +55,8 @@ export class SeamlessDrawer extends CanvasDrawer {
   }
 
   /**
-   * Returns a tile's first and last corner in the view. Shared edges are computed as for the neighbour, so both round alike.
+   * Returns a tile's first and last corner in the view. Shared edges are computed as for the neighbour, so both round
+   * alike.
    */
   #corners({ x, y, level, bounds, isRightMost, isBottomMost }, tiledImage) {
     const { source } = tiledImage;

@@ -1,9 +1,9 @@
-// Fullscreen, which restores the focus when it ends. Without fullscreen for elements (on iPhones), an embedded viewer can
-// cover the page around instead.
+// Fullscreen, which restores the focus when it ends. Without fullscreen for elements (on iPhones), an embedded viewer
+// can cover the page around instead.
 
 /**
- * Controls fullscreen for the element `region`. `mayCover` allows covering the page instead; `onChange(active)` is called
- * after each change. Returns `{ active, toggle }`, or null if neither is possible.
+ * Controls fullscreen for the element `region`. `mayCover` allows covering the page instead; `onChange(active)` is
+ * called after each change. Returns `{ active, toggle }`, or null if neither is possible.
  */
 export function fullscreenOf(region, mayCover, onChange) {
   const native = document.fullscreenEnabled && region.requestFullscreen;

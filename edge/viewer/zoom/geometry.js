@@ -1,5 +1,5 @@
-// The limits of zooming, as pure arithmetic. A zoom is OpenSeadragon's: the picture's width in widths of the view. A scale
-// is in CSS pixels per picture pixel.
+// The limits of zooming, as pure arithmetic. A zoom is OpenSeadragon's: the picture's width in widths of the view. A
+// scale is in CSS pixels per picture pixel.
 
 /** Maximum scale: single pixels are clearly visible. */
 const MAX_SCALE = 8;

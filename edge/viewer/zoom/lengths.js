@@ -17,8 +17,8 @@ export function lengthWords(length, unit, digits = DIGITS) {
 }
 
 /**
- * Returns the bar for a scale at a number of CSS pixels per picture pixel: the longest of 1, 2 and 5 times a power of ten of a
- * unit that has at most `most` CSS pixels, as `{ pixels, words }`.
+ * Returns the bar for a scale at a number of CSS pixels per picture pixel: the longest of 1, 2 and 5 times a power of
+ * ten of a unit that has at most `most` CSS pixels, as `{ pixels, words }`.
  */
 export function barOf({ value, unit }, zoom, most) {
   const perPixel = value / zoom;

@@ -1,5 +1,5 @@
-// The scale bar, and the ruler: a line between two handles that stay at their places in the picture. A handle is moved by the
-// pointer or, when it has the focus, by the arrow keys.
+// The scale bar, and the ruler: a line between two handles that stay at their places in the picture. A handle is moved
+// by the pointer or, when it has the focus, by the arrow keys.
 
 import { element } from "../dom.js";
 import { barOf, lengthWords } from "./lengths.js";

@@ -1,5 +1,5 @@
-// Everything that lies over the picture besides the controls: how to move it, where it continues, missing tiles, and the
-// link of an embed.
+// Everything that lies over the picture besides the controls: how to move it, where it continues, missing tiles, and
+// the link of an embed.
 
 import { element, icon } from "../dom.js";
 
@@ -27,8 +27,8 @@ export function gestureHint(viewer) {
 }
 
 /**
- * Creates a note that says where an elongated picture continues, until the view moves. Returns `{ note, show }`; call `show`
- * when the picture has opened.
+ * Creates a note that says where an elongated picture continues, until the view moves. Returns `{ note, show }`; call
+ * `show` when the picture has opened.
  */
 export function continuesNote(viewer, camera) {
   const note = element("p", { class: "continues" });
@@ -45,7 +45,9 @@ export function continuesNote(viewer, camera) {
   return { note, show };
 }
 
-/** Creates a notice with a button that requests missing tiles again, shown when OpenSeadragon has used up its retries. */
+/**
+ * Creates a notice with a button that requests missing tiles again, shown when OpenSeadragon has used up its retries.
+ */
 export function lostTilesNotice(viewer) {
   const text = element("span", {}, "Parts of the picture did not load.");
   const again = element("button", { type: "button", class: "plain", onclick: retry }, "Try again");

@@ -1,5 +1,5 @@
-// The overview: a small picture with a frame around the visible part. It fades in when part of the picture is out of view.
-// The pointer and the arrow keys move the view.
+// The overview: a small picture with a frame around the visible part. It fades in when part of the picture is out of
+// view. The pointer and the arrow keys move the view.
 
 import { element } from "../dom.js";
 

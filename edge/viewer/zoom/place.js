@@ -1,7 +1,7 @@
-// A place in a picture as a parameter of the share page, `?at=x,y,zoom,turn`: the picture pixel at the centre of the view, the
-// picture's width in widths of the view, and the picture's rotation, if any, in degrees clockwise. So a phone and a large
-// screen show the same part, and servers see the place. The zoom of the opening view is 0: it depends on the window.
-// `edge/src/request/place.rs` parses the same. As a fragment, `#x,y,zoom,turn`, a place works too.
+// A place in a picture as a parameter of the share page, `?at=x,y,zoom,turn`: the picture pixel at the centre of the
+// view, the picture's width in widths of the view, and the picture's rotation, if any, in degrees clockwise. So a phone
+// and a large screen show the same part, and servers see the place. The zoom of the opening view is 0: it depends on
+// the window. `edge/src/request/place.rs` parses the same. As a fragment, `#x,y,zoom,turn`, a place works too.
 
 const PLACE = /^(\d{1,9}(?:\.\d{1,3})?),(\d{1,9}(?:\.\d{1,3})?),(\d{1,9}(?:\.\d{1,6})?)(?:,(0|90|180|270))?$/;
 
@@ -35,8 +35,8 @@ export function withPlace(url, place) {
 }
 
 /**
- * Keeps the page's URL and the view in step: goes to the place in the URL, now and when its fragment changes, and updates the
- * URL when the view moves. The opening view has no place in the URL unless it is rotated.
+ * Keeps the page's URL and the view in step: goes to the place in the URL, now and when its fragment changes, and
+ * updates the URL when the view moves. The opening view has no place in the URL unless it is rotated.
  */
 export function keepInUrl(view) {
   const named = () => parsePlace(placeText(location), view.picture);

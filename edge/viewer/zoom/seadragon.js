@@ -1,5 +1,5 @@
-// The set-up of OpenSeadragon, which loads and draws tiles and handles pointers. Controls, keys, notices and fullscreen are
-// our own.
+// The set-up of OpenSeadragon, which loads and draws tiles and handles pointers. Controls, keys, notices and fullscreen
+// are our own.
 
 import OpenSeadragon from "openseadragon";
 import { SeamlessDrawer } from "./drawer.js";
@@ -10,9 +10,9 @@ const ANIMATION_S = 0.7;
 const POINTER = { clickToZoom: false, dblClickToZoom: true };
 
 /**
- * Opens a content's `dzi` with OpenSeadragon in an element. `still` turns animation off. Tiles are drawn on a 2D canvas,
- * unless a test sets another `drawer`: WebGL allows only about 16 views per page, and needs permission to read pixels of
- * another origin.
+ * Opens a content's `dzi` with OpenSeadragon in an element. `still` turns animation off. Tiles are drawn on a 2D
+ * canvas, unless a test sets another `drawer`: WebGL allows only about 16 views per page, and needs permission to read
+ * pixels of another origin.
  */
 export function openPicture(element, dzi, { still, cooperative, drawer = SeamlessDrawer }) {
   const unmark = withoutStyleElement();
@@ -62,8 +62,8 @@ export function setStill(viewer, still) {
 
 /**
  * Prevents OpenSeadragon 6 from adding a style element that hides the focus on touch screens, which a strict
- * Content-Security-Policy would also report as an error. OpenSeadragon adds none if the page has one, so an inert element
- * takes its place. Returns a function that removes it.
+ * Content-Security-Policy would also report as an error. OpenSeadragon adds none if the page has one, so an inert
+ * element takes its place. Returns a function that removes it.
  */
 function withoutStyleElement() {
   const mark = document.createElementNS(null, "style");

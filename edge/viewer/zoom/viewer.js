@@ -1,5 +1,5 @@
-// A zoomable picture: OpenSeadragon with accessible controls and keys, reduced motion, gestures that do not interfere with
-// the page around, and limits that fit the picture.
+// A zoomable picture: OpenSeadragon with accessible controls and keys, reduced motion, gestures that do not interfere
+// with the page around, and limits that fit the picture.
 
 import { element, shadow } from "../dom.js";
 import shared from "../shared.css";
@@ -29,11 +29,11 @@ const MEASURING = "M shows a ruler.";
 /**
  * Shows a ready content in `host`, in its shadow root.
  *
- * Options: `name` (name of the picture), `cooperative` (leave plain gestures to the page around), `mayCover` (cover the page
- * if there is no fullscreen), `ownsPage` (keep the view in the page's URL, and take keys without having the focus), `fit`
- * (`contain` or `cover`), `background` (a CSS colour), `coveredTop()` (CSS pixels that the page covers at the top),
- * `attribution` (show a link to the share page).
- * Returns `{ viewer, canvas, focus }`: OpenSeadragon's viewer, and the element in which it draws.
+ * Options: `name` (name of the picture), `cooperative` (leave plain gestures to the page around), `mayCover` (cover the
+ * page if there is no fullscreen), `ownsPage` (keep the view in the page's URL, and take keys without having the
+ * focus), `fit` (`contain` or `cover`), `background` (a CSS colour), `coveredTop()` (CSS pixels that the page covers at
+ * the top), `attribution` (show a link to the share page). Returns `{ viewer, canvas, focus }`: OpenSeadragon's viewer,
+ * and the element in which it draws.
  */
 export function mountViewer(host, content, options = {}) {
   const { name, cooperative = false, mayCover = false, ownsPage = false, fit = "contain", background } = options;

@@ -13,8 +13,6 @@ use edgezoom_geometry::{Orientation, Scale, Size};
 use crate::bounds::Bounds;
 use crate::colour::icc::Profile;
 use crate::error::SourceError;
-#[cfg(feature = "rare")]
-use crate::formats::other::Header;
 use crate::options::DecodeOptions;
 use crate::row_reader::{Layout, RowReader, Rows};
 use crate::scratch::TemporaryFile;
@@ -64,6 +62,10 @@ pub(crate) enum Open {
     /// With fonts or a library, which are loaded before the process enters its sandbox.
     Prepared(fn(&System<'_>) -> Opener),
 }
+
+/// Reads the header of a file that a crate decodes as a whole.
+#[cfg(feature = "rare")]
+pub(crate) type Header = fn(BufReader<SourceFile>) -> image::ImageResult<Box<dyn image::ImageDecoder>>;
 
 /// Opens files with the fonts or the library that were loaded for them.
 pub(crate) type Opener = Box<dyn Fn(Input<'_>) -> Result<Decoded, SourceError> + Send + Sync>;

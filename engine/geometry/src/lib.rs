@@ -2,8 +2,8 @@
 //!
 //! A [`Dzi`] describes a pyramid: its [`Size`], levels and tiles, and the descriptor that viewers read. A [`TileIndex`]
 //! finds a tile in a pyramid that is stored as one [`Archive`]. [`Previews`] are two small pictures of the whole. A
-//! [`Scale`] is the physical size of a pixel, an [`Orientation`] the way in which a picture is stored, [`Damage`] what a
-//! damaged file lacks.
+//! [`Scale`] is the physical size of a pixel, an [`Orientation`] the way in which a picture is stored, [`Damage`] what
+//! a damaged file lacks.
 //!
 //! ```
 //! use edgezoom_geometry::{Dzi, Size, TileFormat};

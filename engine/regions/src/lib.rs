@@ -1,7 +1,8 @@
 //! Renders any region of a Deep Zoom pyramid at any size from its tiles.
 //!
-//! A [`Rendering`] is a request: a region, a size, a turn, colours and a format. A [`Plan`] names the tiles that it needs, which the
-//! caller reads wherever they are. `render` makes a file of these; it needs the feature `render`, which brings the decoders and encoders.
+//! A [`Rendering`] is a request: a region, a size, a turn, colours and a format. A [`Plan`] names the tiles that it
+//! needs, which the caller reads wherever they are. `render` makes a file of these; it needs the feature `render`,
+//! which brings the decoders and encoders.
 //!
 //! Everything here is a value or a pure function.
 

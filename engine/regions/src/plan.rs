@@ -1,7 +1,8 @@
 //! Plans of renderings: the tiles that one needs, and the part of the level that it shows.
 //!
-//! The tiles are those of the smallest level that is at least as large as the rendering, so that a filter halves at most. A rendering that
-//! is distorted, or a pyramid of small tiles, may need very many of those; then a smaller level is enlarged.
+//! The tiles are those of the smallest level that is at least as large as the rendering, so that a filter halves at
+//! most. A rendering that is distorted, or a pyramid of small tiles, may need very many of those; then a smaller level
+//! is enlarged.
 
 use std::ops::Range;
 
@@ -9,8 +10,8 @@ use edgezoom_geometry::{Dzi, Size};
 
 use crate::rendering::{Region, Rendering};
 
-/// Maximum number of tiles of a plan. With tiles of 512 pixels only a rendering of 2 megapixels may need one more, if the next smaller
-/// level is nearly as large as asked for.
+/// Maximum number of tiles of a plan. With tiles of 512 pixels only a rendering of 2 megapixels may need one more, if
+/// the next smaller level is nearly as large as asked for.
 pub const MAX_TILES: u64 = 48;
 /// Maximum number of pixels of a rendering.
 pub const MAX_PIXELS: u64 = 2_000_000;
@@ -153,8 +154,8 @@ impl Plan {
     }
 }
 
-/// Returns true if a region has as many pixels as asked for in the level that is halved this many times. A level's last pixel counts if the
-/// region is the whole side, so that the size of a level gives that level.
+/// Returns true if a region has as many pixels as asked for in the level that is halved this many times. A level's last
+/// pixel counts if the region is the whole side, so that the size of a level gives that level.
 fn is_enough(region: u32, side: u32, size: u32, halvings: u32) -> bool {
     let asked = u64::from(size) << halvings;
     let rounding = if region == side { (1 << halvings) - 1 } else { 0 };

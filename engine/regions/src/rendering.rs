@@ -1,5 +1,5 @@
-//! Requested renderings. The terms and their order are those of the IIIF Image API 3.0, section 4: a region is cut out, scaled, mirrored,
-//! turned, and its colours reduced.
+//! Requested renderings. The terms and their order are those of the IIIF Image API 3.0, section 4: a region is cut out,
+//! scaled, mirrored, turned, and its colours reduced.
 
 use edgezoom_geometry::{Dzi, Size, TileFormat};
 

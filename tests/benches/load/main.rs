@@ -1,9 +1,9 @@
-//! The local service under load: requests for known, new and invalid contents at rising rates. Requests follow a schedule, whatever
-//! happened to earlier ones, and latencies count from the scheduled time: if the service stalls for a second, all requests of that second
-//! are late, as they are for clients.
+//! The local service under load: requests for known, new and invalid contents at rising rates. Requests follow a
+//! schedule, whatever happened to earlier ones, and latencies count from the scheduled time: if the service stalls for
+//! a second, all requests of that second are late, as they are for clients.
 //!
-//! `--soak 30m` keeps one rate and samples every process's memory each minute, with a Workers runtime that collects its garbage, so that
-//! growth means a leak.
+//! `--soak 30m` keeps one rate and samples every process's memory each minute, with a Workers runtime that collects its
+//! garbage, so that growth means a leak.
 //!
 //! The generator runs on the same machine, as the first line of output says.
 
@@ -25,8 +25,8 @@ const BACKLOG_LIMIT: u64 = 100;
 const LAST_ANSWERS: Duration = Duration::from_secs(35);
 /// 99th percentile above which no higher rate is tried.
 const TOO_SLOW: Duration = Duration::from_secs(5);
-/// Number of new contents at the start of a soak, all at once: more than run at any later time. The local runtime needs 200 KB for each
-/// until its object has been idle for ten seconds, and its allocator returns no memory.
+/// Number of new contents at the start of a soak, all at once: more than run at any later time. The local runtime needs
+/// 200 KB for each until its object has been idle for ten seconds, and its allocator returns no memory.
 const AT_ONCE: usize = 80;
 const MINUTE: Duration = Duration::from_secs(60);
 

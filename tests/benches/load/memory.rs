@@ -74,8 +74,8 @@ impl Watch {
     }
 }
 
-/// Returns the growth of a process in MiB in the judged time, and true if that is flat. The slope is the Theil–Sen estimator, which an outlier
-/// does not move.
+/// Returns the growth of a process in MiB in the judged time, and true if that is flat. The slope is the Theil–Sen
+/// estimator, which an outlier does not move.
 fn growth(samples: &[Sample]) -> (f64, bool) {
     let judged = &samples[(samples.len() as f64 * (1.0 - JUDGED)) as usize..];
     let mut slopes = vec![];

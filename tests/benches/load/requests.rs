@@ -1,4 +1,5 @@
-//! The requests and their latencies: 95 of 100 are for ready contents, by id and by URL; 4 for new ones, each by another client; 1 is invalid.
+//! The requests and their latencies: 95 of 100 are for ready contents, by id and by URL; 4 for new ones, each by
+//! another client; 1 is invalid.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};

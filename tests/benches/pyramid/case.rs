@@ -1,5 +1,5 @@
-//! The cases: pictures of common kinds and their tile settings. libvips encodes the pictures once, from a seed, so that no file comes from the
-//! code under test.
+//! The cases: pictures of common kinds and their tile settings. libvips encodes the pictures once, from a seed, so that
+//! no file comes from the code under test.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! The compared programs: the tiler, Debian's `vips`, and the newer libvips of PyPI's `pyvips-binary`; and the directories for their output.
+//! The compared programs: the tiler, Debian's `vips`, and the newer libvips of PyPI's `pyvips-binary`; and the
+//! directories for their output.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -123,8 +124,8 @@ impl Outputs {
         Ok(Self { folder: memory.map_or_else(|| new(folder), Ok)?, is_memory })
     }
 
-    /// Returns an empty directory. In memory it is deleted when dropped. On a disk it stays until the end: after deletions ext4 searches
-    /// for free inodes for minutes, which took 40 % of the next run's time.
+    /// Returns an empty directory. In memory it is deleted when dropped. On a disk it stays until the end: after
+    /// deletions ext4 searches for free inodes for minutes, which took 40 % of the next run's time.
     pub fn next(&self) -> Result<TempDir> {
         Ok(Builder::new().disable_cleanup(!self.is_memory).tempdir_in(self.folder.path())?)
     }

@@ -1,5 +1,5 @@
-//! The floor of a case: the time that the usual libraries need to decode the source once and to encode 4/3 of its pixels, measured with
-//! Debian's libvips and output to /dev/null.
+//! The floor of a case: the time that the usual libraries need to decode the source once and to encode 4/3 of its
+//! pixels, measured with Debian's libvips and output to /dev/null.
 
 use std::collections::HashMap;
 use std::path::Path;

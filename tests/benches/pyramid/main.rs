@@ -1,8 +1,9 @@
-//! Compares `tiler convert` with libvips' `dzsave` on the same pictures and settings, in alternating runs. Prints medians of wall time, CPU time
-//! and peak memory, the bytes written, the PSNR of the tiles, and the ratio to the better libvips of each figure.
+//! Compares `tiler convert` with libvips' `dzsave` on the same pictures and settings, in alternating runs. Prints
+//! medians of wall time, CPU time and peak memory, the bytes written, the PSNR of the tiles, and the ratio to the
+//! better libvips of each figure.
 //!
-//! `--quick` runs each case once; `--record` writes the table to `docs/benchmarks`; a word selects cases by name; `--pictures` only makes the
-//! pictures; `--kinds` measures every format with noise, text and a photograph.
+//! `--quick` runs each case once; `--record` writes the table to `docs/benchmarks`; a word selects cases by name;
+//! `--pictures` only makes the pictures; `--kinds` measures every format with noise, text and a photograph.
 
 mod case;
 mod contender;
@@ -76,7 +77,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Runs a case: once to warm up and inspect the output, then the contenders in turn. Skips a libvips that cannot read the picture.
+/// Runs a case: once to warm up and inspect the output, then the contenders in turn. Skips a libvips that cannot read
+/// the picture.
 fn run(
     case: &Case,
     contenders: &[Contender],

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use wait4::Wait4;
 
-/// Interval between memory samples. The kernel keeps each process's high-water mark, so only growth in the last moments is missed. The
-/// maximum from `wait4` would start with this process's mark.
+/// Interval between memory samples. The kernel keeps each process's high-water mark, so only growth in the last moments
+/// is missed. The maximum from `wait4` would start with this process's mark.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Cost of a run.

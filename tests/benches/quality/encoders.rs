@@ -57,7 +57,8 @@ impl Contender {
         }
     }
 
-    /// Returns the qualities between which bytes are interpolated. Mozjpeg is slow, and not compared where sources are JPEGs.
+    /// Returns the qualities between which bytes are interpolated. Mozjpeg is slow, and not compared where sources are
+    /// JPEGs.
     pub fn qualities(self, is_jpeg: bool) -> &'static [u8] {
         match self {
             // A JPEG's own steps are kept down to lower qualities.

@@ -1,12 +1,13 @@
-//! Compares tiles with those of other JPEG encoders: bytes, likeness (SSIMULACRA2) and encoding time, on photographs, text, a map, a scan and
-//! noise, and on sources that are JPEGs themselves.
+//! Compares tiles with those of other JPEG encoders: bytes, likeness (SSIMULACRA2) and encoding time, on photographs,
+//! text, a map, a scan and noise, and on sources that are JPEGs themselves.
 //!
-//! Ours are the tiles of a whole pyramid. The other encoders get tiles of the same pixels. The reference of the likeness is the source as
-//! libjpeg decodes it, halved by means of 2×2 pixels. Bytes at equal likeness are interpolated between several qualities, for each level
-//! of each picture.
+//! Ours are the tiles of a whole pyramid. The other encoders get tiles of the same pixels. The reference of the
+//! likeness is the source as libjpeg decodes it, halved by means of 2×2 pixels. Bytes at equal likeness are
+//! interpolated between several qualities, for each level of each picture.
 //!
-//! `--views` also writes enlarged parts to `target/bench/quality`; `--shown 0.71` scales reference and tiles before they are compared, as
-//! a viewer does; `--without-mozjpeg` leaves out the slow encoder; a word selects groups of pictures by name.
+//! `--views` also writes enlarged parts to `target/bench/quality`; `--shown 0.71` scales reference and tiles before
+//! they are compared, as a viewer does; `--without-mozjpeg` leaves out the slow encoder; a word selects groups of
+//! pictures by name.
 
 mod encoders;
 mod likeness;
@@ -160,9 +161,9 @@ fn line(group: &str, contender: Contender, curves: &[Vec<Curve>], reference: &[V
     )
 }
 
-/// Interpolates the bytes at a score: their logarithm is nearly linear in the score. Where every quality scores higher, returns the fewest
-/// bytes, which is an upper bound: tiles that keep a JPEG's own steps score nearly the same at all qualities, so their line says nothing
-/// about lower scores.
+/// Interpolates the bytes at a score: their logarithm is nearly linear in the score. Where every quality scores higher,
+/// returns the fewest bytes, which is an upper bound: tiles that keep a JPEG's own steps score nearly the same at all
+/// qualities, so their line says nothing about lower scores.
 fn bytes_at(curve: &Curve, score: f64) -> f64 {
     let mut points: Vec<(f64, f64)> =
         curve.iter().map(|(_, figures)| (figures.score, figures.bytes.ln())).collect();

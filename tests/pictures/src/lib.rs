@@ -1,5 +1,5 @@
-//! Generates pictures from a seed, so that each run converts the same ones. For an encoder they resemble photographs: detail
-//! at every scale but mostly coarse, less detail in colour, and hard edges.
+//! Generates pictures from a seed, so that each run converts the same ones. For an encoder they resemble photographs:
+//! detail at every scale but mostly coarse, less detail in colour, and hard edges.
 
 pub mod compared;
 pub mod texture;

@@ -1,4 +1,5 @@
-//! The pixels of the benchmarks' pictures. Larger pictures repeat them, mirrored at the edges, which does not affect encoders.
+//! The pixels of the benchmarks' pictures. Larger pictures repeat them, mirrored at the edges, which does not affect
+//! encoders.
 
 use std::io::{self, Write};
 
@@ -10,8 +11,9 @@ use crate::photograph;
 /// The content of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Content {
-    /// A photograph from [`photograph`] with fine detail and grain, whose amount varies as between sky and leaves. Decoders and encoders spend
-    /// their time on detail, so it matches photographs: about 1.5 bits a pixel as a JPEG of quality 88.
+    /// A photograph from [`photograph`] with fine detail and grain, whose amount varies as between sky and leaves.
+    /// Decoders and encoders spend their time on detail, so it matches photographs: about 1.5 bits a pixel as a JPEG of
+    /// quality 88.
     Texture,
     /// Noise of every scale, independent in each channel: the worst case of a picture.
     Noise,
@@ -98,7 +100,8 @@ fn text(x: u32, y: u32) -> u8 {
     255 - (points * 25) as u8
 }
 
-/// Returns true if a point, one of 3×3 in a pixel, belongs to a character: strokes on a 3×5 grid, chosen by the character.
+/// Returns true if a point, one of 3×3 in a pixel, belongs to a character: strokes on a 3×5 grid, chosen by the
+/// character.
 fn is_ink(x: u32, y: u32) -> bool {
     let (column, row) = (x / (3 * CHARACTER.0), y / (3 * CHARACTER.1));
     let (x, y) = (x % (3 * CHARACTER.0), y % (3 * CHARACTER.1));

@@ -41,7 +41,8 @@ impl Disk {
         Ok(Self { path, folder, filled: Mutex::default() })
     }
 
-    /// Leaves no room for this time, or until a content has its last chance. Returns false if the disk was full a moment ago.
+    /// Leaves no room for this time, or until a content has its last chance. Returns false if the disk was full a
+    /// moment ago.
     ///
     /// # Errors
     /// The disk cannot be filled.

@@ -1,4 +1,5 @@
-//! The faults of a run. A seed determines the faults and their order; which request or process one hits depends on the machine.
+//! The faults of a run. A seed determines the faults and their order; which request or process one hits depends on the
+//! machine.
 
 use std::time::Duration;
 
@@ -85,7 +86,8 @@ enum Kind {
 /// Maximum time for which the disk is full: less than the pauses between a content's attempts.
 const FULL: Duration = Duration::from_millis(1500);
 
-/// Draws `count` faults. Some tilers are suspended for longer than `lease`, and some responses delayed for nearly as long.
+/// Draws `count` faults. Some tilers are suspended for longer than `lease`, and some responses delayed for nearly as
+/// long.
 #[must_use]
 pub fn plan(random: &mut Rng, count: usize, lease: Duration) -> Vec<Fault> {
     (0..count).map(|_| fault(random, lease)).collect()

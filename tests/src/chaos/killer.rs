@@ -15,8 +15,8 @@ use crate::processes;
 const WAIT: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(4);
 
-/// Waits for a process of a kind in the system with this state directory and kills it. Returns false if there was none, or a content has
-/// its last chance.
+/// Waits for a process of a kind in the system with this state directory and kills it. Returns false if there was none,
+/// or a content has its last chance.
 ///
 /// # Errors
 /// `/proc` cannot be read.
@@ -45,7 +45,8 @@ pub async fn kill(state: &Path, victim: Victim, proxy: &FaultProxy, random: &mut
     Ok(false)
 }
 
-/// Suspends a tiler for this time, or until a content has its last chance, which may be with this tiler. Returns false if there was no tiler.
+/// Suspends a tiler for this time, or until a content has its last chance, which may be with this tiler. Returns false
+/// if there was no tiler.
 ///
 /// # Errors
 /// `/proc` cannot be read.

@@ -1,6 +1,7 @@
-//! Chaos testing: converts contents while tilers, renderers, browsers and the Workers runtime are killed, requests broken, delayed and
-//! rejected, the tilers' disk is full, KV is stale, and all clocks are wrong. Every content must become ready exactly once, with every tile and without falling progress, and nothing else may remain in
-//! the store, on disk, or running.
+//! Chaos testing: converts contents while tilers, renderers, browsers and the Workers runtime are killed, requests
+//! broken, delayed and rejected, the tilers' disk is full, KV is stale, and all clocks are wrong. Every content must
+//! become ready exactly once, with every tile and without falling progress, and nothing else may remain in the store,
+//! on disk, or running.
 //!
 //! `cargo xtask chaos --seed 1` runs it; the end-to-end tests include a small run.
 
@@ -238,7 +239,8 @@ impl Chaos {
         attempt(&ready)
     }
 
-    /// Returns leftovers in the store after the time for sweeping, and contents that are no longer ready. Fails if an object is missing.
+    /// Returns leftovers in the store after the time for sweeping, and contents that are no longer ready. Fails if an
+    /// object is missing.
     async fn left_over(&self, system: &System, contents: &[Content]) -> Result<Vec<String>> {
         let mut expected = BTreeSet::new();
         let mut broken = vec![];

@@ -1,5 +1,5 @@
-//! A proxy between the tilers and everything that they call: sources, store, queue and Worker. It disturbs some requests, and records
-//! claims and results, which tell the checks what was accepted how often.
+//! A proxy between the tilers and everything that they call: sources, store, queue and Worker. It disturbs some
+//! requests, and records claims and results, which tell the checks what was accepted how often.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
@@ -132,7 +132,8 @@ impl FaultProxy {
 }
 
 impl Shared {
-    /// Takes the next fault for a channel. Returns none while a content has its last chance: the service would blame the content.
+    /// Takes the next fault for a channel. Returns none while a content has its last chance: the service would blame
+    /// the content.
     fn trouble(&self, channel: Channel) -> Option<Trouble> {
         if !lock(&self.record).alone.is_empty() {
             return None;

@@ -1,4 +1,5 @@
-//! The queue: one message for each conversion, which survives a restart; and no new contents above the backlog limit or in maintenance.
+//! The queue: one message for each conversion, which survives a restart; and no new contents above the backlog limit or
+//! in maintenance.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -72,8 +73,8 @@ async fn above_the_backlog_limit_new_contents_get_503_until_the_queue_empties() 
     let course = client.convert(&known).await?;
     course.ready()?;
 
-    // The tiler has two slots, so the third message waits while the first two download. On a slow machine the tiler may report the first
-    // message before it takes it.
+    // The tiler has two slots, so the third message waits while the first two download. On a slow machine the tiler may
+    // report the first message before it takes it.
     let mut asked = 0;
     let begun = Instant::now();
     let refused = loop {

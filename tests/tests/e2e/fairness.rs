@@ -1,9 +1,11 @@
-//! One client floods the service with more requests than the tilers can serve, while and after which another client converts pictures.
+//! One client floods the service with more requests than the tilers can serve, while and after which another client
+//! converts pictures.
 //!
-//! Unlike in deployment, the flood, the process that emulates Cloudflare, and the tiler share this machine's cores. So the flood uses one or two
-//! connections, each making its next request after a response: it is as fast as that process, and another client waits for one of its
-//! requests, not for many. The usual time is measured in another system on the same machine at the same time, so that the flood's CPU time
-//! slows down both; only delays by the service itself count.
+//! Unlike in deployment, the flood, the process that emulates Cloudflare, and the tiler share this machine's cores. So
+//! the flood uses one or two connections, each making its next request after a response: it is as fast as that process,
+//! and another client waits for one of its requests, not for many. The usual time is measured in another system on the
+//! same machine at the same time, so that the flood's CPU time slows down both; only delays by the service itself
+//! count.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -54,7 +56,8 @@ async fn time_of(client: &Client, sources: &SourceServer) -> Result<Duration> {
     Ok(begun.elapsed())
 }
 
-/// Requests `urls` new pictures from addresses in one /48, while another client converts pictures with a pause between them.
+/// Requests `urls` new pictures from addresses in one /48, while another client converts pictures with a pause between
+/// them.
 async fn flood(urls: u64, connections: usize, pause: Duration) -> Result<Fairness> {
     let (system, sources) = (System::start(Options::default())?, SourceServer::start()?);
     let client = Client::new(system.url())?;
@@ -102,7 +105,8 @@ async fn flood(urls: u64, connections: usize, pause: Duration) -> Result<Fairnes
     Ok(fairness)
 }
 
-/// The tiler reports the number of tiles as soon as it knows the picture's size, and the edge counts them for the client.
+/// The tiler reports the number of tiles as soon as it knows the picture's size, and the edge counts them for the
+/// client.
 #[tokio::test]
 async fn a_large_picture_counts_with_all_its_tiles_before_it_has_arrived() -> Result<()> {
     let sources = SourceServer::start()?;

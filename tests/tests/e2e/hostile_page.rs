@@ -1,4 +1,5 @@
-//! A hostile page, from its server to a visitor's browser: its bytes determine its type, not its server, and its title is text everywhere.
+//! A hostile page, from its server to a visitor's browser: its bytes determine its type, not its server, and its title
+//! is text everywhere.
 
 use anyhow::Result;
 use edgezoom_tests::{Client, Source, SourceServer, System, programs};

@@ -1,5 +1,5 @@
-//! IIIF's validator (<https://github.com/IIIF/image-validator>) accepts the service at level 2 of the Image API 3.0, and OpenSeadragon,
-//! Mirador and Leaflet-IIIF show a picture by IIIF, in a browser on another origin.
+//! IIIF's validator (<https://github.com/IIIF/image-validator>) accepts the service at level 2 of the Image API 3.0,
+//! and OpenSeadragon, Mirador and Leaflet-IIIF show a picture by IIIF, in a browser on another origin.
 
 use std::path::{Path, PathBuf};
 

@@ -37,7 +37,8 @@ async fn finished_contents_are_answered_from_kv_alone_and_maintenance_rejects_ne
     Ok(())
 }
 
-/// Deletes the conversions' Durable Objects in miniflare's storage, `v3/do/<worker>-<class>`, so that only KV has the contents.
+/// Deletes the conversions' Durable Objects in miniflare's storage, `v3/do/<worker>-<class>`, so that only KV has the
+/// contents.
 fn forget_objects(state: &std::path::Path) -> Result<()> {
     let objects = state.join("wrangler/v3/do/edgezoom-ConversionObject");
     ensure!(objects.is_dir(), "{} has no objects", objects.display());

@@ -1,4 +1,5 @@
-//! End-to-end tests of the whole service: real systems, clients, pictures, browsers. They are one program, so that tests can share a system.
+//! End-to-end tests of the whole service: real systems, clients, pictures, browsers. They are one program, so that
+//! tests can share a system.
 
 mod backlog;
 mod chaos;

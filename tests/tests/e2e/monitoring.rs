@@ -1,5 +1,5 @@
-//! The operators' view of a running system: dashboard queries and alert rules in a real Prometheus, the log of a conversion, and the status
-//! page.
+//! The operators' view of a running system: dashboard queries and alert rules in a real Prometheus, the log of a
+//! conversion, and the status page.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,6 @@
-//! The commands of `tiler admin`: each does what docs/operations/reference.md says, can be repeated, and is in the audit log once. `takedown` tests
-//! takedowns under load, and `monitoring` the commands that affect all contents, because it has a system of its own.
+//! The commands of `tiler admin`: each does what docs/operations/reference.md says, can be repeated, and is in the
+//! audit log once. `takedown` tests takedowns under load, and `monitoring` the commands that affect all contents,
+//! because it has a system of its own.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -59,7 +60,8 @@ impl Operator {
         }
     }
 
-    /// Tests `list` and `retry` with pages that robots.txt excludes, which no other test has. Pictures then replace them.
+    /// Tests `list` and `retry` with pages that robots.txt excludes, which no other test has. Pictures then replace
+    /// them.
     async fn retries_what_failed(&self) -> Result<Vec<String>> {
         let robots = Source::file("text/plain", "User-agent: *\nDisallow: /\n");
         self.sources.put(&self.sources.url("robots.txt"), robots);
@@ -216,8 +218,8 @@ impl Operator {
     }
 }
 
-/// Tests `purge` and `reindex` in a system without other tests: counts all ended contents, then deletes them by a command that is killed half-way
-/// and repeated. A purged content is converted again on request.
+/// Tests `purge` and `reindex` in a system without other tests: counts all ended contents, then deletes them by a
+/// command that is killed half-way and repeated. A purged content is converted again on request.
 pub async fn purges_what_is_old(system: &System, client: &Client, ready: &Course) -> Result<()> {
     let left = || -> Result<u64> {
         let counted = done(system, &["purge", "--older-than", "0s"])?;

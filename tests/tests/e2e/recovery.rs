@@ -1,4 +1,5 @@
-//! Recovery from failures: sources that fail for a while, contents that are retried, renderers that are killed, tilers that die or stop.
+//! Recovery from failures: sources that fail for a while, contents that are retried, renderers that are killed, tilers
+//! that die or stop.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! A takedown under load, killed half-way and repeated: no endpoint serves the contents, requests for them are rejected, and the audit log
-//! names each once.
+//! A takedown under load, killed half-way and repeated: no endpoint serves the contents, requests for them are
+//! rejected, and the audit log names each once.
 
 use std::io::{BufRead, BufReader};
 use std::sync::Arc;

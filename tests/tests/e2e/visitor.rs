@@ -1,5 +1,5 @@
-//! A visitor with a browser pastes a URL, sees the progress and the picture, and zooms in. Also runs the browser tests of pages and embeds, which
-//! otherwise use a fake service, against the real one, to find mistakes of the fake.
+//! A visitor with a browser pastes a URL, sees the progress and the picture, and zooms in. Also runs the browser tests
+//! of pages and embeds, which otherwise use a fake service, against the real one, to find mistakes of the fake.
 
 use std::fs;
 use std::path::Path;
@@ -30,7 +30,8 @@ async fn a_visitor_pastes_a_url_and_zooms_into_the_picture() -> Result<()> {
     let source = sources.serve("field.jpg", file);
     let whole: Vec<(u32, u32, [u8; 3])> =
         (0..16).map(|place| (place % 4, place / 4)).map(|(x, y)| (x, y, colour(x, y))).collect();
-    // After zooming in, each quarter of the window shows one of the four middle cells. The navigator covers the lower right corner.
+    // After zooming in, each quarter of the window shows one of the four middle cells. The navigator covers the lower
+    // right corner.
     let closer = [((0, 0), (1, 1)), ((3, 0), (2, 1)), ((0, 3), (1, 2)), ((2, 2), (2, 2))]
         .map(|((x, y), (column, row))| (x, y, colour(column, row)));
     let wanted = json!({

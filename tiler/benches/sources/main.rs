@@ -1,6 +1,6 @@
-//! Compares PDF, SVG and web pages with other programs: `cargo xtask bench sources`, or `cargo bench --bench sources svg` for
-//! one kind. The benchmark fails if a figure misses its bound. Figures are medians of several runs, each from a source to a
-//! pyramid on disk or, for pages, to the renderer's tiles.
+//! Compares PDF, SVG and web pages with other programs: `cargo xtask bench sources`, or
+//! `cargo bench --bench sources svg` for one kind. The benchmark fails if a figure misses its bound. Figures are
+//! medians of several runs, each from a source to a pyramid on disk or, for pages, to the renderer's tiles.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a benchmark that cannot go on has failed")]
 
 mod page;

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::{Bound, Figure, convert, median};
 
-/// A specification as a book, from Debian's package shared-mime-info: A4 or Letter, a page of running text with headings.
+/// A specification as a book, from Debian's package shared-mime-info: A4 or Letter, a page of running text with
+/// headings.
 const BOOK: &str = "/usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf";
 const WIDTH: f64 = 20_000.0;
 

@@ -1,5 +1,5 @@
-//! The document in the main frame. [`Document::check`] decides whether it is the requested page, from what the browser and
-//! the proxy report about it.
+//! The document in the main frame. [`Document::check`] decides whether it is the requested page, from what the browser
+//! and the proxy report about it.
 
 use std::collections::HashMap;
 
@@ -35,8 +35,8 @@ pub(super) struct RequestResult {
     pub error: Option<String>,
 }
 
-/// The results of requests for documents, by request id. The browser reports them before the main frame navigates to the
-/// document, so they are kept until then.
+/// The results of requests for documents, by request id. The browser reports them before the main frame navigates to
+/// the document, so they are kept until then.
 #[derive(Debug, Default)]
 pub(super) struct DocumentRequests(HashMap<String, RequestResult>);
 

@@ -31,11 +31,12 @@ pub enum PageError {
     /// The process that renders the page crashed, according to [`page_state`](super::page_state).
     #[error("The page crashed the browser.")]
     Crashed,
-    /// The page used more memory than [`PageLimits::memory`](super::PageLimits::memory). Measured by the [`supervisor`](super::process::supervisor).
+    /// The page used more memory than [`PageLimits::memory`](super::PageLimits::memory). Measured by the
+    /// [`supervisor`](super::process::supervisor).
     #[error("The page uses more than {} MiB of memory.", .0 >> 20)]
     TooMuchMemory(u64),
-    /// The page transferred more than [`PageLimits::traffic`](super::PageLimits::traffic) before it was loaded. Counted by
-    /// [`traffic_budget`](super::proxy::traffic_budget).
+    /// The page transferred more than [`PageLimits::traffic`](super::PageLimits::traffic) before it was loaded. Counted
+    /// by [`traffic_budget`](super::proxy::traffic_budget).
     #[error("The page transfers more than {} MiB.", .0 >> 20)]
     TooMuchTraffic(u64),
     /// The address policy refuses the host or port of the page, or of a redirect. Decided by the proxy's
@@ -46,7 +47,8 @@ pub enum PageError {
     #[error("The page's host name could not be resolved.")]
     Unresolved,
     /// The connection or its TLS handshake failed, or it was closed too early. Reported by the proxy's
-    /// [`connector`](super::proxy::connector), or by the browser as a [`network_error`](super::document::network_error).
+    /// [`connector`](super::proxy::connector), or by the browser as a
+    /// [`network_error`](super::document::network_error).
     #[error("The page's server could not be reached.")]
     Unreachable,
     /// The server responded with this error status. Decided in [`Document::check`](super::document::Document::check).
@@ -64,8 +66,8 @@ pub enum PageError {
     /// [`interception`](super::interception).
     #[error("The page navigates to a picture or document.")]
     LeadsTo(SourceUrl),
-    /// The HTML of the page did not arrive within [`PageLimits::settle`](super::PageLimits::settle), or its scripts kept it from being captured.
-    /// Decided in [`page_loader`](super::page_loader) and [`tab`](super::tab).
+    /// The HTML of the page did not arrive within [`PageLimits::settle`](super::PageLimits::settle), or its scripts
+    /// kept it from being captured. Decided in [`page_loader`](super::page_loader) and [`tab`](super::tab).
     #[error("The page did not finish loading within {} s.", .0.as_secs())]
     NeverLoaded(Duration),
     /// The page took longer than [`PageLimits::page`](super::PageLimits::page) altogether.

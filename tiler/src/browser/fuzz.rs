@@ -1,6 +1,6 @@
-//! Fuzz targets for what a hostile server or page can send: downloads and their media types, messages from the browser, and
-//! requests to the proxy. Each function takes any bytes, and panics if an invariant is broken. The tests below run them
-//! briefly on mutated inputs; the programs in `tests/fuzz/` run them under libFuzzer.
+//! Fuzz targets for what a hostile server or page can send: downloads and their media types, messages from the browser,
+//! and requests to the proxy. Each function takes any bytes, and panics if an invariant is broken. The tests below run
+//! them briefly on mutated inputs; the programs in `tests/fuzz/` run them under libFuzzer.
 
 use std::fs::File;
 use std::io::Write;
@@ -19,8 +19,8 @@ use super::proxy::target;
 
 const PASSWORD: &str = "the proxy's";
 
-/// Takes a media type in the first line, then a download that may be a page. Takes both again as the name and content of a
-/// tag.
+/// Takes a media type in the first line, then a download that may be a page. Takes both again as the name and content
+/// of a tag.
 ///
 /// # Panics
 /// The name of an encoding would end its header.

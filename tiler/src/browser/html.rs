@@ -1,5 +1,5 @@
-//! Recognises HTML among downloads by its first bytes and its declared media type (WHATWG, MIME Sniffing). Bytes are only
-//! compared, not parsed.
+//! Recognises HTML among downloads by its first bytes and its declared media type (WHATWG, MIME Sniffing). Bytes are
+//! only compared, not parsed.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -26,8 +26,8 @@ pub struct Html {
 }
 
 impl Html {
-    /// Reads a download if it is a page: if it starts with an HTML tag, or if it is text that the server declares as HTML
-    /// and that has no other known format. Leaves the position of the file at its start.
+    /// Reads a download if it is a page: if it starts with an HTML tag, or if it is text that the server declares as
+    /// HTML and that has no other known format. Leaves the position of the file at its start.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -99,8 +99,8 @@ fn first_element(head: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns true if a text starts with this tag, and not with a longer name: a tag-terminating byte must follow. `/` counts
-/// as one too, for `<br/>`.
+/// Returns true if a text starts with this tag, and not with a longer name: a tag-terminating byte must follow. `/`
+/// counts as one too, for `<br/>`.
 fn starts_with_tag(text: &[u8], tag: &[u8]) -> bool {
     let (Some(start), after) = (text.get(..tag.len()), text.get(tag.len())) else { return false };
     start.eq_ignore_ascii_case(tag)

@@ -1,11 +1,11 @@
 //! Intercepts the responses to the main frame's requests (`Fetch.requestPaused` at the response stage): decides whether
-//! the browser displays the response, whether the HTML that was downloaded before replaces it, or whether it is a picture
-//! or document. This module only reads the event and sends nothing.
+//! the browser displays the response, whether the HTML that was downloaded before replaces it, or whether it is a
+//! picture or document. This module only reads the event and sends nothing.
 //!
-//! The bytes of a source determine its format, but the browser goes by the declared media type. If HTML is declared as a
-//! picture, such as an error page in place of one, the browser would display a broken picture or download it. And when
-//! a page navigates to a picture or document, by `<meta http-equiv=refresh>` or a script, that becomes the source, so
-//! that it is converted in its own size.
+//! The bytes of a source determine its format, but the browser goes by the declared media type. If HTML is declared as
+//! a picture, such as an error page in place of one, the browser would display a broken picture or download it. And
+//! when a page navigates to a picture or document, by `<meta http-equiv=refresh>` or a script, that becomes the source,
+//! so that it is converted in its own size.
 //!
 //! Source: <https://chromedevtools.github.io/devtools-protocol/tot/Fetch/>.
 

@@ -35,8 +35,8 @@ pub struct PageLimits {
     /// the time that it takes with half as many. A strip is held in memory several times.
     #[arg(skip = 2560_u32 * 8192)]
     pub strip_pixels: u32,
-    /// Time for loading, from the first request. Subresources that arrive later are left out; a page whose HTML is still
-    /// incomplete fails.
+    /// Time for loading, from the first request. Subresources that arrive later are left out; a page whose HTML is
+    /// still incomplete fails.
     #[arg(skip = Duration::from_secs(30))]
     pub settle: Duration,
     /// Time without a pending request after which the network counts as idle.
@@ -70,8 +70,8 @@ pub struct PageLimits {
     /// Maximum memory of a web page's browser, all its processes together, in MiB
     #[arg(long = "web-memory-mib", value_name = "MIB", env = "EDGEZOOM_WEB_MEMORY_MIB", default_value = "2048", value_parser = mebibytes)]
     pub memory: u64,
-    /// Open web pages even as root without namespaces, in a Chromium without its sandbox: a page that escapes the browser
-    /// controls the whole machine
+    /// Open web pages even as root without namespaces, in a Chromium without its sandbox: a page that escapes the
+    /// browser controls the whole machine
     #[arg(long = "web-pages-without-sandbox", env = "EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX")]
     pub without_sandbox: bool,
     /// Maximum number of open pages. Each takes about one core and 300 MiB.

@@ -1,8 +1,8 @@
 //! Web pages as sources: loads a page in Chromium and captures its screenshot in strips, from top to bottom.
 //!
-//! A page is a program by an unknown author that runs on our machine. So each page gets a browser of its own with a fresh
-//! profile, confined as far as the system allows, whose only network is a proxy. The screenshot is a source like any
-//! other: the renderer process decodes it.
+//! A page is a program by an unknown author that runs on our machine. So each page gets a browser of its own with a
+//! fresh profile, confined as far as the system allows, whose only network is a proxy. The screenshot is a source like
+//! any other: the renderer process decodes it.
 //!
 //! | question | answer |
 //! |---|---|
@@ -14,8 +14,8 @@
 //! | What did the browser report? | [`page_state`]: events; [`document`] and [`interception`]: what they mean |
 //! | How does it become a picture? | [`screenshot`]: the strips, and the pipe to the renderer |
 //!
-//! [`Pages::open`] starts a [`process`] and a [`proxy`], opens a [`tab`] over the DevTools protocol ([`cdp`]), and lets the
-//! [`page_loader`] load and freeze the page. [`OpenPage::stream`] captures it into a pipe.
+//! [`Pages::open`] starts a [`process`] and a [`proxy`], opens a [`tab`] over the DevTools protocol ([`cdp`]), and lets
+//! the [`page_loader`] load and freeze the page. [`OpenPage::stream`] captures it into a pipe.
 
 mod cdp;
 mod document;

@@ -1,5 +1,5 @@
-//! Detects when the network is idle: when no request of the page has been pending for a while. The term and the method are
-//! those of Puppeteer's and Playwright's `networkidle`.
+//! Detects when the network is idle: when no request of the page has been pending for a while. The term and the method
+//! are those of Puppeteer's and Playwright's `networkidle`.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

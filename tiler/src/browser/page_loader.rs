@@ -1,5 +1,5 @@
-//! Loads a page until it is ready to be captured: navigates to it, waits until its network is idle, scrolls through it once
-//! so that lazy content loads, and freezes it. The limits of each step are in [`PageLimits`].
+//! Loads a page until it is ready to be captured: navigates to it, waits until its network is idle, scrolls through it
+//! once so that lazy content loads, and freezes it. The limits of each step are in [`PageLimits`].
 
 use std::time::Instant;
 

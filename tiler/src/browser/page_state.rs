@@ -1,6 +1,6 @@
 //! The state of a page, updated from the events of the DevTools protocol: the document in its main frame, its network
-//! activity, and whether it has crashed. Some events require a command, which [`PageState::observe`] returns. This module
-//! reads no clock and sends nothing.
+//! activity, and whether it has crashed. Some events require a command, which [`PageState::observe`] returns. This
+//! module reads no clock and sends nothing.
 
 use std::time::Instant;
 

@@ -160,8 +160,8 @@ impl Pages {
         }
     }
 
-    /// Starts a browser, and tries a second time if that fails, as on a machine that is short of memory or time. Nothing
-    /// has been requested from the page's server by then.
+    /// Starts a browser, and tries a second time if that fails, as on a machine that is short of memory or time.
+    /// Nothing has been requested from the page's server by then.
     async fn start(
         &self,
         launch: &Launch,

@@ -112,8 +112,8 @@ impl Tab {
             .unwrap_or(Err(PageError::BrowserGone))
     }
 
-    /// Calls a JavaScript function and returns the value that it resolves to. The function runs in an isolated world, in
-    /// which the page cannot replace built-in objects.
+    /// Calls a JavaScript function and returns the value that it resolves to. The function runs in an isolated world,
+    /// in which the page cannot replace built-in objects.
     pub(super) async fn call_function(
         &mut self,
         function: &str,

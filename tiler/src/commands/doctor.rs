@@ -1,5 +1,5 @@
-//! `tiler doctor`: checks what protects this machine from sources, and what is installed to convert them. A failed check
-//! says what is missing and what to do about it.
+//! `tiler doctor`: checks what protects this machine from sources, and what is installed to convert them. A failed
+//! check says what is missing and what to do about it.
 //!
 //! The sandbox is tested, not looked up: a process enters it and tries operations that it must deny.
 
@@ -64,8 +64,8 @@ struct Missing {
     remedy: &'static str,
 }
 
-/// Age from which a browser counts as old. Chromium has a new version every four weeks, and security updates between them
-/// (<https://chromium.googlesource.com/chromium/src/+/HEAD/docs/process/release_cycle.md>).
+/// Age from which a browser counts as old. Chromium has a new version every four weeks, and security updates between
+/// them (<https://chromium.googlesource.com/chromium/src/+/HEAD/docs/process/release_cycle.md>).
 const BROWSER_AGE: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 
 /// Time for the Worker to respond.
@@ -289,8 +289,8 @@ fn temporary(folder: &Path) -> Found {
     }
 }
 
-/// Asks the Worker whether it is set up. Until it knows its own URL it refuses all requests, because it would have to trust
-/// their `Host` header.
+/// Asks the Worker whether it is set up. Until it knows its own URL it refuses all requests, because it would have to
+/// trust their `Host` header.
 async fn edge(address: &Url) -> Found {
     const REMEDY: &str = "set the service's domain in edgezoom.toml, and deploy (cargo xtask deploy)";
     let health = format!("{}/health", address.as_str().trim_end_matches('/'));

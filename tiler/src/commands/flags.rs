@@ -37,8 +37,8 @@ pub struct ConversionArgs {
 }
 
 impl ConversionArgs {
-    /// Returns the settings for a tiler that works for the service at `edge`, or for its user. `temporary` is the directory
-    /// for temporary files.
+    /// Returns the settings for a tiler that works for the service at `edge`, or for its user. `temporary` is the
+    /// directory for temporary files.
     pub fn settings(&self, edge: Option<&Url>, temporary: PathBuf) -> anyhow::Result<PipelineSettings> {
         let per_host = self.limits.downloads_per_host.saturating_mul(CONNECTIONS_PER_DOWNLOAD);
         Ok(PipelineSettings {
@@ -61,8 +61,8 @@ impl ConversionArgs {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Allowed sources")]
 struct PolicyArgs {
-    /// Networks to allow besides the public internet, such as 127.0.0.0/8,fd00::/8; this machine's own networks are not part
-    /// of it, even if they are public
+    /// Networks to allow besides the public internet, such as 127.0.0.0/8,fd00::/8; this machine's own networks are not
+    /// part of it, even if they are public
     #[arg(long, env = "EDGEZOOM_ALLOW_NETWORKS", default_value = "")]
     allow_networks: String,
     /// Networks to refuse, even if they are also allowed

@@ -1,6 +1,6 @@
-//! The log of commands that run as services: text, or one JSON object per line. Every line of a job has the content's `id`
-//! and the `attempt` as top-level fields, because they are fields of the job's span. The Worker's lines have them too, so
-//! one id finds everything from the request to the last tile.
+//! The log of commands that run as services: text, or one JSON object per line. Every line of a job has the content's
+//! `id` and the `attempt` as top-level fields, because they are fields of the job's span. The Worker's lines have them
+//! too, so one id finds everything from the request to the last tile.
 
 use std::fmt;
 

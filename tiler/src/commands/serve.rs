@@ -1,5 +1,5 @@
-//! `tiler serve`: the service. Its settings are flags or environment variables. Secrets belong in the environment, because
-//! other users of the machine can read a program's flags.
+//! `tiler serve`: the service. Its settings are flags or environment variables. Secrets belong in the environment,
+//! because other users of the machine can read a program's flags.
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;

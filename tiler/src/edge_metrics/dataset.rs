@@ -73,8 +73,8 @@ impl Dataset {
         Ok(Self { client: http_client::builder().timeout(CALL_TIME).build()?, url, token, name })
     }
 
-    /// Returns the data points written from `from` until before `until`, in seconds since the Unix epoch. The engine may
-    /// store only a sample of many data points, so each row has a weight.
+    /// Returns the data points written from `from` until before `until`, in seconds since the Unix epoch. The engine
+    /// may store only a sample of many data points, so each row has a weight.
     pub(super) async fn between(&self, from: u64, until: u64) -> Result<Vec<Row>, QueryError> {
         let labels = "blob1, blob2, blob3, blob4, blob5";
         let sql = format!(

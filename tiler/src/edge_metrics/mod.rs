@@ -1,6 +1,6 @@
-//! `tiler edge-metrics`: exports the Worker's counters to Prometheus. The Worker has neither memory nor a port, so it writes
-//! data points into a dataset of Cloudflare's Analytics Engine. The exporter queries the dataset by SQL ([`dataset`]), adds
-//! up the data points ([`totals`]), and serves `/metrics`.
+//! `tiler edge-metrics`: exports the Worker's counters to Prometheus. The Worker has neither memory nor a port, so it
+//! writes data points into a dataset of Cloudflare's Analytics Engine. The exporter queries the dataset by SQL
+//! ([`dataset`]), adds up the data points ([`totals`]), and serves `/metrics`.
 //!
 //! A data point becomes available some time after it was written. So each period is queried after that time, and once.
 

@@ -87,8 +87,8 @@ pub(super) struct Rest {
     pub if_range: HeaderValue,
 }
 
-/// Maximum number of starts from the first byte. A server without ranges that breaks off shortly before the end sends almost
-/// the whole source each time.
+/// Maximum number of starts from the first byte. A server without ranges that breaks off shortly before the end sends
+/// almost the whole source each time.
 const MOST_BEGINNINGS: u32 = 4;
 
 impl Download {
@@ -119,8 +119,8 @@ impl Download {
         })
     }
 
-    /// Receives the response to a request for the [rest](Self::rest). Returns the response if it contains neither the rest
-    /// nor the whole source.
+    /// Receives the response to a request for the [rest](Self::rest). Returns the response if it contains neither the
+    /// rest nor the whole source.
     pub(super) async fn take_rest(
         &mut self,
         response: Response,

@@ -37,8 +37,8 @@ pub struct Fetcher {
 /// Longest wait for other downloads from the same host. A tiler has few slots and should not spend them waiting.
 const HOST_PATIENCE: Duration = Duration::from_secs(5 * 60);
 
-/// Value of `Accept`. Servers that negotiate (RFC 9110, 12.5.1) should send a format that pictures are stored in, not one
-/// that they produce on the fly for browsers.
+/// Value of `Accept`. Servers that negotiate (RFC 9110, 12.5.1) should send a format that pictures are stored in, not
+/// one that they produce on the fly for browsers.
 const PREFERENCE: &str = "image/jpeg, image/png, image/tiff, image/*;q=0.8, */*;q=0.5";
 
 impl Fetcher {
@@ -93,8 +93,8 @@ impl Fetcher {
         self.fetch_after(0, source, on_arrival).await
     }
 
-    /// Downloads a source to which `redirects` redirects have already led; they count towards the limit. Calls `on_arrival`
-    /// after each chunk and when the source is complete.
+    /// Downloads a source to which `redirects` redirects have already led; they count towards the limit. Calls
+    /// `on_arrival` after each chunk and when the source is complete.
     ///
     /// # Errors
     /// The source could not be downloaded.

@@ -1,6 +1,6 @@
-//! Fuzz targets for what servers send before a source's bytes: robots.txt and the headers of responses. Each function takes
-//! any bytes and panics if an invariant is violated. The test below runs them briefly on mutated seeds, and the programs in
-//! `tests/fuzz/` run them under libFuzzer.
+//! Fuzz targets for what servers send before a source's bytes: robots.txt and the headers of responses. Each function
+//! takes any bytes and panics if an invariant is violated. The test below runs them briefly on mutated seeds, and the
+//! programs in `tests/fuzz/` run them under libFuzzer.
 
 use std::time::{Duration, Instant, SystemTime};
 

@@ -28,21 +28,21 @@ struct Host {
 
 /// Longest wait for a turn within an attempt. The edge schedules longer waits, which then keep no tiler busy.
 const LONGEST_TURN: Duration = Duration::from_secs(10);
-/// Longest pause of a whole host that responds with 429. A longer `Retry-After` delays only the content concerned: one URL
-/// of a host must not block the others.
+/// Longest pause of a whole host that responds with 429. A longer `Retry-After` delays only the content concerned: one
+/// URL of a host must not block the others.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5 * 60);
 /// Maximum number of hosts that are remembered although nothing is downloaded from them.
 const MOST_WAITING: usize = 10_000;
 
 impl HostSlots {
-    /// Permits `limit` downloads from a host at once, `interval` from the start of one visit to the next, and a wait of at
-    /// most `patience` for a slot.
+    /// Permits `limit` downloads from a host at once, `interval` from the start of one visit to the next, and a wait of
+    /// at most `patience` for a slot.
     pub(super) fn new(limit: NonZeroUsize, interval: Duration, patience: Duration) -> Self {
         Self { limit: limit.get(), interval, patience, hosts: Mutex::default() }
     }
 
-    /// Waits until a visit to `host` may begin. The next visit has to wait for the usual interval or for `least`, whichever
-    /// is longer. If the wait is too long, fails at once with the remaining time.
+    /// Waits until a visit to `host` may begin. The next visit has to wait for the usual interval or for `least`,
+    /// whichever is longer. If the wait is too long, fails at once with the remaining time.
     pub(super) async fn turn(&self, host: &str, least: Duration) -> Result<(), FetchError> {
         let now = Instant::now();
         let start = self.with(host, now, |host| {

@@ -4,7 +4,8 @@
 //! [`AddressPolicy`](edgezoom_content::AddressPolicy) applies to the addresses that are connected to: literal addresses
 //! are checked before each request, and names go through a resolver that returns only permitted addresses
 //! ([`resolver`]). Redirects are followed here, not by the HTTP client, and each target is parsed as a
-//! [`SourceUrl`](edgezoom_content::SourceUrl). Sizes and times are limited. This module does not determine a source's format.
+//! [`SourceUrl`](edgezoom_content::SourceUrl). Sizes and times are limited. This module does not determine a source's
+//! format.
 //!
 //! A download that breaks off is resumed with a further request under the same policy, if the server can prove that the
 //! source is unchanged ([`resumption`]); otherwise it starts over. [`tries`] limits the number of requests.

@@ -1,5 +1,5 @@
-//! Finds the target of a redirect (RFC 9110, 15.4). It is parsed like a URL from a client, so its scheme is http or https,
-//! and it has neither credentials nor a private host.
+//! Finds the target of a redirect (RFC 9110, 15.4). It is parsed like a URL from a client, so its scheme is http or
+//! https, and it has neither credentials nor a private host.
 
 use edgezoom_content::SourceUrl;
 use reqwest::StatusCode;

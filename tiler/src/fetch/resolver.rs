@@ -33,8 +33,8 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// Recognises `EAI_AGAIN` of getaddrinfo(3). The standard library keeps only its text: the first is that of glibc and the
-/// BSDs, the second that of musl.
+/// Recognises `EAI_AGAIN` of getaddrinfo(3). The standard library keeps only its text: the first is that of glibc and
+/// the BSDs, the second that of musl.
 fn classified(error: io::Error) -> io::Error {
     let text = error.to_string();
     if text.ends_with("Temporary failure in name resolution") || text.ends_with("Try again") {

@@ -27,8 +27,8 @@ pub(super) enum Continuation {
     Unfit,
 }
 
-/// Minimum age of a source for its date to identify its version (RFC 9110, 8.8.2.2): two changes within a second have the
-/// same date, and a minute covers clocks that differ.
+/// Minimum age of a source for its date to identify its version (RFC 9110, 8.8.2.2): two changes within a second have
+/// the same date, and a minute covers clocks that differ.
 const SETTLED: Duration = Duration::from_secs(60);
 
 impl Validator {
@@ -65,8 +65,8 @@ impl Validator {
 }
 
 impl Continuation {
-    /// Interprets the response to a request for all bytes from `received` on, of the version that `validator` identifies
-    /// and whose length is `total`, if known.
+    /// Interprets the response to a request for all bytes from `received` on, of the version that `validator`
+    /// identifies and whose length is `total`, if known.
     pub(super) fn of(
         status: StatusCode,
         headers: &HeaderMap,
@@ -91,8 +91,8 @@ impl Continuation {
     }
 }
 
-/// Returns the first byte, the last byte and the length of the whole from `Content-Range`. The unknown length `*` is not
-/// accepted: nothing would tell when the download is complete.
+/// Returns the first byte, the last byte and the length of the whole from `Content-Range`. The unknown length `*` is
+/// not accepted: nothing would tell when the download is complete.
 fn content_range(headers: &HeaderMap) -> Option<(u64, u64, u64)> {
     let range = headers.get(CONTENT_RANGE)?.to_str().ok()?.strip_prefix("bytes ")?;
     let (bytes, length) = range.split_once('/')?;

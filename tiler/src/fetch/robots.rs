@@ -1,5 +1,6 @@
-//! Parses the rules of a robots.txt for one robot (RFC 9309; its sections are in parentheses below). Pure. Matching a rule
-//! takes one pass over the path, so a file of hostile rules costs little. docs/decisions compares the crates for this.
+//! Parses the rules of a robots.txt for one robot (RFC 9309; its sections are in parentheses below). Pure. Matching a
+//! rule takes one pass over the path, so a file of hostile rules costs little. docs/decisions compares the crates for
+//! this.
 
 use std::time::Duration;
 
@@ -34,7 +35,8 @@ struct Group {
 }
 
 impl Rules {
-    /// Parses the groups that name `product`, or those for all robots if none does. Skips lines that it does not understand.
+    /// Parses the groups that name `product`, or those for all robots if none does. Skips lines that it does not
+    /// understand.
     pub(super) fn parse(file: &[u8], product: &str) -> Self {
         let (mut ours, mut anyones) = (Self::default(), Self::default());
         let (mut group, mut is_named) = (Group::default(), false);
@@ -72,8 +74,8 @@ impl Rules {
         if is_named { ours } else { anyones }
     }
 
-    /// Returns true if a path with its query may be visited. The rule with the longest pattern decides; if two are equally
-    /// long, the one that allows (2.2.2).
+    /// Returns true if a path with its query may be visited. The rule with the longest pattern decides; if two are
+    /// equally long, the one that allows (2.2.2).
     pub(super) fn allow(&self, path: &str) -> bool {
         if path == "/robots.txt" {
             return true;
@@ -131,8 +133,9 @@ fn seconds(value: &[u8]) -> Option<Duration> {
     Some(Duration::try_from_secs_f64(seconds).ok()?.min(LONGEST_DELAY))
 }
 
-/// Returns the form in which paths and patterns are compared (2.2.2): other characters than ASCII are percent-encoded, and
-/// unreserved characters are not. In a path, `*` and `$` are encoded, to distinguish them from those of a pattern (2.2.3).
+/// Returns the form in which paths and patterns are compared (2.2.2): other characters than ASCII are percent-encoded,
+/// and unreserved characters are not. In a path, `*` and `$` are encoded, to distinguish them from those of a pattern
+/// (2.2.3).
 fn normal_form(text: &[u8], is_pattern: bool) -> String {
     let mut normal = String::with_capacity(text.len());
     let mut rest = text;
@@ -167,8 +170,8 @@ fn encode(byte: u8, to: &mut String) {
     to.extend([byte / 16, byte % 16].into_iter().filter_map(|digit| DIGITS.get(usize::from(digit))));
 }
 
-/// Returns true if a pattern matches the beginning of a path, or the whole path if it ends with `$`. Each part between two
-/// `*` is searched after the previous one, so the time is proportional to the path's length.
+/// Returns true if a pattern matches the beginning of a path, or the whole path if it ends with `$`. Each part between
+/// two `*` is searched after the previous one, so the time is proportional to the path's length.
 fn matches(pattern: &str, path: &str) -> bool {
     let (pattern, to_end) = pattern.strip_suffix('$').map_or((pattern, false), |pattern| (pattern, true));
     let (first, others) =

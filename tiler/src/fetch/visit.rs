@@ -1,5 +1,5 @@
-//! Asks a server's robots.txt whether a web page may be opened (RFC 9309), and waits for the turn that it gives. The file is
-//! downloaded as sources are: under the address policy and within their limits, redirects included.
+//! Asks a server's robots.txt whether a web page may be opened (RFC 9309), and waits for the turn that it gives. The
+//! file is downloaded as sources are: under the address policy and within their limits, redirects included.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -62,8 +62,8 @@ impl Fetcher {
         }
     }
 
-    /// Downloads the rules of an origin. An origin without a robots.txt has none (2.3.1.3). One whose server fails disallows
-    /// everything until the server recovers (2.3.1.4).
+    /// Downloads the rules of an origin. An origin without a robots.txt has none (2.3.1.3). One whose server fails
+    /// disallows everything until the server recovers (2.3.1.4).
     async fn fetch_rules(&self, origin: &str) -> Result<Rules, FetchError> {
         let robots = SourceUrl::parse(&format!("{origin}/robots.txt"))?;
         let asked = timeout(PATIENCE, async {

@@ -53,7 +53,8 @@ impl Download {
         self.fetched.as_ref().is_some_and(|fetched| fetched.beginning == beginning)
     }
 
-    /// Waits until the source is complete or can be rendered while it arrives. Returns what has arrived in the second case.
+    /// Waits until the source is complete or can be rendered while it arrives. Returns what has arrived in the second
+    /// case.
     pub(super) async fn head(
         &mut self,
         on_progress: &mut impl FnMut(Progress),

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! [`source`] opens the source; [`render`] renders it, while it is still being downloaded if its format permits that.
-//! Tiles go to a [`TileSink`], and a closure receives the [`Progress`]. The pipeline does not know queues, leases, reports
-//! or progress bars.
+//! Tiles go to a [`TileSink`], and a closure receives the [`Progress`]. The pipeline does not know queues, leases,
+//! reports or progress bars.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -142,8 +142,8 @@ pub struct Converted<P> {
     pub published: P,
 }
 
-/// Stores the tiles of one pyramid: in the service's object store, or in files. Each call waits until the sink has room,
-/// which throttles the renderer. Nothing is visible before [`TileSink::publish`].
+/// Stores the tiles of one pyramid: in the service's object store, or in files. Each call waits until the sink has
+/// room, which throttles the renderer. Nothing is visible before [`TileSink::publish`].
 pub trait TileSink: Send {
     /// What is known of the pyramid once it is stored.
     type Published;
@@ -165,8 +165,8 @@ pub trait TileSink: Send {
         bytes: Bytes,
     ) -> impl Future<Output = Result<(), SinkError>> + Send;
 
-    /// Waits until all tiles are stored, then makes the pyramid visible. Calls `on_stored` with the number of missing tiles
-    /// and the number that were missing at first.
+    /// Waits until all tiles are stored, then makes the pyramid visible. Calls `on_stored` with the number of missing
+    /// tiles and the number that were missing at first.
     fn publish(
         &mut self,
         dzi: &Dzi,

@@ -1,8 +1,8 @@
 //! Renders a source in a process of its own and passes the tiles to the sink as they come.
 //!
-//! A picture may be rendered while it is downloaded, so that it is ready soon after its last byte. That never changes the
-//! result: tiles count only if the download they were rendered from succeeds. If the source changes meanwhile, or the
-//! renderer reports that it cannot read it, the complete source is rendered again.
+//! A picture may be rendered while it is downloaded, so that it is ready soon after its last byte. That never changes
+//! the result: tiles count only if the download they were rendered from succeeds. If the source changes meanwhile, or
+//! the renderer reports that it cannot read it, the complete source is rendered again.
 
 use std::path::Path;
 

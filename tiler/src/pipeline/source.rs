@@ -1,5 +1,5 @@
-//! Opens a source, so that a renderer can read it: downloads it, opens it in a browser if it is a web page, and follows a
-//! page that navigates to a picture or document. Does not wait for a picture that can be rendered while it arrives.
+//! Opens a source, so that a renderer can read it: downloads it, opens it in a browser if it is a web page, and follows
+//! a page that navigates to a picture or document. Does not wait for a picture that can be rendered while it arrives.
 
 use std::fs::File;
 use std::num::NonZeroU32;
@@ -188,8 +188,8 @@ impl Origin {
     }
 }
 
-/// Returns the page of the document that a web page navigates to. As with an HTTP redirect (RFC 9110, 10.2.2), the fragment
-/// of the requested URL remains valid unless the new URL has one of its own.
+/// Returns the page of the document that a web page navigates to. As with an HTTP redirect (RFC 9110, 10.2.2), the
+/// fragment of the requested URL remains valid unless the new URL has one of its own.
 fn page_after_lead(document_page: Option<NonZeroU32>, lead: &SourceUrl) -> Option<NonZeroU32> {
     lead.page().or(document_page)
 }

@@ -1,6 +1,6 @@
-//! Passes a source to a renderer process while it is still being downloaded, over a socket that is the process's standard
-//! input. The parent first sends the file as a descriptor, before the process enters its sandbox, and then how far the file
-//! has grown, each time as an [`announcement`]. The process sends nothing back.
+//! Passes a source to a renderer process while it is still being downloaded, over a socket that is the process's
+//! standard input. The parent first sends the file as a descriptor, before the process enters its sandbox, and then how
+//! far the file has grown, each time as an [`announcement`]. The process sends nothing back.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -38,8 +38,8 @@ impl Drop for Feed {
     }
 }
 
-/// Announces how far the source has arrived. The channel stays open even if nothing more arrives: the process would take
-/// its end for an error, but only the download decides whether the source has failed.
+/// Announces how far the source has arrived. The channel stays open even if nothing more arrives: the process would
+/// take its end for an error, but only the download decides whether the source has failed.
 async fn announce(mut socket: tokio::net::UnixStream, beginning: u32, mut arrivals: Arrivals) {
     loop {
         let latest = arrivals

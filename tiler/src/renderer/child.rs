@@ -1,5 +1,5 @@
-//! The renderer process itself. Its standard input is the source: a file, or the [channel](super::channel) over which one
-//! arrives. Its standard output takes the frames.
+//! The renderer process itself. Its standard input is the source: a file, or the [channel](super::channel) over which
+//! one arrives. Its standard output takes the frames.
 
 use std::fs::File;
 use std::io;

@@ -1,7 +1,7 @@
-//! Fuzz targets for the renderer with hostile sources, and for its parent with a hostile renderer. Each function takes any
-//! bytes, and panics if an invariant is broken. The tests below run them briefly on mutated inputs; the programs in `tests/fuzz/`
-//! run them under libFuzzer. Pictures are rendered by the renderer's own code but in this process, so that the fuzzer sees
-//! the coverage; `tests/integration/fuzz.rs` renders in the sandboxed process.
+//! Fuzz targets for the renderer with hostile sources, and for its parent with a hostile renderer. Each function takes
+//! any bytes, and panics if an invariant is broken. The tests below run them briefly on mutated inputs; the programs in
+//! `tests/fuzz/` run them under libFuzzer. Pictures are rendered by the renderer's own code but in this process, so
+//! that the fuzzer sees the coverage; `tests/integration/fuzz.rs` renders in the sandboxed process.
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};

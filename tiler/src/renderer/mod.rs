@@ -2,9 +2,9 @@
 //!
 //! [`Renderer::start`] runs `tiler render`. That [`child`] has its source as standard input, enters its
 //! [`sandbox`](crate::sandbox) before it parses the first byte, and writes tiles to standard output, in the frames of
-//! [`protocol`]. A source that is still being downloaded arrives over a [`channel`]. The parent trusts none of this: the
-//! [`validator`] compares every frame with the request, and the [`watchdog`] bounds what the process costs. A process
-//! that crashes, exceeds a limit or breaks the protocol costs only its own picture.
+//! [`protocol`]. A source that is still being downloaded arrives over a [`channel`]. The parent trusts none of this:
+//! the [`validator`] compares every frame with the request, and the [`watchdog`] bounds what the process costs. A
+//! process that crashes, exceeds a limit or breaks the protocol costs only its own picture.
 
 mod channel;
 pub mod child;
@@ -39,7 +39,8 @@ use request::{Arriving, RenderRequest};
 use validator::FrameValidator;
 use watchdog::Watchdog;
 
-/// Number of bytes read from the process at once. Tiles share such a buffer, so a kept tile may keep this much in memory.
+/// Number of bytes read from the process at once. Tiles share such a buffer, so a kept tile may keep this much in
+/// memory.
 const READ_BYTES: usize = 256 << 10;
 
 /// A running renderer process. When dropped, the process is killed and reaped.

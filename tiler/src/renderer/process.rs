@@ -22,9 +22,9 @@ const PIPE_BYTES: usize = 1 << 20;
 const STDERR_BYTES: u64 = 4 << 10;
 /// Time for a process to exit after its output has ended.
 const EXIT_TIME: Duration = Duration::from_secs(5);
-/// Messages on standard error when an allocation fails, before the process aborts: from Rust's standard library, also when it starts
-/// a thread, from libdeflater, from the C++ library in PDFium, and from Rust when that library's exception leaves PDFium, which
-/// throws no other.
+/// Messages on standard error when an allocation fails, before the process aborts: from Rust's standard library, also
+/// when it starts a thread, from libdeflater, from the C++ library in PDFium, and from Rust when that library's
+/// exception leaves PDFium, which throws no other.
 const ALLOCATION_FAILED: [&str; 5] = [
     "memory allocation of ",
     "failed to allocate an alternative stack",
@@ -128,7 +128,8 @@ fn cause(signal: Option<i32>, stderr: &str, cpu_limit: Duration) -> RenderError 
     }
 }
 
-/// Returns the beginning of the process's standard error. Reads the rest too, because a full pipe would block the process.
+/// Returns the beginning of the process's standard error. Reads the rest too, because a full pipe would block the
+/// process.
 async fn collect(mut stderr: impl AsyncRead + Unpin) -> String {
     let mut kept = Vec::new();
     let _ = (&mut stderr).take(STDERR_BYTES).read_to_end(&mut kept).await;

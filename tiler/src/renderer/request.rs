@@ -81,8 +81,8 @@ impl RenderRequest {
         })
     }
 
-    /// Returns the maximum size of a tile's file in bytes: twice the size of its pixels, which no encoder comes near, plus
-    /// 64 KiB for headers.
+    /// Returns the maximum size of a tile's file in bytes: twice the size of its pixels, which no encoder comes near,
+    /// plus 64 KiB for headers.
     #[must_use]
     pub fn max_tile_bytes(&self) -> usize {
         let side = (self.options.tile_size + 2 * self.options.overlap) as usize;

@@ -1,5 +1,5 @@
-//! Checks the frames of a renderer process. A hostile picture may have taken over the process, so each frame is compared
-//! with the request and with the frames before it. Frames that pass could have come from an honest process.
+//! Checks the frames of a renderer process. A hostile picture may have taken over the process, so each frame is
+//! compared with the request and with the frames before it. Frames that pass could have come from an honest process.
 
 use bytes::{Bytes, BytesMut};
 use edgezoom_codecs::Damage;

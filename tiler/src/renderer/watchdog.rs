@@ -35,7 +35,8 @@ pub struct Watchdog {
     at_last_row: Duration,
     used: Duration,
     idle_since: Instant,
-    /// The source while it is being downloaded. The download has a time limit of its own, so the process may wait for it.
+    /// The source while it is being downloaded. The download has a time limit of its own, so the process may wait for
+    /// it.
     arriving: Option<Arrivals>,
 }
 

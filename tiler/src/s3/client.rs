@@ -117,8 +117,8 @@ impl ClassifyRetry for RetryTooManyRequests {
     }
 }
 
-/// The reason why the store did not carry out a request, after all retries. The messages may name the store, so they are only
-/// for the log.
+/// The reason why the store did not carry out a request, after all retries. The messages may name the store, so they
+/// are only for the log.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// An object could not be stored.

@@ -1,4 +1,5 @@
-//! The store of pyramids: starts uploads, deletes what an attempt has stored, and fetches files that clients have uploaded.
+//! The store of pyramids: starts uploads, deletes what an attempt has stored, and fetches files that clients have
+//! uploaded.
 
 use std::fs::File;
 use std::io::{self, SeekFrom};
@@ -84,8 +85,8 @@ impl S3Store {
         self.bucket.abort_multiparts(&archive).await
     }
 
-    /// Fetches an uploaded file into an unlinked file in `folder`, positioned at its start. Calls `on_bytes` with the number of
-    /// bytes received and the announced length.
+    /// Fetches an uploaded file into an unlinked file in `folder`, positioned at its start. Calls `on_bytes` with the
+    /// number of bytes received and the announced length.
     ///
     /// # Errors
     /// The file is gone, too large, or could not be read.

@@ -1,5 +1,6 @@
-//! The upload of one attempt's pyramid as one object, an SZI archive. A small archive takes one PutObject. A large one is a multipart
-//! upload: parts are sent while tiles are still being rendered, and the object exists once the upload is completed.
+//! The upload of one attempt's pyramid as one object, an SZI archive. A small archive takes one PutObject. A large one
+//! is a multipart upload: parts are sent while tiles are still being rendered, and the object exists once the upload is
+//! completed.
 //!
 //! R2 requires all parts but the last to have the same size, at least 5 MiB:
 //! <https://developers.cloudflare.com/r2/objects/multipart-objects/>.
@@ -154,8 +155,8 @@ impl Upload {
     }
 }
 
-/// The archive does not exist before [`TileSink::publish`], which returns the places of its index and its previews. If that
-/// fails, it does not exist either, unless only the response to the last request was lost.
+/// The archive does not exist before [`TileSink::publish`], which returns the places of its index and its previews. If
+/// that fails, it does not exist either, unless only the response to the last request was lost.
 impl TileSink for Upload {
     type Published = (Archive, Previews);
 

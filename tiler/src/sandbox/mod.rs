@@ -1,12 +1,12 @@
-//! The sandbox of the renderer process, which decodes hostile bytes. Inside, the process can compute, read its open files,
-//! write to its pipes and one temporary file, and exit. It cannot leave the sandbox.
+//! The sandbox of the renderer process, which decodes hostile bytes. Inside, the process can compute, read its open
+//! files, write to its pipes and one temporary file, and exit. It cannot leave the sandbox.
 //!
 //! In this order:
 //!
 //! 1. [`close_inherited`] closes files that the process inherited, before it opens its own.
-//! 2. [`give_up`] drops capabilities, and denies files with Landlock (capabilities(7), landlock(7)). Call it before other
-//!    threads are started. It also makes the system kill this process before any other when memory is short. The filter
-//!    in step 3 already denies all of this; step 2 confines an attacker who gets past the filter.
+//! 2. [`give_up`] drops capabilities, and denies files with Landlock (capabilities(7), landlock(7)). Call it before
+//!    other threads are started. It also makes the system kill this process before any other when memory is short. The
+//!    filter in step 3 already denies all of this; step 2 confines an attacker who gets past the filter.
 //! 3. [`enter`] sets resource limits (setrlimit(2)) for memory, processor time and threads, disables core dumps, and
 //!    installs a seccomp filter ([`system_calls`]) that denies the network, the file system and other processes.
 
@@ -59,8 +59,8 @@ pub enum Landlock {
     Missing,
 }
 
-/// Gives up the user's privileges, for the calling thread and those that it will start. Returns how much Landlock denies
-/// on this machine.
+/// Gives up the user's privileges, for the calling thread and those that it will start. Returns how much Landlock
+/// denies on this machine.
 ///
 /// # Errors
 /// The system refuses a step. The process must exit then.
@@ -72,8 +72,8 @@ pub fn give_up() -> io::Result<Landlock> {
     deny_files()
 }
 
-/// Limits the number of threads. `RLIMIT_NPROC` counts all tasks of the user, so the limit is [`THREADS`] above the number
-/// of tasks in the system. It does not apply to root (setrlimit(2)).
+/// Limits the number of threads. `RLIMIT_NPROC` counts all tasks of the user, so the limit is [`THREADS`] above the
+/// number of tasks in the system. It does not apply to root (setrlimit(2)).
 fn limit_threads() -> io::Result<()> {
     let tasks = || fs::read_to_string("/proc/loadavg").ok()?.split(['/', ' ']).nth(4)?.parse::<u64>().ok();
     let most = tasks().map_or(u64::MAX, |tasks| tasks.saturating_add(THREADS));
@@ -111,9 +111,9 @@ fn deny_files() -> io::Result<Landlock> {
 
 /// Puts the process with all its threads into the sandbox.
 ///
-/// Memory is limited with `RLIMIT_DATA`, which counts writable private mappings. `RLIMIT_AS` counts reserved address space
-/// too, and the allocator reserves 64 MiB of it for each thread: with 8 threads, 600 MiB of address space were measured for
-/// 27 MiB of writable memory.
+/// Memory is limited with `RLIMIT_DATA`, which counts writable private mappings. `RLIMIT_AS` counts reserved address
+/// space too, and the allocator reserves 64 MiB of it for each thread: with 8 threads, 600 MiB of address space were
+/// measured for 27 MiB of writable memory.
 ///
 /// # Errors
 /// The system refuses a limit or the filter. The process must exit then.

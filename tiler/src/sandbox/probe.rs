@@ -1,5 +1,5 @@
-//! Tests the sandbox on this machine: enters it as a renderer does, then tries operations that it must deny. `tiler doctor`
-//! runs this in a separate process, because a process cannot leave the sandbox.
+//! Tests the sandbox on this machine: enters it as a renderer does, then tries operations that it must deny.
+//! `tiler doctor` runs this in a separate process, because a process cannot leave the sandbox.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};

@@ -1,9 +1,9 @@
-//! The seccomp filter with the system calls that a renderer may make (seccomp(2), `SECCOMP_SET_MODE_FILTER`). All others
-//! fail with `EPERM`.
+//! The seccomp filter with the system calls that a renderer may make (seccomp(2), `SECCOMP_SET_MODE_FILTER`). All
+//! others fail with `EPERM`.
 //!
 //! They do not kill the process, because libraries also make calls that they can do without: the allocator reads the
-//! machine's configuration, and abort(3) raises a signal. Such a call should not fail the conversion. For an attacker, a call
-//! that fails is as useless as one that kills the process.
+//! machine's configuration, and abort(3) raises a signal. Such a call should not fail the conversion. For an attacker,
+//! a call that fails is as useless as one that kills the process.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -113,8 +113,8 @@ fn compile(
     SeccompFilter::new(rules, default, matching, architecture)?.try_into()
 }
 
-/// Runs the filters as the kernel does, on the numbers of the architecture that the tests are compiled for. `cargo xtask test-arm64`
-/// checks ARM64's in this way: its emulator of processes has no seccomp.
+/// Runs the filters as the kernel does, on the numbers of the architecture that the tests are compiled for.
+/// `cargo xtask test-arm64` checks ARM64's in this way: its emulator of processes has no seccomp.
 #[cfg(test)]
 mod tests {
     use seccompiler::sock_filter;
@@ -123,7 +123,8 @@ mod tests {
 
     const FILE: RawFd = 7;
     const DENIED: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
-    /// `AUDIT_ARCH_X86_64`, `AUDIT_ARCH_AARCH64`, and what their kernels run too: `AUDIT_ARCH_I386`, `AUDIT_ARCH_ARM` (linux/audit.h).
+    /// `AUDIT_ARCH_X86_64`, `AUDIT_ARCH_AARCH64`, and what their kernels run too: `AUDIT_ARCH_I386`, `AUDIT_ARCH_ARM`
+    /// (linux/audit.h).
     const ARCHITECTURES: [(&str, u32); 4] =
         [("x86_64", 0xc000_003e), ("aarch64", 0xc000_00b7), ("x86", 0x4000_0003), ("arm", 0x4000_0028)];
 

@@ -1,6 +1,6 @@
-//! Reports the length of the queue to the edge, which creates no contents while it is over its limit. The edge responds with
-//! the number of tilers. Each pull returns the queue's length. While nothing is pulled, the last length is reported again,
-//! because the edge assumes an empty queue if no tiler reports.
+//! Reports the length of the queue to the edge, which creates no contents while it is over its limit. The edge responds
+//! with the number of tilers. Each pull returns the queue's length. While nothing is pulled, the last length is
+//! reported again, because the edge assumes an empty queue if no tiler reports.
 
 use std::time::{Duration, Instant};
 

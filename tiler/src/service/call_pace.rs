@@ -1,10 +1,10 @@
-//! Schedules calls to the queue, so that all tilers of an account together stay below its limit on API calls: Cloudflare
-//! blocks an account for five minutes after 1,200 calls in five minutes. Pure: the clock, randomness and the number of
-//! tilers, which the edge counts, come in as arguments.
+//! Schedules calls to the queue, so that all tilers of an account together stay below its limit on API calls:
+//! Cloudflare blocks an account for five minutes after 1,200 calls in five minutes. Pure: the clock, randomness and the
+//! number of tilers, which the edge counts, come in as arguments.
 //!
-//! Each tiler's share is a leaky bucket (GCRA, ITU-T I.371): three quarters of the calls as a steady rate, and a sixth as a
-//! burst. The rest is for acknowledgements, which never wait, and for tilers that are starting. This holds for up to 100
-//! tilers, as the tests show in simulated time. Idle tilers together pull about as often as one alone.
+//! Each tiler's share is a leaky bucket (GCRA, ITU-T I.371): three quarters of the calls as a steady rate, and a sixth
+//! as a burst. The rest is for acknowledgements, which never wait, and for tilers that are starting. This holds for up
+//! to 100 tilers, as the tests show in simulated time. Idle tilers together pull about as often as one alone.
 
 use std::time::{Duration, Instant};
 
@@ -38,8 +38,8 @@ impl CallPace {
         self.paid_at.checked_sub(self.burst(tilers)).map_or(now, |at| at.max(now))
     }
 
-    /// Returns the pause after a pull without messages: `poll`, or the steady interval if that is longer. `jitter`, a random
-    /// number from 0 to 1, keeps tilers from pulling in step.
+    /// Returns the pause after a pull without messages: `poll`, or the steady interval if that is longer. `jitter`, a
+    /// random number from 0 to 1, keeps tilers from pulling in step.
     pub(super) fn idle_pause(&self, tilers: u32, poll: Duration, jitter: f64) -> Duration {
         let share = self.interval(tilers);
         if share <= poll { poll } else { poll.max(share.mul_f64(0.75 + jitter.clamp(0.0, 1.0) / 2.0)) }
@@ -90,8 +90,8 @@ mod tests {
         Half,
     }
 
-    /// Simulates tilers that pull, acknowledge their messages and learn the number of tilers from the edge, as the service does.
-    /// Returns the largest number of calls in any five minutes, and the number of pulls in the last five.
+    /// Simulates tilers that pull, acknowledge their messages and learn the number of tilers from the edge, as the
+    /// service does. Returns the largest number of calls in any five minutes, and the number of pulls in the last five.
     fn simulate(lives: &[(u64, u64)], load: Load, minutes: u64) -> (usize, usize) {
         let start = Instant::now();
         let mut random = fastrand::Rng::with_seed(7);

@@ -1,8 +1,8 @@
-//! Stores coarse pictures during a job, for clients to show until the pyramid is ready, and deletes them shortly before. Each
-//! is an object of its own, because objects never change.
+//! Stores coarse pictures during a job, for clients to show until the pyramid is ready, and deletes them shortly
+//! before. Each is an object of its own, because objects never change.
 //!
-//! Requests cost money, and most conversions end before anyone would see a coarse picture. So the first one is stored after
-//! three seconds, and the others are spread over the remaining time ([`Schedule`]).
+//! Requests cost money, and most conversions end before anyone would see a coarse picture. So the first one is stored
+//! after three seconds, and the others are spread over the remaining time ([`Schedule`]).
 
 use std::time::{Duration, Instant};
 
@@ -55,7 +55,8 @@ struct Storing {
 }
 
 impl CoarseUpload {
-    /// Starts the background task for a claim that was requested at `claimed`. Calls `on_stored` for each stored picture.
+    /// Starts the background task for a claim that was requested at `claimed`. Calls `on_stored` for each stored
+    /// picture.
     pub(super) fn start(
         store: S3Store,
         claim: Claim,

@@ -57,8 +57,8 @@ pub(super) struct ServiceContext {
     pub store: S3Store,
     pub pipeline: Pipeline,
     /// One permit per job: for a renderer process with up to
-    /// [`Limits::renderer_memory`](crate::limits::Limits::renderer_memory), and a source on disk. A job holds its permit
-    /// until it has cleaned up.
+    /// [`Limits::renderer_memory`](crate::limits::Limits::renderer_memory), and a source on disk. A job holds its
+    /// permit until it has cleaned up.
     pub slots: Arc<Semaphore>,
     pub backlog: LatestBacklog,
     pub metrics: Metrics,

@@ -1,5 +1,5 @@
-//! Fuzz target for the responses of the queue and the edge. The test below runs it briefly on mutated seeds, and a program
-//! in `tests/fuzz/` runs it under libFuzzer.
+//! Fuzz target for the responses of the queue and the edge. The test below runs it briefly on mutated seeds, and a
+//! program in `tests/fuzz/` runs it under libFuzzer.
 
 use edgezoom_content::protocol::Claim;
 

@@ -1,5 +1,5 @@
-//! The service's HTTP endpoints. `/health`: the queue has responded to a pull recently. `/ready`: the tiler accepts jobs,
-//! which a deployment waits for before it stops another tiler. `/metrics`: the service's metrics.
+//! The service's HTTP endpoints. `/health`: the queue has responded to a pull recently. `/ready`: the tiler accepts
+//! jobs, which a deployment waits for before it stops another tiler. `/metrics`: the service's metrics.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,8 +18,8 @@ use super::metrics;
 
 /// Longest silence of the queue while the service counts as healthy: longer than a deployment of the queue.
 const HEALTHY_SILENCE: Duration = Duration::from_secs(60);
-/// Longest silence of the queue or the edge while the tiler counts as ready: two of the longest pauses between pulls and
-/// between reports.
+/// Longest silence of the queue or the edge while the tiler counts as ready: two of the longest pauses between pulls
+/// and between reports.
 const READY_SILENCE: Duration = Duration::from_secs(90);
 
 /// The body of `/health`.

@@ -179,8 +179,8 @@ impl Job<'_> {
         delete_own(self.context, self.claim, &mut self.upload).await;
     }
 
-    /// Deletes the objects of earlier attempts, the latest first, until the service shuts down. A failed attempt deletes its
-    /// own objects, so there are some only if a tiler was killed.
+    /// Deletes the objects of earlier attempts, the latest first, until the service shuts down. A failed attempt
+    /// deletes its own objects, so there are some only if a tiler was killed.
     async fn delete_earlier(&self) {
         let mut earlier: Vec<Attempt> = self.claim.attempt.earlier().collect();
         earlier.reverse();

@@ -5,8 +5,8 @@ use edgezoom_content::protocol::AttemptProgress;
 
 use crate::pipeline::Progress;
 
-/// Progress at which rendering starts. Rendering has the largest share because it takes the longest. It includes most of
-/// the upload: tiles are uploaded while others are rendered, and a slow store throttles the renderer.
+/// Progress at which rendering starts. Rendering has the largest share because it takes the longest. It includes most
+/// of the upload: tiles are uploaded while others are rendered, and a slow store throttles the renderer.
 const RENDERING_FROM: f64 = 0.2;
 /// Progress at which rendering of a web page starts, which takes about as long to load as to render.
 const WEB_PAGE_RENDERING_FROM: f64 = 0.5;

@@ -1,9 +1,9 @@
 //! `tiler serve`: pulls jobs from the queue, converts their sources, and reports to the edge.
 //!
 //! A message is acknowledged as soon as its claim is granted, minutes before its job is done. The queue could hide the
-//! message for that long, but the content's Durable Object knows more: every report renews the lease that it granted, and
-//! its alarm queues the job again if the reports stop. So a killed tiler costs the time of one lease, and no tiler needs to
-//! renew a message's visibility. The edge refuses the claim of a message that is delivered twice or late.
+//! message for that long, but the content's Durable Object knows more: every report renews the lease that it granted,
+//! and its alarm queues the job again if the reports stop. So a killed tiler costs the time of one lease, and no tiler
+//! needs to renew a message's visibility. The edge refuses the claim of a message that is delivered twice or late.
 //!
 //! | file | purpose |
 //! |---|---|
@@ -65,8 +65,8 @@ pub enum ServeError {
 /// Time limit for handing back jobs. The edge queues the others again when their leases expire.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(6);
 
-/// Serves until `stopping` is cancelled. Then it stops pulling, and running jobs have the time of [`Settings::drain`] to
-/// finish. The remaining ones are handed back, which takes a few seconds.
+/// Serves until `stopping` is cancelled. Then it stops pulling, and running jobs have the time of [`Settings::drain`]
+/// to finish. The remaining ones are handed back, which takes a few seconds.
 ///
 /// # Errors
 /// The service cannot start. Once it runs, only `stopping` ends it.

@@ -1,5 +1,5 @@
-//! The pull loop: pulls as many messages as there are free slots, claims their jobs at the edge, starts the granted ones, and
-//! settles the messages.
+//! The pull loop: pulls as many messages as there are free slots, claims their jobs at the edge, starts the granted
+//! ones, and settles the messages.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,8 +19,8 @@ use super::queue_client::{Batch, Message, Settlement};
 use super::{ServiceContext, job};
 use crate::http_client::Backoff;
 
-/// Pauses after failed calls to the queue or the edge. While the edge is out of reach every message is given back, and the
-/// queue discards a message that was delivered too often.
+/// Pauses after failed calls to the queue or the edge. While the edge is out of reach every message is given back, and
+/// the queue discards a message that was delivered too often.
 const BACKOFF: Backoff = Backoff { first: Duration::from_millis(500), max: Duration::from_secs(30) };
 
 /// Longest pause that a `Retry-After` can cause.
@@ -32,8 +32,8 @@ const RETRY_DELAY: Duration = Duration::from_secs(5);
 /// Delay until a message is delivered again that another tiler should take.
 const LEAVE_DELAY: Duration = Duration::from_secs(1);
 
-/// Time that a running call may still take when the service shuts down. Messages in its response are given back at once;
-/// otherwise no tiler would see them until their visibility timeout expires.
+/// Time that a running call may still take when the service shuts down. Messages in its response are given back at
+/// once; otherwise no tiler would see them until their visibility timeout expires.
 const LAST_CALL_TIME: Duration = Duration::from_secs(1);
 
 /// Result of the claim for a message.
@@ -64,8 +64,8 @@ enum Intake {
 }
 
 impl Intake {
-    /// Decides about a job from its number of deliveries. If a job that `tiler` should leave to others comes back, no other
-    /// tiler wants it.
+    /// Decides about a job from its number of deliveries. If a job that `tiler` should leave to others comes back, no
+    /// other tiler wants it.
     fn of(job: &Job, deliveries: u32, tiler: TilerId) -> Self {
         if job.avoid == Some(tiler) && deliveries <= 1 {
             Self::LeaveToOthers
@@ -162,7 +162,8 @@ async fn pull_once(
     while let Some((lease, result)) = claims.next().await {
         match result {
             ClaimResult::Granted(claim, requested) => {
-                // `None` only if the queue returns more messages than requested. Then one job more than slots is running.
+                // `None` only if the queue returns more messages than requested. Then one job more than slots is
+                // running.
                 let slot = Arc::clone(&context.slots).try_acquire_owned().ok();
                 start(context, claim, requested, slot, jobs);
                 settlement.ack(lease);
@@ -198,7 +199,8 @@ async fn pull_once(
     unanswered.map_or(Ok(pause), Err)
 }
 
-/// Waits until all jobs have ended, then starts a job that occupies all slots, so that nothing else is pulled meanwhile.
+/// Waits until all jobs have ended, then starts a job that occupies all slots, so that nothing else is pulled
+/// meanwhile.
 async fn start_alone(context: &Arc<ServiceContext>, id: ContentId, jobs: &mut JoinSet<()>) {
     context.pulls.at_capacity();
     let all = u32::try_from(context.capacity()).unwrap_or(u32::MAX);

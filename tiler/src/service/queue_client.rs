@@ -1,4 +1,5 @@
-//! Calls to the queue, by Cloudflare's pull API: <https://developers.cloudflare.com/queues/configuration/pull-consumers/>.
+//! Calls to the queue, by Cloudflare's pull API:
+//! <https://developers.cloudflare.com/queues/configuration/pull-consumers/>.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -94,8 +95,8 @@ fn many() -> u32 {
     u32::MAX
 }
 
-/// Time for which other tilers do not see a message. It is settled milliseconds later, once the edge has responded to the
-/// claim.
+/// Time for which other tilers do not see a message. It is settled milliseconds later, once the edge has responded to
+/// the claim.
 const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Maximum number of messages that Cloudflare returns in one pull.

@@ -1,6 +1,6 @@
-//! Reports one attempt to the edge: progress at most once a second, something at least every quarter of the lease, and the
-//! result. Each accepted report renews the lease. The reporter also notices that the attempt is over: the edge refuses a
-//! report, or does not respond for a whole lease.
+//! Reports one attempt to the edge: progress at most once a second, something at least every quarter of the lease, and
+//! the result. Each accepted report renews the lease. The reporter also notices that the attempt is over: the edge
+//! refuses a report, or does not respond for a whole lease.
 
 use std::time::{Duration, Instant};
 

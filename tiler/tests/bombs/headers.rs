@@ -58,8 +58,8 @@ fn with(file: &[u8], at: usize, more: &[u8]) -> Vec<u8> {
     [&file[..at], more, &file[at..]].concat()
 }
 
-/// Replaces the width and height in a file's header. Finds them as two- or four-byte numbers or decimal digits within twelve
-/// bytes of each other, or within 100 bytes for digits. Returns `None` if the header has no such pair.
+/// Replaces the width and height in a file's header. Finds them as two- or four-byte numbers or decimal digits within
+/// twelve bytes of each other, or within 100 bytes for digits. Returns `None` if the header has no such pair.
 fn resized(file: &[u8], width: u32, height: u32) -> Option<Vec<u8>> {
     let head = &file[..file.len().min(MAX_HEADER)];
     for encode in NUMBER_ENCODINGS {

@@ -1,5 +1,5 @@
-//! Small sources that would take hours or exhaust memory. Each is rendered, or fails with a code and a message, within its
-//! limit of processor time. A separate test binary, because it finds the renderer processes as its own children.
+//! Small sources that would take hours or exhaust memory. Each is rendered, or fails with a code and a message, within
+//! its limit of processor time. A separate test binary, because it finds the renderer processes as its own children.
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -39,8 +39,8 @@ impl Bomb {
     }
 }
 
-/// Returns limits that are about a tenth of the defaults, so that the tests take a tenth of the time. A bomb that passes
-/// these limits would also pass the defaults, but take longer.
+/// Returns limits that are about a tenth of the defaults, so that the tests take a tenth of the time. A bomb that
+/// passes these limits would also pass the defaults, but take longer.
 fn small() -> Limits {
     let usual = Limits::default();
     Limits {
@@ -94,8 +94,8 @@ fn children() -> Vec<u32> {
     fs::read_dir("/proc/self/task").unwrap().flat_map(of_thread).collect()
 }
 
-/// Returns the processor time of a process with all its threads: `utime` and `stime` in proc_pid_stat(5). `None` once it has
-/// ended.
+/// Returns the processor time of a process with all its threads: `utime` and `stime` in proc_pid_stat(5). `None` once
+/// it has ended.
 fn cpu_of(process: u32) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
@@ -134,8 +134,8 @@ async fn measured(bytes: &[u8], limits: &Limits, svg_side: Option<u32>) -> (Resu
     tokio::join!(pixels(renderer), until_its_end)
 }
 
-/// Asserts that each bomb is rendered or fails with a message in time. Those in `drawn` must be rendered, within the default
-/// processor time.
+/// Asserts that each bomb is rendered or fails with a message in time. Those in `drawn` must be rendered, within the
+/// default processor time.
 async fn defuse(bombs: Vec<Bomb>, drawn: &[&str]) {
     let lines = futures::stream::iter(bombs).map(|bomb| defuse_one(bomb, drawn)).buffered(CONCURRENCY);
     let lines: Vec<(String, bool)> = lines.collect().await;
@@ -156,7 +156,8 @@ async fn defuse_one(Bomb { name, bytes }: Bomb, drawn: &[&str]) -> (String, bool
     let begun = Instant::now();
     let (outcome, used) = measured(&bytes, &limits, svg_side).await;
     let pixels = *outcome.as_ref().unwrap_or(&0);
-    // The limit, the allowance for pixels and bytes, and the time of several threads until the supervisor detects the excess.
+    // The limit, the allowance for pixels and bytes, and the time of several threads until the supervisor detects the
+    // excess.
     let allowed = cpu.as_secs_f64() + pixels as f64 * 1e-7 + bytes.len() as f64 * 2e-6 + 2.0;
     let is_right = match &outcome {
         Ok(_) => true,
@@ -217,7 +218,8 @@ async fn a_good_picture_is_ready_beside_a_bomb() {
     let good = files::jpeg(&Picture::photo(1300, 900, Layout::Rgb), Jpeg::default());
     let bomb = svg::endless();
     let limits = Limits::default();
-    // The bomb would run for as long as the default limit of processor time allows. It is killed once the picture is ready.
+    // The bomb would run for as long as the default limit of processor time allows. It is killed once the picture is
+    // ready.
     let pixels = tokio::select! {
         pixels = render(&good, &limits) => pixels.unwrap(),
         ended = render(&bomb.bytes, &limits) => panic!("the picture waited for the bomb: {ended:?}"),

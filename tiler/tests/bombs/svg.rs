@@ -19,8 +19,8 @@ fn svg(content: &str) -> String {
     )
 }
 
-/// Returns nested elements, as in the "billion laughs" attack. `element(level, content)` returns the element of a level, which
-/// has ten times the content `call(level - 1)`.
+/// Returns nested elements, as in the "billion laughs" attack. `element(level, content)` returns the element of a
+/// level, which has ten times the content `call(level - 1)`.
 fn laughs(
     levels: u32,
     first: &str,

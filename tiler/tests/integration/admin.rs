@@ -1,5 +1,5 @@
-//! Tests `tiler admin` with many contents: its progress bar and its pace. `tests/tests/e2e/operator.rs` tests the commands
-//! with a real Worker.
+//! Tests `tiler admin` with many contents: its progress bar and its pace. `tests/tests/e2e/operator.rs` tests the
+//! commands with a real Worker.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::process::{Command, Output, Stdio};

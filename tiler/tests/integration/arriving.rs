@@ -69,8 +69,8 @@ fn arrival(length: u64, bytes: u64) -> Arrival {
     }
 }
 
-/// Renders a source of which three quarters have arrived. The rest arrives when `holds` returns true for an output; panics
-/// if it never does.
+/// Renders a source of which three quarters have arrived. The rest arrives when `holds` returns true for an output;
+/// panics if it never does.
 async fn render_arriving(
     bytes: &[u8],
     options: &RenderOptions,

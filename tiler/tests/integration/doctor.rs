@@ -85,8 +85,8 @@ fn an_edge_that_does_not_know_its_url_is_an_error() {
     }
 }
 
-/// Runs the tiler as the same users, with a system call filter that forbids namespaces like that of most containers. A child
-/// process of the tests installs the filter and then executes the tiler.
+/// Runs the tiler as the same users, with a system call filter that forbids namespaces like that of most containers. A
+/// child process of the tests installs the filter and then executes the tiler.
 fn without_namespaces(arguments: &str) -> Vec<(bool, Output)> {
     let child = std::env::current_exe().unwrap();
     let commands = users().into_iter().map(|(is_root, mut command)| {

@@ -1,4 +1,5 @@
-//! Compares the files of `tiler convert` with those of libvips' `dzsave` for the same options: names, descriptors, and pixels.
+//! Compares the files of `tiler convert` with those of libvips' `dzsave` for the same options: names, descriptors, and
+//! pixels.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::collections::{BTreeMap, BTreeSet};

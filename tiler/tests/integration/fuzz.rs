@@ -1,9 +1,9 @@
-//! Gives renderer processes damaged files of every format. Each process must end by itself, with tiles or with a failure that
-//! has a code. A crash, a hang or a violation of the protocol is a bug, although the process contains it.
+//! Gives renderer processes damaged files of every format. Each process must end by itself, with tiles or with a
+//! failure that has a code. A crash, a hang or a violation of the protocol is a bug, although the process contains it.
 //!
 //! A seed determines the sequence of files, so a failure can be repeated by its seed and number. Run it for longer with
-//! `EDGEZOOM_FUZZ_SECONDS=600 EDGEZOOM_FUZZ_SEED=7 cargo test --test integration fuzz -- --nocapture`. libFuzzer runs the same
-//! decoders without a process, guided by coverage (`tests/fuzz/targets.rs`).
+//! `EDGEZOOM_FUZZ_SECONDS=600 EDGEZOOM_FUZZ_SEED=7 cargo test --test integration fuzz -- --nocapture`. libFuzzer runs
+//! the same decoders without a process, guided by coverage (`tests/fuzz/targets.rs`).
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::fs;

@@ -1,5 +1,5 @@
-//! Integration tests of the tiler, in one binary, because every further binary links the tiler again. Tests that measure or
-//! confine their own process have binaries of their own; tests that need a browser are in `sources`.
+//! Integration tests of the tiler, in one binary, because every further binary links the tiler again. Tests that
+//! measure or confine their own process have binaries of their own; tests that need a browser are in `sources`.
 
 mod admin;
 mod arriving;

@@ -84,8 +84,8 @@ fn strips_join_to_the_drawing_in_one_piece() {
         r#"<image x="20" y="100" width="60" height="480" xlink:href="data:image/png;base64,{}"/>"#,
         STANDARD.encode(picture)
     );
-    // A pattern tile has more than four megapixels, too many to be buffered. It starts at a whole pixel, because resvg blurs
-    // buffered tiles between pixels.
+    // A pattern tile has more than four megapixels, too many to be buffered. It starts at a whole pixel, because resvg
+    // blurs buffered tiles between pixels.
     let pattern = r##"
         <pattern id="p" x="-100" y="-200" width="100" height="400" patternUnits="userSpaceOnUse">
             <circle cx="50" cy="200" r="190" fill="#06c"/><path d="M-9 -9 109 409" stroke="red" stroke-width="9"/></pattern>

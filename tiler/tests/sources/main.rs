@@ -1,5 +1,5 @@
-//! Rendered sources (PDF, SVG and web pages) and damaged files, compared with other programs. Needs PDFium, Chromium and those
-//! programs, so plain `cargo test` leaves it out. `cargo xtask test` installs them and runs it.
+//! Rendered sources (PDF, SVG and web pages) and damaged files, compared with other programs. Needs PDFium, Chromium
+//! and those programs, so plain `cargo test` leaves it out. `cargo xtask test` installs them and runs it.
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod chromium;

@@ -368,7 +368,8 @@ fn many_clients_who_wait_for_one_host_do_not_stop_the_others() {
     assert!(messages <= 6, "it got its turn after {messages} messages");
 }
 
-/// If a message looked at every waiting job, this would take minutes. The object handles some hundred messages a second.
+/// If a message looked at every waiting job, this would take minutes. The object handles some hundred messages a
+/// second.
 #[test]
 fn a_hundred_thousand_waiting_jobs_do_not_slow_down_a_message() {
     const JOBS: u32 = 100_000;
@@ -398,9 +399,9 @@ fn a_hundred_thousand_waiting_jobs_do_not_slow_down_a_message() {
     println!("{:?} a message", started.elapsed() / rounds);
 }
 
-/// Two clients ask for as much as they may, 120 contents a minute each of pictures that take ten minutes, for an hour. The
-/// second one begins when the first one has all that it may have. A third one asks for a picture of ten seconds every half
-/// minute. The tilers take jobs in the order of the queue.
+/// Two clients ask for as much as they may, 120 contents a minute each of pictures that take ten minutes, for an hour.
+/// The second one begins when the first one has all that it may have. A third one asks for a picture of ten seconds
+/// every half minute. The tilers take jobs in the order of the queue.
 #[test]
 fn two_clients_that_do_their_worst_for_an_hour_hardly_delay_a_third() {
     for (slots, later) in [(3, 0), (3, 300), (4, 0), (4, 300), (8, 300), (16, 0), (16, 300)] {

@@ -262,7 +262,10 @@ const [DOWN, UP] = ["pointerDown", "pointerUp"].map((type) => ({ type, button: 0
 
 const move = (engine, x, y) => engine.act(mouse(to([x, y])));
 
-/** Clicks an element, once it is under the pointer: a page that has just been laid out may still get events at old places. */
+/**
+ * Clicks an element, once it is under the pointer: a page that has just been laid out may still get events at old
+ * places.
+ */
 async function click(engine, selector) {
   await until(`${selector} is under the pointer`, async () => {
     const box = await boxOf(engine, selector);

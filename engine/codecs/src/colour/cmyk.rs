@@ -1,7 +1,7 @@
 //! Converts CMYK to RGB, by the file's ICC profile or, without one, by a simple formula.
 //!
-//! The formula treats inks as perfect filters: `red = (1 - cyan) × (1 - black)`, and so on. Browsers use it for untagged
-//! files. A printing press would give duller colours, but which press is unknown.
+//! The formula treats inks as perfect filters: `red = (1 - cyan) × (1 - black)`, and so on. Browsers use it for
+//! untagged files. A printing press would give duller colours, but which press is unknown.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Flattens pictures with an alpha channel onto a colour, for tiles of a format without alpha, and finds out whether a picture is
-//! opaque.
+//! Flattens pictures with an alpha channel onto a colour, for tiles of a format without alpha, and finds out whether a
+//! picture is opaque.
 
 use std::array;
 

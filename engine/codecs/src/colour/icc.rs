@@ -1,8 +1,8 @@
 //! Colour profiles: pictures in another colour space than sRGB are converted while their rows are read.
 //!
-//! Most pictures have no profile, or one of many versions of sRGB. Their pixels are not converted: a profile counts as sRGB
-//! if it moves no colour of a coarse grid by more than one step, whatever its name. A profile that is invalid, or of another
-//! kind than the picture, is ignored, as in browsers.
+//! Most pictures have no profile, or one of many versions of sRGB. Their pixels are not converted: a profile counts as
+//! sRGB if it moves no colour of a coarse grid by more than one step, whatever its name. A profile that is invalid, or
+//! of another kind than the picture, is ignored, as in browsers.
 //!
 //! Source: ICC.1:2022; ITU-T H.273 for code points.
 
@@ -67,8 +67,8 @@ impl Profile {
         ColorProfile::new_from_slice(bytes).ok().map(Self)
     }
 
-    /// Returns the colour space of code points of ITU-T H.273, for primaries (table 2) and transfer (table 3), or `None` for
-    /// sRGB or unspecified code points.
+    /// Returns the colour space of code points of ITU-T H.273, for primaries (table 2) and transfer (table 3), or
+    /// `None` for sRGB or unspecified code points.
     ///
     /// The transfer function of BT.709 counts as that of sRGB, as in browsers, because encoders write it by default.
     pub fn of_cicp(primaries: u16, transfer: u16) -> Option<Self> {

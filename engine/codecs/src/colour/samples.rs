@@ -13,8 +13,8 @@ pub fn from_ycbcr([luma, blue, red]: [u8; 3]) -> [u8; 3] {
         .map(|colour| colour.round() as u8)
 }
 
-/// Converts CIE L*a*b* under D50, in the 8 bits of TIFF, to sRGB. L* is from 0 to 255, a* and b* are signed (TIFF 6.0, section
-/// 23).
+/// Converts CIE L*a*b* under D50, in the 8 bits of TIFF, to sRGB. L* is from 0 to 255, a* and b* are signed (TIFF 6.0,
+/// section 23).
 pub fn from_lab([lightness, a, b]: [u8; 3]) -> [u8; 3] {
     let lightness = f32::from(lightness) * 100.0 / 255.0;
     let (a, b) = (f32::from(a as i8), f32::from(b as i8));

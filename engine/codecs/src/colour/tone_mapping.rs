@@ -1,8 +1,8 @@
 //! Tone mapping: converts linear colours without an upper limit, as in renderings and bracketed photographs, to sRGB.
 //!
-//! 1 is the screen's white. Colours up to 0.9 are not changed, so that an ordinary picture in a high-dynamic-range format
-//! looks the same as in other formats. Brighter colours are rolled off towards white instead of being clipped, and keep
-//! their hue. The exposure is the author's.
+//! 1 is the screen's white. Colours up to 0.9 are not changed, so that an ordinary picture in a high-dynamic-range
+//! format looks the same as in other formats. Brighter colours are rolled off towards white instead of being clipped,
+//! and keep their hue. The exposure is the author's.
 
 use crate::colour::samples::encode_srgb;
 

@@ -1,5 +1,5 @@
-//! OpenEXR: each block is tone-mapped into a buffered picture of 8 bits. The first layer with colours or luminance is shown,
-//! and the largest level of a pyramid. Not supported are deep data, and channels with fewer samples than pixels.
+//! OpenEXR: each block is tone-mapped into a buffered picture of 8 bits. The first layer with colours or luminance is
+//! shown, and the largest level of a pyramid. Not supported are deep data, and channels with fewer samples than pixels.
 //!
 //! Source: OpenEXR documentation, "OpenEXR File Layout" and "Technical Introduction" (channel names, premultiplied
 //! alpha).
@@ -29,8 +29,8 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Directly(open),
 };
 
-/// Number of copies of a block that exist at the same time: compressed, decompressed, reordered and as floats. Most blocks
-/// have a few rows, but one can be the whole picture.
+/// Number of copies of a block that exist at the same time: compressed, decompressed, reordered and as floats. Most
+/// blocks have a few rows, but one can be the whole picture.
 const BLOCK_COPIES: u64 = 5;
 
 /// The indices of a layer's channels in its channel list.

@@ -1,4 +1,5 @@
-//! The fonts for documents that do not embed theirs: the system's fonts, and a built-in one, so that text is always visible.
+//! The fonts for documents that do not embed theirs: the system's fonts, and a built-in one, so that text is always
+//! visible.
 //!
 //! No file can be opened inside the sandbox. So the system's fonts are found and opened before, and each is read when a
 //! document uses it: a system may have hundreds of megabytes of fonts, and a picture needs few of them.
@@ -18,9 +19,10 @@ const FALLBACK: &[u8] = include_bytes!("../../fonts/DejaVuSans.ttf");
 /// The family name of the built-in font.
 const FALLBACK_FAMILY: &str = "DejaVu Sans";
 
-/// Substitutes for families that documents name and free systems lack: first those of the same metrics, then similar ones.
-/// The first five families are the defaults of `fontdb` for serif, sans-serif, monospace, cursive and fantasy. Source of the
-/// metrics: <https://gitlab.freedesktop.org/fontconfig/fontconfig/-/blob/main/conf.d/30-metric-aliases.conf>.
+/// Substitutes for families that documents name and free systems lack: first those of the same metrics, then similar
+/// ones. The first five families are the defaults of `fontdb` for serif, sans-serif, monospace, cursive and fantasy.
+/// Source of the metrics:
+/// <https://gitlab.freedesktop.org/fontconfig/fontconfig/-/blob/main/conf.d/30-metric-aliases.conf>.
 const SUBSTITUTES: [(&str, &[&str]); 12] = [
     ("Times New Roman", &["Liberation Serif", "Tinos", "Nimbus Roman", "Noto Serif", "DejaVu Serif"]),
     ("Arial", &["Liberation Sans", "Arimo", "Nimbus Sans", "Noto Sans"]),

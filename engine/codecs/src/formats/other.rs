@@ -1,9 +1,9 @@
-//! The second tier: formats that well-kept crates decode as a whole. A format is an entry in [`FORMATS`], and a row of the
-//! tests.
+//! The second tier: formats that well-kept crates decode as a whole. A format is an entry in [`FORMATS`], and a row of
+//! the tests.
 //!
-//! The size in a file's header is compared with the bounds before its pixels are decoded. The pixels are kept as the crate
-//! returns them, and each row is converted when it is read. A panic of a crate is an error, and so is a file that is cut off:
-//! nothing of it is shown.
+//! The size in a file's header is compared with the bounds before its pixels are decoded. The pixels are kept as the
+//! crate returns them, and each row is converted when it is read. A panic of a crate is an error, and so is a file that
+//! is cut off: nothing of it is shown.
 
 use std::io::{self, BufRead, BufReader, ErrorKind};
 
@@ -21,14 +21,11 @@ use crate::Bounds;
 use crate::buffered::catch_panics;
 use crate::colour::samples::round_16;
 use crate::colour::tone_mapping;
-use crate::format::{Decoded, Input, Open};
+use crate::format::{Decoded, Header, Input, Open};
 use crate::{Format, Layout, Reading, RowReader, SourceError, SourceFile};
 
-/// Reads the header of a file.
-pub(crate) type Header = fn(BufReader<SourceFile>) -> ImageResult<Box<dyn ImageDecoder>>;
-
-/// The formats, in the order in which their signatures are compared, after those of all other formats. TGA has no signature,
-/// so it comes last.
+/// The formats, in the order in which their signatures are compared, after those of all other formats. TGA has no
+/// signature, so it comes last.
 pub(crate) static FORMATS: &[Format] = &[
     entry("PCX", &["image/vnd.zbrush.pcx", "image/x-pcx"], &["pcx"], is_pcx, |file| {
         Ok(Box::new(PCXDecoder::new(file)?))
@@ -123,8 +120,8 @@ fn decode(format: &Format, header: Header, input: Input<'_>) -> Result<Picture, 
 }
 
 impl Picture {
-    /// Returns true if some pixels are visible, and some are not opaque. Many programs leave alpha zero everywhere without
-    /// meaning transparency.
+    /// Returns true if some pixels are visible, and some are not opaque. Many programs leave alpha zero everywhere
+    /// without meaning transparency.
     fn has_opacity(&self) -> bool {
         let pixels = self.pixels.chunks_exact(self.stored.bytes_per_pixel().into());
         let (mut is_visible, mut is_opaque) = (false, true);
@@ -260,8 +257,8 @@ fn is_dds(head: &[u8]) -> bool {
     head.starts_with(b"DDS ")
 }
 
-/// Refuses pixels whose luminance and alpha the crate takes for red and green: 0x20000 and 1 of the flags of the pixel format
-/// (Microsoft, "DDS_PIXELFORMAT").
+/// Refuses pixels whose luminance and alpha the crate takes for red and green: 0x20000 and 1 of the flags of the pixel
+/// format (Microsoft, "DDS_PIXELFORMAT").
 fn refuse_luminance_with_alpha(file: &SourceFile) -> ImageResult<()> {
     let mut flags = [0; 4];
     file.read_exact_at(&mut flags, 80)?;

@@ -1,5 +1,6 @@
-# Writes a camera raw file around small.jpg and large.jpg, with the container and tags but without sensor data. The first
-# argument is the kind, the second the file extension. The layouts follow ExifTool's documentation (exiftool.org/TagNames).
+# Writes a camera raw file around small.jpg and large.jpg, with the container and tags but without sensor data. The
+# first argument is the kind, the second the file extension. The layouts follow ExifTool's documentation
+# (exiftool.org/TagNames).
 import struct, sys
 
 small, large = open("small.jpg", "rb").read(), open("large.jpg", "rb").read()

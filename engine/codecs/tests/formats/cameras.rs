@@ -1,5 +1,5 @@
-//! Camera raw files: containers with the tags that ExifTool documents, around two JPEGs. They are compared with the preview
-//! that ExifTool extracts, turned upright.
+//! Camera raw files: containers with the tags that ExifTool documents, around two JPEGs. They are compared with the
+//! preview that ExifTool extracts, turned upright.
 
 use crate::variant::{Variant, check_all, variant};
 

@@ -1,7 +1,7 @@
 //! Conversion from other colour spaces to sRGB, compared with Little CMS in libvips. No difference should be visible.
 //!
-//! The reference converts with more bits, so single pixels may differ where colours are clipped. 99 % of the pixels must be
-//! within [`NEAR`].
+//! The reference converts with more bits, so single pixels may differ where colours are clipped. 99 % of the pixels
+//! must be within [`NEAR`].
 
 use std::fs;
 

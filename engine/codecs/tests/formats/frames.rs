@@ -1,5 +1,5 @@
-//! HEIC and AVIF grids, which are decoded cell by cell, and frames that are read as YCbCr planes, compared with third-party
-//! decoders.
+//! HEIC and AVIF grids, which are decoded cell by cell, and frames that are read as YCbCr planes, compared with
+//! third-party decoders.
 
 use std::fs;
 
@@ -75,7 +75,8 @@ fn frames_with_the_colour_encoding_of_jpeg_are_read_as_planes() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// Reads planes band by band and converts them to RGB as in JFIF (ITU-T T.871, clause 7), without interpolating the chroma.
+/// Reads planes band by band and converts them to RGB as in JFIF (ITU-T T.871, clause 7), without interpolating the
+/// chroma.
 fn from_planes(reader: &mut dyn RowReader) -> Picture {
     let (width, height) = (reader.size().width, reader.size().height);
     let mut planes = vec![0; Layout::YCbCr420.row_bytes(width) * Layout::YCbCr420.rows_read(height) as usize];

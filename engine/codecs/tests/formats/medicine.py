@@ -1,5 +1,5 @@
-# Writes f.dcm of the kind named by the first argument, and shown.png as pydicom renders it. Behind " | " follow a program that
-# compresses the file, or the part of its beginning that is removed.
+# Writes f.dcm of the kind named by the first argument, and shown.png as pydicom renders it. Behind " | " follow a
+# program that compresses the file, or the part of its beginning that is removed.
 import io, os, subprocess, sys
 import numpy as np
 from PIL import Image

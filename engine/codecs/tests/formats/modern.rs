@@ -126,8 +126,8 @@ const JP2: &[Variant] = &[
     variant("jp2 order changes by layers, lossy", "f.j2k", written!("layers '-I -r 20,5,3'"), CODESTREAM),
     variant("jp2 order changes in tiles", "f.j2k", written!("progressions tile '-n 3 -t 160,203 -POC T1=0,0,1,2,3,CPRL/T1=2,0,1,3,3,LRCP/T2=0,0,1,1,3,RLCP/T2=1,0,1,3,3,CPRL'"), CODESTREAM),
     variant("jp2 order changes in all tiles", "f.j2k", written!("progressions main '-n 3 -t 200,203 -POC T1=0,0,1,2,3,CPRL/T1=2,0,1,3,3,LRCP/T2=0,0,1,2,3,CPRL/T2=2,0,1,3,3,LRCP'"), CODESTREAM),
-    // OpenJPEG sorts colours by their association, as T.800 (I.5.3.6) says. It calls unspecified channels opacity, and does not
-    // divide by opacity.
+    // OpenJPEG sorts colours by their association, as T.800 (I.5.3.6) says. It calls unspecified channels opacity, and
+    // does not divide by opacity.
     variant("jp2 channels bgr", "f.jp2", written!("channels BGR"), OPENJPEG),
     variant("jp2 channels gbr", "f.jp2", written!("channels GBR"), OPENJPEG),
     variant("jp2 channels brg", "f.jp2", written!("channels BRG"), OPENJPEG),

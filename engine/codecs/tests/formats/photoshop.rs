@@ -1,4 +1,5 @@
-//! Photoshop documents written by ImageMagick. The unit tests of the decoder cover the modes and depths that it cannot write.
+//! Photoshop documents written by ImageMagick. The unit tests of the decoder cover the modes and depths that it cannot
+//! write.
 
 use crate::variant::{Variant, check_all, variant};
 

@@ -1,4 +1,5 @@
-//! Unsupported, truncated and broken files fail with the right error and a message that gives the reason, and never crash.
+//! Unsupported, truncated and broken files fail with the right error and a message that gives the reason, and never
+//! crash.
 
 use std::fs;
 use std::path::Path;

@@ -2,8 +2,8 @@
 
 use crate::variant::{Variant, check_all, variant};
 
-/// Script that makes a kind of file with `tiff_files.py`, and then runs another script. Uses `/usr/bin/python3`, because
-/// Debian's Python has the required packages.
+/// Script that makes a kind of file with `tiff_files.py`, and then runs another script. Uses `/usr/bin/python3`,
+/// because Debian's Python has the required packages.
 macro_rules! written {
     ($kind:literal $(, $also:literal)?) => {
         concat!(

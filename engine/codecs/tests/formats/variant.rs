@@ -58,8 +58,8 @@ impl Variant {
     }
 }
 
-/// Accepted differences by name prefix. The longest matching prefix counts, and variants without one must be exact. Values
-/// are the measured differences, plus about a fifth for lossy formats.
+/// Accepted differences by name prefix. The longest matching prefix counts, and variants without one must be exact.
+/// Values are the measured differences, plus about a fifth for lossy formats.
 const TOLERANCES: &[(&str, Tolerance)] = &[
     // Conversion from YCbCr rounds differently.
     ("avif", Tolerance::up_to(1)),

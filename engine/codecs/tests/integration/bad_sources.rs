@@ -191,8 +191,8 @@ fn a_side_beyond_the_limit_is_refused() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
-    /// Decoding a modified file ends with a picture or an error. A panic would only end the renderer process, but is still a
-    /// bug.
+    /// Decoding a modified file ends with a picture or an error. A panic would only end the renderer process, but is
+    /// still a bug.
     #[test]
     fn broken_files_end_in_a_picture_or_an_error(
         which in 0usize..7, changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),

@@ -13,7 +13,8 @@ fn find(name: &str) -> Option<&'static Format> {
 
 /// Reads a file of the repository.
 fn read(path: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)).unwrap()
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
+    fs::read_to_string(file).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 #[test]

@@ -56,8 +56,8 @@ fn tiff(tags: &[(u16, Value)]) -> Vec<u8> {
     out.into_inner()
 }
 
-/// Returns a TIFF with its directory as NDPI stores it: the offset of the next one has 8 bytes, and the upper halves of all
-/// values follow.
+/// Returns a TIFF with its directory as NDPI stores it: the offset of the next one has 8 bytes, and the upper halves of
+/// all values follow.
 fn as_ndpi(mut file: Vec<u8>) -> Vec<u8> {
     let directory = u32::from_le_bytes(file[4..8].try_into().unwrap()) as usize;
     let entries = usize::from(u16::from_le_bytes([file[directory], file[directory + 1]]));

@@ -142,8 +142,8 @@ pub fn halved(pixels: &Range<u32>, halvings: u32) -> Range<u32> {
     pixels.start >> halvings..pixels.end.div_ceil(1 << halvings)
 }
 
-/// Returns the pixels that a column or row of tiles draws: its own, without overlap, as far as they are in the crop. The end of the last one
-/// is the crop's.
+/// Returns the pixels that a column or row of tiles draws: its own, without overlap, as far as they are in the crop.
+/// The end of the last one is the crop's.
 fn drawn(dzi: &Dzi, tile: u32, end: u32, from: u32, length: u32) -> Range<u32> {
     let start = tile.saturating_mul(dzi.tile_size).max(from);
     let next = tile.saturating_add(1);

@@ -1,15 +1,16 @@
 //! Renders a region from the bytes of its plan's tiles.
 //!
-//! A row of tiles is decoded at a time, into planes. JPEG with halved chroma stays as it is stored: chroma is resampled as the plane that
-//! it is, and luma alone makes a grey picture. As soon as the rows that a filter needs are there, the output's rows are made; mirroring and
-//! half of a turn are an order of samples in the filter, and the other half swaps rows and columns at the end.
+//! A row of tiles is decoded at a time, into planes. JPEG with halved chroma stays as it is stored: chroma is resampled
+//! as the plane that it is, and luma alone makes a grey picture. As soon as the rows that a filter needs are there, the
+//! output's rows are made; mirroring and half of a turn are an order of samples in the filter, and the other half swaps
+//! rows and columns at the end.
 //!
 //! ```text
 //! tiles ─▶ decode ─▶ canvas (a row of tiles) ─▶ resample ─▶ picture ─▶ encode ─▶ the file
 //! ```
 //!
-//! Tiles may be damaged or hostile: the size in a tile's header must be the one that the pyramid's arithmetic gives, so memory is bounded by
-//! the plan.
+//! Tiles may be damaged or hostile: the size in a tile's header must be the one that the pyramid's arithmetic gives, so
+//! memory is bounded by the plan.
 
 mod canvas;
 mod decode;

@@ -1,8 +1,8 @@
 //! Scales a plane by a filter, along columns and then along rows.
 //!
-//! The kernel is Lanczos' with three lobes, libvips' default: wider than its step where a picture shrinks, so that it sees every
-//! sample. Beyond the region its edge goes on, as in libvips' `resize` of a crop. Weights have 14 bits. Between both passes samples have 6
-//! bits behind the point.
+//! The kernel is Lanczos' with three lobes, libvips' default: wider than its step where a picture shrinks, so that it
+//! sees every sample. Beyond the region its edge goes on, as in libvips' `resize` of a crop. Weights have 14 bits.
+//! Between both passes samples have 6 bits behind the point.
 
 use std::f64::consts::PI;
 use std::ops::Range;
@@ -236,8 +236,9 @@ impl Kernel {
         Self { stretch, reach: LOBES * stretch, turn: (PI / LOBES / stretch).sin_cos() }
     }
 
-    /// Returns the weights of samples from this distance from the centre on, to the kernel's end. The kernel is sinc(x) · sinc(x / 3), and
-    /// sin(3a) is sin(a) · (3 - 4 · sin²(a)), so it needs the sine of πx / 3 alone, whose angle grows by the same from sample to sample.
+    /// Returns the weights of samples from this distance from the centre on, to the kernel's end. The kernel is sinc(x)
+    /// · sinc(x / 3), and sin(3a) is sin(a) · (3 - 4 · sin²(a)), so it needs the sine of πx / 3 alone, whose angle
+    /// grows by the same from sample to sample.
     fn weights(&self, distance: f64) -> impl Iterator<Item = f64> {
         let (mut sine, mut cosine) = (PI / LOBES / self.stretch * distance).sin_cos();
         let places = (0..).map(move |step| (distance + f64::from(step)) / self.stretch);

@@ -1,4 +1,5 @@
-//! Regions rendered from pyramids that are made here, tile by tile, so that every tile size, overlap and kind of tile occurs.
+//! Regions rendered from pyramids that are made here, tile by tile, so that every tile size, overlap and kind of tile
+//! occurs.
 
 #![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 

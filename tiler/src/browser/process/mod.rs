@@ -27,9 +27,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::descriptors;
 use supervisor::ExitReason;
 
-/// Places of the browser, in order of preference. Debian's headless shell comes first because it starts in a quarter of the
-/// time. Debian's `chromium` is a wrapper that adds extensions and flags, so the executable that it wraps comes before
-/// it.
+/// Places of the browser, in order of preference. Debian's headless shell comes first because it starts in a quarter of
+/// the time. Debian's `chromium` is a wrapper that adds extensions and flags, so the executable that it wraps comes
+/// before it.
 const BROWSERS: [&str; 7] = [
     "/usr/lib/chromium/chromium-headless-shell",
     "chromium-headless-shell",

@@ -3,14 +3,14 @@
 //! root. The proxy and Chromium's flags restrict its traffic too, but namespaces do so even when an attacker controls
 //! Chromium.
 //!
-//! The supervisor runs twice. The first process gives up root, creates the namespaces and starts the second one in them,
-//! as the first process of the PID namespace. The second process [sets them up](set_up), opens the proxy's listener
-//! there and sends it to the tiler. A socket stays in the network namespace in which it was created, so the tiler
-//! accepts connections from inside, while its own connections are made outside. When the second process ends, the
+//! The supervisor runs twice. The first process gives up root, creates the namespaces and starts the second one in
+//! them, as the first process of the PID namespace. The second process [sets them up](set_up), opens the proxy's
+//! listener there and sends it to the tiler. A socket stays in the network namespace in which it was created, so the
+//! tiler accepts connections from inside, while its own connections are made outside. When the second process ends, the
 //! kernel ends all others inside.
 //!
-//! The user is `nobody` inside, and outside too if the tiler runs as root: whatever the browser could still reach on the
-//! machine belongs to another user. Because the user inside is not root, Chromium's own sandbox works even when the
+//! The user is `nobody` inside, and outside too if the tiler runs as root: whatever the browser could still reach on
+//! the machine belongs to another user. Because the user inside is not root, Chromium's own sandbox works even when the
 //! tiler runs as root.
 //!
 //! If the kernel or the container forbids namespaces, [`try_out`] returns the reason.

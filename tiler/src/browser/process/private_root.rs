@@ -1,6 +1,6 @@
 //! A root directory for Chromium with only what it needs to run (mount_namespaces(7), pivot_root(2)): programs,
-//! libraries and fonts, read-only; some devices; the processes of its own namespace; and a file system in memory for its
-//! profile. It has no home directories, no configuration of services, and no files of other programs. It disappears
+//! libraries and fonts, read-only; some devices; the processes of its own namespace; and a file system in memory for
+//! its profile. It has no home directories, no configuration of services, and no files of other programs. It disappears
 //! with the last process in it, so no profile is left, even when the supervisor is killed.
 
 use std::ffi::CString;
@@ -45,8 +45,8 @@ const MOUNT_POINT: &str = "/tmp";
 /// Mount point of the old root until it is unmounted.
 const OLD: &str = "old";
 
-/// Moves the calling process into a new root, whose files may take `bytes`. The directory of `browser` is visible in it.
-/// Only the first process of a PID namespace can call this, because it mounts `/proc`.
+/// Moves the calling process into a new root, whose files may take `bytes`. The directory of `browser` is visible in
+/// it. Only the first process of a PID namespace can call this, because it mounts `/proc`.
 ///
 /// # Errors
 /// The step that the system refuses.

@@ -2,10 +2,10 @@
 //! nothing of the browser outlives its page, even when the tiler is killed: it creates the profile, measures the
 //! browser's memory, and finally kills and reaps all processes and deletes the profile.
 //!
-//! Its standard input is the control socket. Over it, the supervisor sends the tiler the listener that the browser uses as
-//! its proxy. When the tiler closes the socket, the supervisor exits. Its standard output is the socket for the DevTools protocol. In
-//! [`namespaces`], the listener is on a loopback interface of the browser's own; a first supervisor process creates the
-//! namespaces, starts the second one in them, and passes its exit status on.
+//! Its standard input is the control socket. Over it, the supervisor sends the tiler the listener that the browser uses
+//! as its proxy. When the tiler closes the socket, the supervisor exits. Its standard output is the socket for the
+//! DevTools protocol. In [`namespaces`], the listener is on a loopback interface of the browser's own; a first
+//! supervisor process creates the namespaces, starts the second one in them, and passes its exit status on.
 //!
 //! After unshare(2) with `CLONE_NEWPID` a process cannot start threads (pid_namespaces(7)), and user ids belong to
 //! threads (credentials(7)). So this module uses only single-threaded functions, and no async runtime.

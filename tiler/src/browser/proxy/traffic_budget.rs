@@ -1,4 +1,5 @@
-//! The traffic budget of a page: the number of bytes that its connections may still transfer, in both directions together.
+//! The traffic budget of a page: the number of bytes that its connections may still transfer, in both directions
+//! together.
 
 use std::io;
 use std::pin::Pin;

@@ -1,6 +1,6 @@
-// Waits at most `patience` ms for fonts to load and images to decode, and finishes running animations. Infinite animations
-// are left running, to be paused later. Shows elements that appeared while the page was scrolled, even if they have
-// disappeared since, or will when the page notices late that it was scrolled back.
+// Waits at most `patience` ms for fonts to load and images to decode, and finishes running animations. Infinite
+// animations are left running, to be paused later. Shows elements that appeared while the page was scrolled, even if
+// they have disappeared since, or will when the page notices late that it was scrolled back.
 async ({ patience }) => {
   const timeout = new Promise((done) => setTimeout(done, patience));
   const pictures = [...document.images].filter((image) => image.complete).map((image) => image.decode().catch(() => {}));
@@ -13,7 +13,8 @@ async ({ patience }) => {
   const looks = below.map(([element, was]) => {
     const { opacity, visibility, transform } = getComputedStyle(element);
     if (opacity >= was.opacity - 0.05 && visibility === 'visible') return [element, { opacity, transform }];
-    return [element, was.opacity >= 0.5 ? was : { opacity: 1, transform: 'none' }]; // else its transition was not complete
+    // Else its transition was not complete.
+    return [element, was.opacity >= 0.5 ? was : { opacity: 1, transform: 'none' }];
   });
   for (const [element, { opacity, transform }] of looks) {
     const styles = { visibility: 'visible', transition: 'none', animation: 'none', opacity, transform };

@@ -1,5 +1,6 @@
-// Scrolls through the page once, so that lazy content loads, and back to the top. Infinite scrolling ends after `height`
-// CSS px or `patience` ms. Records for finish.js which hidden elements appear when they are scrolled into view.
+// Scrolls through the page once, so that lazy content loads, and back to the top. Infinite scrolling ends after
+// `height` CSS px or `patience` ms. Records for finish.js which hidden elements appear when they are scrolled into
+// view.
 async ({ height, step, patience }) => {
   const end = performance.now() + patience;
   const wait = (ms) => new Promise((done) => setTimeout(done, ms));

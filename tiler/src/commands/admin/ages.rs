@@ -16,8 +16,8 @@ impl Age {
         now.saturating_sub(self.0).as_millis() as u64
     }
 
-    /// Like [`Age::ago`], but an age of days counts to the start of the day (UTC), so that an interrupted command means the
-    /// same when it is repeated.
+    /// Like [`Age::ago`], but an age of days counts to the start of the day (UTC), so that an interrupted command means
+    /// the same when it is repeated.
     pub(super) fn ago_by_day(self) -> u64 {
         let unit = if self.0.as_secs() >= DAY { DAY * 1000 } else { 1 };
         self.ago() / unit * unit
@@ -39,7 +39,8 @@ impl FromStr for Age {
 /// Formats a time as in RFC 3339, in seconds (UTC).
 pub(super) fn date(ms: u64) -> String {
     let (days, seconds) = (ms / 1000 / DAY, ms / 1000 % DAY);
-    // Converts days to the civil calendar, as in <https://howardhinnant.github.io/date_algorithms.html#civil_from_days>.
+    // Converts days to the civil calendar, as in
+    // <https://howardhinnant.github.io/date_algorithms.html#civil_from_days>.
     let z = days + 719_468;
     let (era, day_of_era) = (z / 146_097, z % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

@@ -1,5 +1,5 @@
-//! Calls to the Worker. All are idempotent, so they are repeated after a missing response or a transient failure. A command
-//! on many contents is paced, and shows its progress in a terminal.
+//! Calls to the Worker. All are idempotent, so they are repeated after a missing response or a transient failure. A
+//! command on many contents is paced, and shows its progress in a terminal.
 
 use std::io::BufRead;
 use std::num::NonZeroU32;
@@ -118,8 +118,8 @@ impl Pace {
     }
 }
 
-/// Estimates the remaining time from the rate, or from the pace so far if that is slower. indicatif's own estimate ignores
-/// the pauses between calls.
+/// Estimates the remaining time from the rate, or from the pace so far if that is slower. indicatif's own estimate
+/// ignores the pauses between calls.
 fn left(rate: NonZeroU32, done: u64, all: u64, elapsed: Duration) -> Duration {
     let paced = f64::from(rate.get()).recip();
     let seen = if done == 0 { 0.0 } else { elapsed.as_secs_f64() / done as f64 };

@@ -1,5 +1,5 @@
-//! `tiler admin`: the operator's commands, which call the Worker (`edge/src/admin/calls.js`). Every command may be repeated,
-//! even after it was killed: completed work is not repeated, and is logged once.
+//! `tiler admin`: the operator's commands, which call the Worker (`edge/src/admin/calls.js`). Every command may be
+//! repeated, even after it was killed: completed work is not repeated, and is logged once.
 
 mod ages;
 mod calls;

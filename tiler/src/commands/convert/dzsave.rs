@@ -55,10 +55,12 @@ pub(super) struct TileArgs {
         (PossibleValue::new("270").alias("d270"), Angle::D270),
     ]))]
     angle: Angle,
-    /// Colour behind transparent pixels and past the picture's edge: one value, or red, green and blue, such as "255 128 0"
+    /// Colour behind transparent pixels and past the picture's edge: one value, or red, green and blue, such as "255
+    /// 128 0"
     #[arg(long, default_value = "255", value_parser = colour)]
     background: [u8; 3],
-    /// Leave out tiles that differ from the background by at most this much; -1 leaves out none [default: 5 in google, otherwise -1]
+    /// Leave out tiles that differ from the background by at most this much; -1 leaves out none [default: 5 in google,
+    /// otherwise -1]
     #[arg(long, allow_negative_numbers = true, value_parser = value_parser!(i32).range(-1..=65535))]
     skip_blanks: Option<i32>,
     /// URL of the folder where IIIF clients will find the pyramid's folder

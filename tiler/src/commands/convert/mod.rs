@@ -43,7 +43,8 @@ const STANDARD_INPUT: &str = "-";
 pub struct Args {
     #[arg(required = true, value_name = "SOURCE", help = format!("Files, URLs, or - for standard input: HTML, {}", edgezoom_codecs::Format::list()))]
     sources: Vec<PathBuf>,
-    /// Name of the pyramid, or an existing directory if there are several sources [default: the source's name, in the current directory]
+    /// Name of the pyramid, or an existing directory if there are several sources [default: the source's name, in the
+    /// current directory]
     #[arg(short, long)]
     output: Option<PathBuf>,
     /// Kind of output [default: from the extension of the output's name, otherwise a directory]

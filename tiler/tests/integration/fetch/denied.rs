@@ -1,5 +1,5 @@
-//! Tests denied networks and hosts, ports of other protocols, and the limit of downloads per host. Servers that must not be
-//! reached count their connections.
+//! Tests denied networks and hosts, ports of other protocols, and the limit of downloads per host. Servers that must
+//! not be reached count their connections.
 
 use super::*;
 

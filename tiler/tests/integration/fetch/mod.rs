@@ -1,5 +1,5 @@
-//! Tests downloads from servers that misbehave. They are plain TCP servers on loopback, so a test defines every byte of their
-//! responses. `resume` tests resumed downloads, `denied` the operator's restrictions.
+//! Tests downloads from servers that misbehave. They are plain TCP servers on loopback, so a test defines every byte of
+//! their responses. `resume` tests resumed downloads, `denied` the operator's restrictions.
 
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions, but not in their helpers
 

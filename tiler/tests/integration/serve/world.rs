@@ -1,5 +1,5 @@
-//! The surroundings of a tiler under test, on one loopback port: a queue, an edge, an S3 store and a server of sources. The
-//! test controls their responses, and all calls are logged in order.
+//! The surroundings of a tiler under test, on one loopback port: a queue, an edge, an S3 store and a server of sources.
+//! The test controls their responses, and all calls are logged in order.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddr;

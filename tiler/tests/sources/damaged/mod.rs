@@ -1,5 +1,5 @@
-//! Damaged and unusual files, compared with Chromium's rendering in an `<img>`. `make.py` makes the files and lists those in
-//! which part of the picture is missing.
+//! Damaged and unusual files, compared with Chromium's rendering in an `<img>`. `make.py` makes the files and lists
+//! those in which part of the picture is missing.
 
 use std::fs;
 use std::path::Path;

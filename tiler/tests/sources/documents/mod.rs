@@ -69,8 +69,8 @@ fn by_librsvg(path: &Path, size: Size) -> Picture {
     Picture::without_opacity(whole.width, whole.height, whole.layout.channels(), &whole.pixels)
 }
 
-/// Asserts that two pictures look alike. Renderers differ at all edges of strokes and letters, so the structural similarity
-/// checks that the shapes agree.
+/// Asserts that two pictures look alike. Renderers differ at all edges of strokes and letters, so the structural
+/// similarity checks that the shapes agree.
 fn assert_like(ours: &Picture, theirs: &Picture, least: f64, tolerance: Tolerance, what: &str) {
     let similar = similarity(ours, theirs);
     assert!(similar > least, "{what}: the similarity is {similar:.3}");
@@ -89,8 +89,8 @@ fn pages_of_text_look_as_poppler_draws_them() {
     }
 }
 
-/// Some of the most complex drawings in Debian's package iso-flags-svg: the arms of Serbia and the Dominican Republic have
-/// thousands of paths.
+/// Some of the most complex drawings in Debian's package iso-flags-svg: the arms of Serbia and the Dominican Republic
+/// have thousands of paths.
 const FLAGS: [&str; 6] = ["rs", "do", "me", "es", "mx", "gb"];
 
 fn flag(name: &str) -> PathBuf {

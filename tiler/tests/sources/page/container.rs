@@ -1,5 +1,5 @@
-//! A web page under the container's system call filter, `deploy/docker/seccomp.json`: the browser gets its namespaces, and a
-//! process gets little else.
+//! A web page under the container's system call filter, `deploy/docker/seccomp.json`: the browser gets its namespaces,
+//! and a process gets little else.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;

@@ -1,5 +1,6 @@
-//! A page tries all kinds of requests to an address that the policy forbids, and the server there must receive none. The tests
-//! run with and without namespaces, and once with a policy that permits the requests, to prove that they would arrive.
+//! A page tries all kinds of requests to an address that the policy forbids, and the server there must receive none.
+//! The tests run with and without namespaces, and once with a policy that permits the requests, to prove that they
+//! would arrive.
 
 use std::io::Write;
 use std::net::{IpAddr, TcpListener, TcpStream, UdpSocket};
@@ -133,7 +134,8 @@ fn variants() -> Vec<(bool, Option<PathBuf>)> {
     variants
 }
 
-/// Returns two policies that forbid the address: one does not allow its network, and one denies it within an allowed network.
+/// Returns two policies that forbid the address: one does not allow its network, and one denies it within an allowed
+/// network.
 fn policies() -> [AddressPolicy; 2] {
     let denying = AddressPolicy::allowing("127.0.0.0/8").unwrap().denying("127.0.0.1/32").unwrap();
     [AddressPolicy::allowing("127.0.0.2/32").unwrap(), denying]
@@ -234,8 +236,8 @@ async fn all_requests_arrive_when_they_are_permitted() {
     assert_eq!(missed, [""; 0], "{requests:?}");
 }
 
-/// Without our flags and proxy, the page's WebRTC and WebTransport reach the server over UDP. This proves that the test above
-/// would detect them.
+/// Without our flags and proxy, the page's WebRTC and WebTransport reach the server over UDP. This proves that the test
+/// above would detect them.
 #[test]
 fn datagrams_of_webrtc_and_quic_arrive_from_an_unmodified_browser() {
     let (target, datagrams) = target();

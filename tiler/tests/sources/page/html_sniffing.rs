@@ -1,4 +1,5 @@
-//! Recognition of web pages by content instead of the declared media type, from the download to the open page as in a job.
+//! Recognition of web pages by content instead of the declared media type, from the download to the open page as in a
+//! job.
 
 use edgezoom_codecs::Format;
 use edgezoom_content::{AddressPolicy, SourceUrl};

@@ -1,5 +1,5 @@
-//! Layout of whole pages without scrolling: scroll containers in place of the page, fixed backgrounds, elements that appear
-//! only while they are in view, scroll snapping, and consent banners.
+//! Layout of whole pages without scrolling: scroll containers in place of the page, fixed backgrounds, elements that
+//! appear only while they are in view, scroll snapping, and consent banners.
 
 use std::time::Duration;
 

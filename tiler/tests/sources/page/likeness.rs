@@ -45,8 +45,8 @@ async fn a_page_looks_as_chromium_shows_it() {
         ),
         _ => Reply::status(404),
     });
-    // At a device scale factor of 2, Chromium rounds line heights differently than with an emulated one, which keeps the
-    // layout of factor 1.
+    // At a device scale factor of 2, Chromium rounds line heights differently than with an emulated one, which keeps
+    // the layout of factor 1.
     let mut settings = settings();
     settings.limits.scale = 1;
     let ours = capture(settings, &site.url("/")).await.unwrap();

@@ -1,5 +1,5 @@
-//! Web pages in a real Chromium: screenshots, limits, and addresses that pages cannot reach. Each test serves its own pages on
-//! a loopback address.
+//! Web pages in a real Chromium: screenshots, limits, and addresses that pages cannot reach. Each test serves its own
+//! pages on a loopback address.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 

@@ -18,7 +18,8 @@ const BANDS: &str = "<!doctype html><style>body{margin:0} div{height:100px}</sty
     for (let i = 0; i < 100; i++) { const band = document.createElement('div');
       band.style.background = `rgb(${i}, ${255 - i}, 7)`; document.body.append(band) }</script>";
 
-/// Renders to PNG tiles. Returns the size, and the colours at the centres of the tiles in column 2 of the highest level.
+/// Renders to PNG tiles. Returns the size, and the colours at the centres of the tiles in column 2 of the highest
+/// level.
 async fn render(source: File) -> Result<(Size, Vec<[u8; 3]>), Failure> {
     let program = Path::new(env!("CARGO_BIN_EXE_tiler"));
     let options = RenderOptions { format: Some(TileFormat::Png), ..RenderOptions::default() };

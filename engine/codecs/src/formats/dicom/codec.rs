@@ -212,8 +212,8 @@ fn read_stored(
     Ok(())
 }
 
-/// Returns the fragments of the first frame: by the table of frames, or else the first of several. A single frame has all
-/// fragments.
+/// Returns the fragments of the first frame: by the table of frames, or else the first of several. A single frame has
+/// all fragments.
 fn first_frame(file: &Arc<SourceFile>, elements: &Elements) -> Result<Vec<Place>, SourceError> {
     let [table, parts @ ..] = elements.pixels.as_slice() else { return Err(too_short()) };
     let frames = elements.text(tag::FRAMES).and_then(|frames| frames.parse::<usize>().ok()).unwrap_or(1);

@@ -96,7 +96,8 @@ pub struct Place {
 pub struct Elements {
     values: HashMap<u32, Vec<u8>>,
     pub is_big_endian: bool,
-    /// The place of uncompressed pixels; or a table of the frames of compressed ones, which may be empty, and their fragments.
+    /// The place of uncompressed pixels; or a table of the frames of compressed ones, which may be empty, and their
+    /// fragments.
     pub pixels: Vec<Place>,
     pub is_encapsulated: bool,
 }

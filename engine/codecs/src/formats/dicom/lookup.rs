@@ -1,5 +1,5 @@
-//! The colours of pixels' numbers: a grey number is rescaled to what it measures and then shown through a window, an index
-//! is looked up in a palette.
+//! The colours of pixels' numbers: a grey number is rescaled to what it measures and then shown through a window, an
+//! index is looked up in a palette.
 //!
 //! Source: DICOM PS3.3, C.7.6.3.1.5 and C.7.6.3.1.6 (palettes), C.11.1.1.2 (rescale slope and intercept), C.11.2.1.2
 //! (window center and width), C.11.2.1.3 (the functions of the window).

@@ -1,9 +1,9 @@
-//! DICOM, the pictures of medicine: the first frame of a file. Uncompressed pixels and runs are read row by row, lossy JPEG by
-//! libjpeg; lossless JPEG, JPEG-LS and JPEG 2000 are buffered.
+//! DICOM, the pictures of medicine: the first frame of a file. Uncompressed pixels and runs are read row by row, lossy
+//! JPEG by libjpeg; lossless JPEG, JPEG-LS and JPEG 2000 are buffered.
 //!
-//! The meaning of a pixel's number depends on several elements, in this order: the photometric interpretation, the rescaling,
-//! and the window, which is what the radiologist looks at. Without a window, all values from the smallest to the largest are
-//! shown.
+//! The meaning of a pixel's number depends on several elements, in this order: the photometric interpretation, the
+//! rescaling, and the window, which is what the radiologist looks at. Without a window, all values from the smallest to
+//! the largest are shown.
 //!
 //! Source: DICOM PS3.3, C.7.6.3 (pixels), C.11.1 (rescaling), C.11.2 (windows); PS3.5, 7 and 8, annexes A and G;
 //! PS3.10, 7.1.

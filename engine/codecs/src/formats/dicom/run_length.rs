@@ -1,4 +1,5 @@
-//! Pixels in runs. The bytes of all samples are in planes: the high bytes of the first sample, its low bytes, and so on.
+//! Pixels in runs. The bytes of all samples are in planes: the high bytes of the first sample, its low bytes, and so
+//! on.
 //!
 //! ```text
 //! 0               4

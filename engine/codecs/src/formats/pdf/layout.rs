@@ -1,5 +1,5 @@
-//! The layout of a document's pages. A single page fills the picture. Several pages form a grid, as close to a square as
-//! possible, at the same scale and with gaps around them.
+//! The layout of a document's pages. A single page fills the picture. Several pages form a grid, as close to a square
+//! as possible, at the same scale and with gaps around them.
 
 use edgezoom_geometry::Size;
 

@@ -41,8 +41,9 @@ fn bind(path: &Path) -> Option<Pdfium> {
     }
 }
 
-/// Finds the library: the file named by `EDGEZOOM_PDFIUM`, or else the one beside the executable, in `pdfium/` beside it (as in
-/// a release), or in `pdfium/` up to two folders above (where set-up puts it). Returns `None` if it is not installed.
+/// Finds the library: the file named by `EDGEZOOM_PDFIUM`, or else the one beside the executable, in `pdfium/` beside
+/// it (as in a release), or in `pdfium/` up to two folders above (where set-up puts it). Returns `None` if it is not
+/// installed.
 #[must_use]
 pub fn locate() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("EDGEZOOM_PDFIUM").filter(|named| !named.is_empty()) {
@@ -58,9 +59,9 @@ fn locate_from(folder: &Path) -> Option<PathBuf> {
     std::iter::once(beside).chain(in_folders).find(|path| path.is_file())
 }
 
-/// Runs code that calls PDFium, and aborts the process if it throws a C++ exception. PDFium's C++ library throws when an
-/// allocation fails, and PDFium, which is built without exceptions, keeps its lock, so closing anything afterwards would wait
-/// forever.
+/// Runs code that calls PDFium, and aborts the process if it throws a C++ exception. PDFium's C++ library throws when
+/// an allocation fails, and PDFium, which is built without exceptions, keeps its lock, so closing anything afterwards
+/// would wait forever.
 pub(super) fn calling_pdfium<T>(call: impl FnOnce() -> T) -> T {
     let guard = Guard;
     let result = call();

@@ -34,8 +34,8 @@ pub(crate) static FORMAT: Format = Format {
     open: Open::Prepared(prepare),
 };
 
-/// The largest offset at which a PDF may begin. Readers have always accepted files to which mail or a server added a header
-/// (PDF Reference 1.7, appendix H, note 13).
+/// The largest offset at which a PDF may begin. Readers have always accepted files to which mail or a server added a
+/// header (PDF Reference 1.7, appendix H, note 13).
 const SIGNATURE_WITHIN: usize = 1024;
 
 /// Bytes of a strip. PDFium goes through all objects of a page for each strip.

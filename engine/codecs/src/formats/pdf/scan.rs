@@ -1,5 +1,5 @@
-//! Pages that consist of one scanned picture. They are drawn with exactly its pixels: more would only blur it, and fewer
-//! would lose detail.
+//! Pages that consist of one scanned picture. They are drawn with exactly its pixels: more would only blur it, and
+//! fewer would lose detail.
 //!
 //! Source: ISO 32000-1, 8.9.5 (image dictionaries), 7.4.8 (DCTDecode), 9.3.6 (invisible text, rendering mode 3).
 
@@ -32,8 +32,8 @@ pub fn native_size(page: &PdfPage<'_>) -> Option<Size> {
     Some(Size { width: pixels(page.width().value), height: pixels(page.height().value) })
 }
 
-/// Returns the JPEG of which a page consists, if the page shows it unchanged. Reading the JPEG directly takes less time and
-/// far less memory, because PDFium buffers pictures.
+/// Returns the JPEG of which a page consists, if the page shows it unchanged. Reading the JPEG directly takes less time
+/// and far less memory, because PDFium buffers pictures.
 ///
 /// Only for RGB: a document may invert other colours, and PDFium does not report that.
 pub fn jpeg(page: &PdfPage<'_>) -> Option<Vec<u8>> {
@@ -56,8 +56,8 @@ pub fn jpeg(page: &PdfPage<'_>) -> Option<Vec<u8>> {
     is_unchanged.then(|| picture.get_raw_image_data().ok())?.filter(|file| file.starts_with(&[0xff, 0xd8]))
 }
 
-/// Returns the pixels of the picture per point of the page: the larger value of both directions, which differ in fax. Returns
-/// `None` if the picture does not cover the page.
+/// Returns the pixels of the picture per point of the page: the larger value of both directions, which differ in fax.
+/// Returns `None` if the picture does not cover the page.
 fn pixels_per_point(image: &PdfPageImageObject<'_>, page: &PdfPage<'_>) -> Option<f32> {
     let bounds = image.bounds().ok()?;
     let sheet = page.boundaries().bounding().ok()?.bounds;

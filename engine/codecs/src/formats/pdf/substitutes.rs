@@ -1,5 +1,5 @@
-//! Fonts for documents that do not embed theirs. PDFium includes the fourteen standard fonts. It would look for others in the
-//! system's files, which a process in a sandbox cannot open.
+//! Fonts for documents that do not embed theirs. PDFium includes the fourteen standard fonts. It would look for others
+//! in the system's files, which a process in a sandbox cannot open.
 //!
 //! Source: ISO 32000-1, 9.6.2.2 (standard fonts), 9.8 (font descriptors).
 

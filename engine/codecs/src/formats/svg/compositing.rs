@@ -53,8 +53,8 @@ pub fn render_at(node: &Node, transform: Transform, onto: &mut Pixmap) {
     }
 }
 
-/// Draws an exactly horizontal or vertical line. Its bounding box has no area, and resvg 0.49 does not draw a single node
-/// without one (`render_node`). A line painted with a pattern is not drawn: no known drawing has one.
+/// Draws an exactly horizontal or vertical line. Its bounding box has no area, and resvg 0.49 does not draw a single
+/// node without one (`render_node`). A line painted with a pattern is not drawn: no known drawing has one.
 fn draw_line(path: &Path, transform: Transform, onto: &mut Pixmap) {
     let Some(stroke) = path.stroke().filter(|_| path.is_visible()) else { return };
     let Some(shader) = shader(stroke.paint(), stroke.opacity()) else { return };

@@ -1,7 +1,7 @@
 //! Parses an SVG into a tree. References to other files and URLs are dropped, and the octaves of noise are limited.
 //!
-//! Source: SVG 1.1, appendix I.1 (gzip); XML 1.0 (Fifth Edition), appendix F (encodings); Filter Effects Module Level 1,
-//! section 9.24 (feTurbulence).
+//! Source: SVG 1.1, appendix I.1 (gzip); XML 1.0 (Fifth Edition), appendix F (encodings); Filter Effects Module Level
+//! 1, section 9.24 (feTurbulence).
 
 use std::io::Read;
 use std::thread;
@@ -22,8 +22,8 @@ const MAX_NODES: u32 = 8_000_000;
 /// The stack for parsing and drawing, in bytes. Both recurse into elements, at most a thousand deep.
 pub const STACK_BYTES: usize = 32 << 20;
 
-/// The largest number of octaves of noise that are drawn. Each octave has half the amplitude of the one before and takes the
-/// same time. After the tenth, nothing is visible in 8 bits, but a document may ask for billions.
+/// The largest number of octaves of noise that are drawn. Each octave has half the amplitude of the one before and
+/// takes the same time. After the tenth, nothing is visible in 8 bits, but a document may ask for billions.
 const MAX_OCTAVES: u32 = 10;
 
 /// The signature of a gzipped file (RFC 1952, 2.3.1).
@@ -55,8 +55,8 @@ fn unpack(mut file: SourceFile, max_bytes: u64) -> Result<Vec<u8>, SourceError> 
     Ok(bytes)
 }
 
-/// Decodes the text of a file: UTF-16 by its first bytes, else UTF-8 if it is valid, else Latin-1, which old drawing programs
-/// write.
+/// Decodes the text of a file: UTF-16 by its first bytes, else UTF-8 if it is valid, else Latin-1, which old drawing
+/// programs write.
 fn decode(bytes: Vec<u8>) -> String {
     let utf_16 = |from: fn([u8; 2]) -> u16| {
         let (units, _) = bytes.as_chunks::<2>();
@@ -107,8 +107,8 @@ fn parse_xml(text: &str) -> Result<Document<'_>, SourceError> {
     Document::parse_with_options(text, options).map_err(corrupt)
 }
 
-/// Wraps a document without a size in one that has a size. Browsers draw it as a replaced element of 300×150 pixels (CSS 2.2,
-/// 10.3.2), while usvg would crop it to its content. A given side is kept.
+/// Wraps a document without a size in one that has a size. Browsers draw it as a replaced element of 300×150 pixels
+/// (CSS 2.2, 10.3.2), while usvg would crop it to its content. A given side is kept.
 fn with_size(text: &str, svg: roxmltree::Node<'_, '_>) -> Option<String> {
     let side = |name| svg.attribute(name).map(str::trim).filter(|length| is_absolute(length));
     let (width, height) = (side("width"), side("height"));

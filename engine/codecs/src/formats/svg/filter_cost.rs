@@ -1,7 +1,7 @@
 //! The cost of filters, estimated before they are drawn: time, buffers, and the rows around a strip that they reach.
 //!
-//! The times are estimates for resvg 0.49 on one core, in round numbers. A factor of two or three is good enough: they decide
-//! at which resolution a filter is drawn, and the renderer's processor time is limited anyway.
+//! The times are estimates for resvg 0.49 on one core, in round numbers. A factor of two or three is good enough: they
+//! decide at which resolution a filter is drawn, and the renderer's processor time is limited anyway.
 //!
 //! Source: Filter Effects Module Level 1, section 9; SVG 1.1, section 15.
 
@@ -22,8 +22,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Returns the nanoseconds for the filters of a group and of the groups in it, in a region of `pixels` pixels. A unit of
-    /// the group is `scale` pixels long.
+    /// Returns the nanoseconds for the filters of a group and of the groups in it, in a region of `pixels` pixels. A
+    /// unit of the group is `scale` pixels long.
     pub fn of(&mut self, group: &Group, pixels: f64, scale: f64) -> f64 {
         self.visits += 1;
         if self.visits > MOST_VISITS {

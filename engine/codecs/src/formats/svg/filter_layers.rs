@@ -1,9 +1,9 @@
 //! Groups with filters: each is drawn either with every strip, or once as a layer that all strips show.
 //!
-//! resvg draws a filter's region together with two strips above and two below, so a high region is drawn five times over, and
-//! a rotated region completely with each strip. A filter that would take too long that way is drawn once, into a layer. The
-//! layer's resolution depends on the memory and time that are left; browsers reduce it too, WebKit and Blink to at most
-//! 4,096 × 4,096 pixels. A drawing that is too expensive even then is refused.
+//! resvg draws a filter's region together with two strips above and two below, so a high region is drawn five times
+//! over, and a rotated region completely with each strip. A filter that would take too long that way is drawn once,
+//! into a layer. The layer's resolution depends on the memory and time that are left; browsers reduce it too, WebKit
+//! and Blink to at most 4,096 × 4,096 pixels. A drawing that is too expensive even then is refused.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -127,7 +127,8 @@ impl FilterLayers {
         Estimate::default().of(group, region.pixels, region.unit) * region.times
     }
 
-    /// Returns the nanoseconds for drawing a group as a layer with this share of time and memory, and the layer's scale.
+    /// Returns the nanoseconds for drawing a group as a layer with this share of time and memory, and the layer's
+    /// scale.
     fn in_layer(&self, group: &Group, region: &Region, share: f64) -> (f64, f64) {
         let cost =
             |scale: f64| Estimate::default().of(group, region.pixels * scale * scale, region.unit * scale);

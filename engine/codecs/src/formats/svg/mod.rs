@@ -1,5 +1,5 @@
-//! SVG and SVGZ, drawn by resvg strip by strip in several threads. References to other files are ignored, and so are scripts
-//! and animations. Text is set in [`Fonts`].
+//! SVG and SVGZ, drawn by resvg strip by strip in several threads. References to other files are ignored, and so are
+//! scripts and animations. Text is set in [`Fonts`].
 //!
 //! Source: Scalable Vector Graphics (SVG) 1.1 (Second Edition), W3C 2011; the parts of SVG 2 that resvg supports.
 
@@ -57,8 +57,8 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, fonts: &Fonts) -> Result
     Ok(Decoded::plain(Drawing { size, layout, painter, strip: BandBuffer::default() }))
 }
 
-/// Returns the size in pixels of a drawing with this natural size. Its longer side has at least `side` pixels, within the
-/// bounds.
+/// Returns the size in pixels of a drawing with this natural size. Its longer side has at least `side` pixels, within
+/// the bounds.
 fn size_of(width: f64, height: f64, side: u32, bounds: Bounds) -> Size {
     let wanted = (f64::from(side) / width.max(height)).max(1.0);
     let by_side = f64::from(bounds.side) / width.max(height);

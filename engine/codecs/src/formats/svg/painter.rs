@@ -1,5 +1,5 @@
-//! Draws a tree strip by strip, with several threads that share the tree. Each of n threads draws every n-th strip and waits
-//! until it is read, so at most n strips exist at a time.
+//! Draws a tree strip by strip, with several threads that share the tree. Each of n threads draws every n-th strip and
+//! waits until it is read, so at most n strips exist at a time.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
@@ -15,8 +15,8 @@ use super::filter_layers::FilterLayers;
 use super::strip::Strip;
 use crate::{Layout, SourceError};
 
-/// Bytes of a strip. With smaller strips more shapes cross an edge and are drawn twice. With larger ones each group with
-/// opacity needs a larger buffer.
+/// Bytes of a strip. With smaller strips more shapes cross an edge and are drawn twice. With larger ones each group
+/// with opacity needs a larger buffer.
 const STRIP_BYTES: u64 = 8 << 20;
 /// The largest number of rows of a strip, for narrow drawings.
 const MAX_ROWS: u32 = 2048;

@@ -1,6 +1,6 @@
-//! Patterns with large tiles. resvg draws a tile into a buffer before it fills a shape, for each strip and shape. At our
-//! resolution, a tile that is part of a drawing or enlarged by a transform would be larger than the picture. Here the visible
-//! tiles are drawn directly, and clipped to their rectangles and to the shape.
+//! Patterns with large tiles. resvg draws a tile into a buffer before it fills a shape, for each strip and shape. At
+//! our resolution, a tile that is part of a drawing or enlarged by a transform would be larger than the picture. Here
+//! the visible tiles are drawn directly, and clipped to their rectangles and to the shape.
 //!
 //! Source: SVG 1.1, section 13.3 (patterns).
 

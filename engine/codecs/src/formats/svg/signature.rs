@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Returns true for the first bytes of an SVG, or of a gzipped file (RFC 1952, 2.3.1: two bytes of identification, then 8 for
-/// deflate). Its content is only known when it is decompressed.
+/// Returns true for the first bytes of an SVG, or of a gzipped file (RFC 1952, 2.3.1: two bytes of identification, then
+/// 8 for deflate). Its content is only known when it is decompressed.
 pub fn is_svg(head: &[u8]) -> bool {
     if head.starts_with(&[0x1f, 0x8b, 8]) {
         return true;
@@ -28,7 +28,8 @@ pub fn is_svg(head: &[u8]) -> bool {
     }
 }
 
-/// Returns the text without its byte order mark. UTF-16 without its zeros is close enough to ASCII to find an element in it.
+/// Returns the text without its byte order mark. UTF-16 without its zeros is close enough to ASCII to find an element
+/// in it.
 fn ascii(head: &[u8]) -> Cow<'_, [u8]> {
     match head {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'<', 0, ..] | [0, b'<', ..] => {

@@ -1,10 +1,11 @@
-//! Draws the part of a tree that a strip shows: skips invisible nodes, and composites groups with opacity, clips and masks.
+//! Draws the part of a tree that a strip shows: skips invisible nodes, and composites groups with opacity, clips and
+//! masks.
 //!
-//! resvg draws the shapes, texts, pictures and filters. Its own groups are made for complete pictures: their layers are up
-//! to five strips high, counted from the corner of the parent group, so that a group three levels deep is cut off in all
-//! but the first strips (resvg 0.49, `render_layer` and `max_filter_bbox`). Here a layer is exactly as high as the strip.
-//! Slow filters are drawn once for all strips ([`FilterLayers`]), and patterns with large tiles one tile at a time
-//! ([`pattern`]).
+//! resvg draws the shapes, texts, pictures and filters. Its own groups are made for complete pictures: their layers are
+//! up to five strips high, counted from the corner of the parent group, so that a group three levels deep is cut off in
+//! all but the first strips (resvg 0.49, `render_layer` and `max_filter_bbox`). Here a layer is exactly as high as the
+//! strip. Slow filters are drawn once for all strips ([`FilterLayers`]), and patterns with large tiles one tile at a
+//! time ([`pattern`]).
 //!
 //! All transforms are relative to the whole canvas. The strip's own pixels begin at its first row.
 //!
