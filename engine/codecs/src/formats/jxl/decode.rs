@@ -21,6 +21,8 @@ use crate::{Bounds, SourceError};
 const PIXELS_A_BYTE: u64 = 2;
 /// Bytes of memory for each column, for groups whose neighbours are still missing.
 const BYTES_A_COLUMN: u64 = 4 << 10;
+/// The use of memory, in messages.
+const REASON: &str = "decoding a JPEG XL";
 /// Number of pixels whose bytes are given to the decoder at a time.
 const STEP_PIXELS: u64 = 8_000_000;
 /// The largest and the smallest number of those bytes.
@@ -72,16 +74,26 @@ impl Decoding {
         // Each sample takes at least a byte, in the picture or in a frame that it is made from.
         options.sample_limit = Some(usize::try_from(bounds.memory).unwrap_or(usize::MAX));
         let mut decoder = JxlDecoder::new(options);
+        let side = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+        let refusal = |failure| match failure {
+            // The decoder compares the size with its limit before it tells the size.
+            Error::ImageSizeTooLarge(width, height) => match bounds.admit(side(width), side(height)) {
+                Ok(size) => {
+                    SourceError::TooMuchMemory { reason: REASON, bytes: size.pixels(), memory: bounds.memory }
+                }
+                Err(refused) => refused,
+            },
+            other => error(other),
+        };
         loop {
             let left = input.allow(STEP_BYTES);
-            match decoder.process(&mut input, None, None).map_err(error)? {
+            match decoder.process(&mut input, None, None).map_err(refusal)? {
                 Event::BasicInfo => break,
                 Event::NeedMoreInput { .. } if input.left < left => {}
                 _ => return Err(FORMAT.ends_in_header()),
             }
         }
         let basics = decoder.basic_info().ok_or_else(|| FORMAT.corrupt("it has no header"))?.clone();
-        let side = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
         let size = bounds.admit(side(basics.size.0), side(basics.size.1))?;
         Ok(Self { input, decoder, basics, size })
     }
@@ -133,7 +145,6 @@ impl Decoding {
         samples: Samples,
         Means { bounds, threads }: Means,
     ) -> Result<Picture, SourceError> {
-        const REASON: &str = "decoding a JPEG XL";
         let pixels = self.size.pixels();
         let has_alpha_plane = samples.alpha_plane.is_some();
         let colour_bytes = pixels * samples.bytes();
