@@ -11,9 +11,10 @@ use edgezoom_pyramid::BuildError;
 
 use crate::browser::PageError;
 use crate::fetch::FetchError;
-use crate::pipeline::{PipelineError, SinkError};
+use crate::pipeline::PipelineError;
 use crate::renderer::RenderError;
 use crate::s3::{StoreError, UploadedFileError};
+use crate::tile_sink::SinkError;
 
 /// The meaning of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::value_parser;
+use clap::{ArgAction, value_parser};
 use edgezoom_codecs::DrawingOptions;
 use edgezoom_content::AddressPolicy;
 use edgezoom_tiler::bot::{BadContact, BotSettings, Contact, UserAgent};
@@ -101,7 +101,7 @@ struct BotArgs {
     #[arg(long, env = "EDGEZOOM_CONTACT", default_value = "", hide_default_value = true, value_parser = contact)]
     contact: MaybeContact,
     /// Handling of robots.txt for web pages
-    #[arg(long, env = "EDGEZOOM_ROBOTS", default_value = "respect", value_parser = one_of([
+    #[arg(long, env = "EDGEZOOM_ROBOTS", default_value = "respect", action = ArgAction::Set, value_parser = one_of([
         (PossibleValue::new("respect").help("Open only web pages that it allows"), true),
         (PossibleValue::new("ignore").help("Open all web pages"), false),
     ]))]

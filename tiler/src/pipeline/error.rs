@@ -2,12 +2,11 @@
 
 use std::io;
 
-use edgezoom_pyramid::sinks;
-
 use crate::browser::PageError;
 use crate::fetch::FetchError;
 use crate::renderer::RenderError;
-use crate::s3::{StoreError, UploadedFileError};
+use crate::s3::UploadedFileError;
+use crate::tile_sink::SinkError;
 
 /// The reason why a conversion failed, by the step that failed.
 #[derive(Debug, thiserror::Error)]
@@ -33,15 +32,4 @@ pub enum PipelineError {
     /// The sink could not store the pyramid.
     #[error(transparent)]
     Sink(#[from] SinkError),
-}
-
-/// The reason why a sink could not store a pyramid. The messages may name files and hosts.
-#[derive(Debug, thiserror::Error)]
-pub enum SinkError {
-    /// Error of the object store.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// Error of the file system.
-    #[error(transparent)]
-    Files(#[from] sinks::SinkError),
 }

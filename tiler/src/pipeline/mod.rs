@@ -23,14 +23,15 @@ use crate::bot::BotSettings;
 use crate::browser::{PageLimits, PageSettings, Pages};
 use crate::fetch::Fetcher;
 use crate::limits::Limits;
-use crate::renderer::{Built, RenderOptions, Tile};
+use crate::renderer::{Built, RenderOptions};
+use crate::tile_sink::TileSink;
 
 mod download;
 mod error;
 mod render;
 mod source;
 
-pub use error::{PipelineError, SinkError};
+pub use error::PipelineError;
 
 /// Settings of a pipeline.
 #[derive(Clone, Debug)]
@@ -140,38 +141,6 @@ pub struct Converted<P> {
     pub scale: Option<Scale>,
     /// What the sink returned.
     pub published: P,
-}
-
-/// Stores the tiles of one pyramid: in the service's object store, or in files. Each call waits until the sink has
-/// room, which throttles the renderer. Nothing is visible before [`TileSink::publish`].
-pub trait TileSink: Send {
-    /// What is known of the pyramid once it is stored.
-    type Published;
-
-    /// Begins the pyramid. Called once before anything else, and once after each [`TileSink::restart`].
-    fn begin(&mut self, dzi: &Dzi) -> impl Future<Output = Result<(), SinkError>> + Send;
-
-    /// Stores a tile. Each tile comes once, in no particular order.
-    fn put(&mut self, dzi: &Dzi, tile: Tile) -> impl Future<Output = Result<(), SinkError>> + Send;
-
-    /// Discards all tiles. The pyramid that follows may be a different one.
-    fn restart(&mut self) -> impl Future<Output = Result<(), SinkError>> + Send;
-
-    /// Stores a preview, a JPEG. Called only if the options request previews.
-    fn put_preview(
-        &mut self,
-        dzi: &Dzi,
-        kind: PreviewKind,
-        bytes: Bytes,
-    ) -> impl Future<Output = Result<(), SinkError>> + Send;
-
-    /// Waits until all tiles are stored, then makes the pyramid visible. Calls `on_stored` with the number of missing
-    /// tiles and the number that were missing at first.
-    fn publish(
-        &mut self,
-        dzi: &Dzi,
-        on_stored: impl FnMut(usize, usize) + Send,
-    ) -> impl Future<Output = Result<Self::Published, SinkError>> + Send;
 }
 
 impl Pipeline {

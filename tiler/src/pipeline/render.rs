@@ -8,9 +8,10 @@ use std::path::Path;
 
 use super::download::{Download, Event};
 use super::source::{Input, Source};
-use super::{Pipeline, PipelineError, Progress, TileSink};
+use super::{Pipeline, PipelineError, Progress};
 use crate::OWN_PROGRAM;
 use crate::renderer::{Built, Output, ProtocolError, RenderError, RenderOptions, Renderer};
+use crate::tile_sink::TileSink;
 
 impl Pipeline {
     /// Renders a source. Returns the pyramid's description and the facts about the source.

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 use super::bucket::{Bucket, Part, Stored};
 use super::client::StoreError;
-use crate::pipeline::{SinkError, TileSink};
+use crate::tile_sink::{SinkError, TileSink};
 
 /// Media type of an archive: that of ZIP, because SZI has none of its own.
 const MEDIA_TYPE: &str = "application/zip";

@@ -9,9 +9,9 @@ use axum::http::StatusCode;
 use edgezoom_content::{
     Archive, Attempt, ContentId, Dzi, PreviewKind, Previews, Size, TileFormat, TileIndex, tile_number,
 };
-use edgezoom_tiler::pipeline::{SinkError, TileSink};
 use edgezoom_tiler::renderer::Tile;
 use edgezoom_tiler::s3::{StoreError, Upload};
+use edgezoom_tiler::tile_sink::{SinkError, TileSink};
 
 use crate::s3_endpoint::Endpoint;
 

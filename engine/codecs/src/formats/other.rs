@@ -5,7 +5,7 @@
 //! crate returns them, and each row is converted when it is read. A panic of a crate is an error, and so is a file that
 //! is cut off: nothing of it is shown.
 
-use std::io::{self, BufRead, BufReader, ErrorKind};
+use std::io::{self, BufRead, ErrorKind};
 
 use edgezoom_geometry::Size;
 use image::codecs::{farbfeld::FarbfeldDecoder, hdr::HdrDecoder, qoi::QoiDecoder, tga::TgaDecoder};

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use clap::ValueEnum;
 use edgezoom_content::{Dzi, PreviewKind};
 use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink, Tree};
-use edgezoom_tiler::pipeline::{SinkError, TileSink};
 use edgezoom_tiler::renderer::Tile;
+use edgezoom_tiler::tile_sink::{SinkError, TileSink};
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum Container {

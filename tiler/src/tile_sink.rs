@@ -1,0 +1,51 @@
+//! Where a pyramid's tiles go. The pipeline gives them, and an object store or files take them; neither knows the other.
+
+use bytes::Bytes;
+use edgezoom_content::{Dzi, PreviewKind};
+use edgezoom_pyramid::sinks;
+
+use crate::renderer::Tile;
+use crate::s3::StoreError;
+
+/// Stores the tiles of one pyramid: in the service's object store, or in files. Each call waits until the sink has
+/// room, which throttles the renderer. Nothing is visible before [`TileSink::publish`].
+pub trait TileSink: Send {
+    /// What is known of the pyramid once it is stored.
+    type Published;
+
+    /// Begins the pyramid. Called once before anything else, and once after each [`TileSink::restart`].
+    fn begin(&mut self, dzi: &Dzi) -> impl Future<Output = Result<(), SinkError>> + Send;
+
+    /// Stores a tile. Each tile comes once, in no particular order.
+    fn put(&mut self, dzi: &Dzi, tile: Tile) -> impl Future<Output = Result<(), SinkError>> + Send;
+
+    /// Discards all tiles. The pyramid that follows may be a different one.
+    fn restart(&mut self) -> impl Future<Output = Result<(), SinkError>> + Send;
+
+    /// Stores a preview, a JPEG. Called only if the options request previews.
+    fn put_preview(
+        &mut self,
+        dzi: &Dzi,
+        kind: PreviewKind,
+        bytes: Bytes,
+    ) -> impl Future<Output = Result<(), SinkError>> + Send;
+
+    /// Waits until all tiles are stored, then makes the pyramid visible. Calls `on_stored` with the number of missing
+    /// tiles and the number that were missing at first.
+    fn publish(
+        &mut self,
+        dzi: &Dzi,
+        on_stored: impl FnMut(usize, usize) + Send,
+    ) -> impl Future<Output = Result<Self::Published, SinkError>> + Send;
+}
+
+/// The reason why a sink could not store a pyramid. The messages may name files and hosts.
+#[derive(Debug, thiserror::Error)]
+pub enum SinkError {
+    /// Error of the object store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Error of the file system.
+    #[error(transparent)]
+    Files(#[from] sinks::SinkError),
+}
