@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use edgezoom_content::{AddressPolicy, Damage, Dzi, PreviewKind, Scale, SourceUrl, Title};
+use edgezoom_content::{AddressPolicy, Damage, Dzi, Scale, SourceUrl, Title};
 use tokio::sync::OnceCell;
 
 use crate::bot::BotSettings;
