@@ -135,6 +135,9 @@ impl Rows {
     }
 
     fn read_into(&mut self, out: &mut [u8]) -> Result<(), SourceError> {
+        if self.header.coding == Coding::Bytes && self.header.max_value == 255 && self.header.channels != 2 {
+            return self.file.read_exact(out).map_err(|_| FORMAT.ends_early());
+        }
         self.read_row()?;
         if self.header.channels == 2 {
             for (out, pixel) in out.as_chunks_mut::<4>().0.iter_mut().zip(self.samples.as_chunks::<2>().0) {
