@@ -1,4 +1,4 @@
-//! Where a pyramid's tiles go. The pipeline gives them, and an object store or files take them; neither knows the other.
+//! The sink of a pyramid's tiles. The pipeline gives them, and an object store or files take them; neither knows the other.
 
 use bytes::Bytes;
 use edgezoom_content::{Dzi, PreviewKind};
@@ -10,7 +10,7 @@ use crate::s3::StoreError;
 /// Stores the tiles of one pyramid: in the service's object store, or in files. Each call waits until the sink has
 /// room, which throttles the renderer. Nothing is visible before [`TileSink::publish`].
 pub trait TileSink: Send {
-    /// What is known of the pyramid once it is stored.
+    /// Description of the stored pyramid.
     type Published;
 
     /// Begins the pyramid. Called once before anything else, and once after each [`TileSink::restart`].

@@ -139,7 +139,7 @@ pub struct Converted<P> {
     pub damage: Option<Damage>,
     /// Physical size of a pixel.
     pub scale: Option<Scale>,
-    /// What the sink returned.
+    /// Value that the sink returned.
     pub published: P,
 }
 

@@ -1,4 +1,4 @@
-//! What the documentation says of formats agrees with the list of formats.
+//! Statements on formats in the documentation agree with the list of formats.
 
 use std::fs;
 use std::path::Path;

@@ -21,7 +21,7 @@ use crate::{Layout, SourceError};
 /// Number of bytes passed to libwebp at once: a few rows of macroblocks.
 const PIECE: usize = 64 << 10;
 
-/// What a picture's header says.
+/// A picture's header.
 #[derive(Clone, Copy)]
 pub struct Features {
     pub size: Size,
