@@ -61,8 +61,8 @@ impl<'a> PausedResponse<'a> {
         page.iter().any(|name| declared.eq_ignore_ascii_case(name)) && !self.is_download()
     }
 
-    /// Returns the URL of the response if it is a picture or document. Other responses continue: a page that starts to
-    /// download an archive is still displayed.
+    /// Returns the URL of the response if it is a picture or document that the browser would display, or of a type that
+    /// it does not know. Other responses continue: a page that starts a download is still displayed.
     pub(super) fn source_url(&self) -> Option<SourceUrl> {
         let request = &self.0["request"];
         let mut url = Url::parse(request["url"].as_str()?).ok()?;
@@ -72,7 +72,8 @@ impl<'a> PausedResponse<'a> {
             || Format::has_media_type(&declared)
             || (GENERIC_TYPES.contains(&declared.as_str()) && self.is_named_picture(&url));
         // A GET request cannot repeat the submission of a form.
-        (is_picture && request["method"] == "GET").then(|| SourceUrl::parse(url.as_str()).ok())?
+        let is_source = is_picture && !self.is_download() && request["method"] == "GET";
+        is_source.then(|| SourceUrl::parse(url.as_str()).ok())?
     }
 
     fn is_named_picture(&self, url: &Url) -> bool {
@@ -139,15 +140,15 @@ mod tests {
         for kind in ["image/jpeg", "Image/PNG; q=1", "image/svg+xml", "application/pdf"] {
             assert_eq!(source_url(url, &[("content-type", kind)]).as_deref(), Some(url), "{kind}");
         }
-        let attachment = ("content-disposition", "attachment; filename=\"b.zip\"");
-        assert_eq!(source_url(url, &[("content-type", "image/tiff"), attachment]).as_deref(), Some(url));
+        let attachment = ("content-disposition", "Attachment; filename=\"b.tif\"");
+        assert_eq!(source_url(url, &[("content-type", "image/tiff"), attachment]), None);
         for kind in ["application/octet-stream", "binary/octet-stream"] {
             let kind = ("Content-Type", kind);
             assert_eq!(
                 source_url("http://a.example/b.JP2?c", &[kind]).as_deref(),
                 Some("http://a.example/b.JP2?c")
             );
-            let named = ("Content-Disposition", "attachment; filename=\"scan 1.tif\"; size=7");
+            let named = ("Content-Disposition", "inline; filename=\"scan 1.tif\"; size=7");
             assert_eq!(source_url(url, &[kind, named]).as_deref(), Some(url));
             assert_eq!(source_url(url, &[kind]), None);
             assert_eq!(source_url(url, &[kind, attachment]), None);

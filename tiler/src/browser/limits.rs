@@ -39,13 +39,23 @@ pub struct PageLimits {
     /// still incomplete fails.
     #[arg(skip = Duration::from_secs(30))]
     pub settle: Duration,
+    /// Time on the page's clock after it has loaded, for what it does by timers: preloaders that go, applications that
+    /// draw late. Takes some tens of milliseconds, and longer only for requests.
+    #[arg(skip = Duration::from_secs(5))]
+    pub virtual_time: Duration,
+    /// Time for the window to come to rest after that. Charts take up to 1.5 s, and more on a busy machine.
+    #[arg(skip = Duration::from_millis(2500))]
+    pub rest: Duration,
     /// Time without a pending request after which the network counts as idle.
     #[arg(skip = Duration::from_millis(500))]
     pub quiet: Duration,
     /// Age after which a pending request is ignored: long polls never end.
     #[arg(skip = Duration::from_secs(8))]
     pub request: Duration,
-    /// Time for scrolling through the page.
+    /// Time on the page's clock for all stops of scrolling together. A long page gets at least 0.45 s at each.
+    #[arg(skip = Duration::from_secs(30))]
+    pub scroll_time: Duration,
+    /// Time for scrolling through the page; half of it for what moves at the stops.
     #[arg(skip = Duration::from_secs(8))]
     pub scroll: Duration,
     /// Total time for a page, from starting the browser to the last strip.

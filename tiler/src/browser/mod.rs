@@ -11,6 +11,7 @@
 //! | How is the browser started, confined and killed? | [`process`]: flags, [`supervisor`], namespaces, root directory |
 //! | What does the proxy allow? | [`proxy`]: the checks of a request, in their order |
 //! | How is a page loaded? | [`page_loader`]: the steps; `script/`: what runs in the page |
+//! | When is it finished? | [`virtual_time`]: its clock, and when its window is at rest |
 //! | What did the browser report? | [`page_state`]: events; [`document`] and [`interception`]: what they mean |
 //! | How does it become a picture? | [`screenshot`]: the strips, and the pipe to the renderer |
 //!
@@ -33,6 +34,7 @@ mod process;
 mod proxy;
 mod screenshot;
 mod tab;
+mod virtual_time;
 
 pub use error::PageError;
 pub use html::Html;

@@ -37,13 +37,18 @@ impl NetworkActivity {
         }
     }
 
-    /// Returns true if no request has been pending for `quiet`. Requests older than `timeout` are ignored.
-    pub(super) fn is_idle(&mut self, quiet: Duration, timeout: Duration, now: Instant) -> bool {
+    /// Returns true if a request is pending. Requests older than `timeout` are ignored.
+    pub(super) fn is_pending(&mut self, timeout: Duration, now: Instant) -> bool {
         self.pending.retain(|_, sent| now.saturating_duration_since(*sent) < timeout);
         if !self.pending.is_empty() {
             self.last_active = now;
         }
-        now.saturating_duration_since(self.last_active) >= quiet
+        !self.pending.is_empty()
+    }
+
+    /// Returns true if no request has been pending for `quiet`. Requests older than `timeout` are ignored.
+    pub(super) fn is_idle(&mut self, quiet: Duration, timeout: Duration, now: Instant) -> bool {
+        !self.is_pending(timeout, now) && now.saturating_duration_since(self.last_active) >= quiet
     }
 }
 

@@ -1,7 +1,8 @@
-//! Loads a page until it is ready to be captured: navigates to it, waits until its network is idle, scrolls through it
-//! once so that lazy content loads, and freezes it. The limits of each step are in [`PageLimits`].
+//! Loads a page until it is ready to be captured: navigates to it, lets the first seconds of its clock pass, scrolls
+//! through it once so that lazy content loads, waits until it has come to rest, and freezes it. The limits of each step
+//! are in [`PageLimits`].
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use edgezoom_content::{Size, Title};
 use serde_json::{Value, json};
@@ -37,6 +38,16 @@ pub(super) struct FrozenPage {
 /// Maximum number of navigations by the page itself while it loads.
 const MAX_NAVIGATIONS: usize = 5;
 
+/// Least and most time of the page's clock at a stop of scrolling. Scripts wait up to 0.4 s for scrolling to pause, and
+/// observers up to 0.8 s for content to stay in view.
+const STOP: [Duration; 2] = [Duration::from_millis(450), Duration::from_millis(900)];
+
+/// Time of the page's clock after it was scrolled back to its top.
+const RETURN: Duration = Duration::from_secs(1);
+
+/// Time for fonts and pictures that have arrived to be decoded.
+const DECODE: Duration = Duration::from_secs(2);
+
 impl PageLoader<'_> {
     /// Loads the page at `source` and freezes it. Subresources that do not arrive in time are left out. `html` replaces
     /// a response that the browser would not display as a page.
@@ -48,7 +59,7 @@ impl PageLoader<'_> {
         for _ in 0..MAX_NAVIGATIONS {
             let document = self.tab.state.document_count;
             match self.load_document(start, deadline).await {
-                Ok(location) if self.tab.state.document_count == document => {
+                Ok(Some(location)) if self.tab.state.document_count == document => {
                     return self.freeze(&location, document).await;
                 }
                 Ok(_) => {}
@@ -75,48 +86,89 @@ impl PageLoader<'_> {
         }
     }
 
-    /// Waits for the document in the main frame, and prepares it for the screenshot. Returns what `finish.js` returns.
-    async fn load_document(&mut self, start: Instant, deadline: Instant) -> Result<Value, PageError> {
+    /// Waits for the document in the main frame, and prepares it for the screenshot. Returns what `finish.js` returns,
+    /// or `None` if the page has navigated to another document.
+    async fn load_document(&mut self, start: Instant, deadline: Instant) -> Result<Option<Value>, PageError> {
+        let document = self.tab.state.document_count;
         // A third of the time is left for content that loads while the page is scrolled.
-        self.tab.wait_until_idle(start + self.limits.settle * 2 / 3).await?;
+        let loaded = start + self.limits.settle * 2 / 3;
+        self.tab.wait_until_loaded(loaded).await?;
         if !self.tab.state.document.parsed {
-            self.tab.wait_until_idle(deadline).await?;
+            self.tab.wait_until_loaded(deadline).await?;
         }
         self.check_document()?;
         if !self.tab.state.document.parsed {
             return Err(self.incomplete_document());
         }
+        let deadline = deadline.max(Instant::now() + self.limits.quiet);
+        self.tab.settle(self.limits.virtual_time, self.limits.rest, loaded.min(deadline)).await?;
+        if self.tab.state.document_count != document {
+            return Ok(None);
+        }
+        self.tab.stay().await?;
         self.rearrange().await?;
-        let scroll = json!({
-            "height": self.limits.height,
-            "step": self.limits.window,
-            "patience": self.limits.scroll.as_millis() as u64,
-        });
-        // The script ends by itself. If it does not return in time, the page is blocking it.
-        let scrolled = Instant::now() + self.limits.scroll + self.limits.command;
-        self.tab.call_function(include_str!("script/scroll.js"), scroll, scrolled).await?;
-        self.tab.wait_until_idle(deadline.max(Instant::now() + self.limits.quiet)).await?;
+        self.scroll().await?;
+        self.tab.settle(RETURN, self.limits.rest / 2, deadline.max(Instant::now() + self.limits.quiet)).await?;
         self.rearrange().await?; // content that has loaded since
-        let location = self.call(include_str!("script/finish.js"), json!({ "patience": 2000 })).await?;
+        let decoded = Instant::now() + DECODE;
+        match self.tab.call_function(include_str!("script/decode.js"), json!({}), decoded).await {
+            Ok(_) | Err(PageError::NeverLoaded(_)) => {}
+            Err(error) => return Err(error),
+        }
+        let location = self.tab.call(include_str!("script/finish.js"), json!({})).await?;
         self.check_document()?;
-        Ok(location)
+        Ok(Some(location))
+    }
+
+    /// Scrolls through the page once and back to its top. Stops half a window apart, so that each element is in view as
+    /// a whole at one of them, or a whole window where the time does not suffice.
+    async fn scroll(&mut self) -> Result<(), PageError> {
+        let window = self.limits.window;
+        let end = Instant::now() + self.limits.scroll;
+        let (mut time, mut rest) = (self.limits.scroll_time, self.limits.scroll / 2);
+        let mut top = 0;
+        loop {
+            let began = Instant::now();
+            let mut bottom = self.scroll_to(top).await?;
+            self.tab.next_frame().await?;
+            let stops = bottom.saturating_sub(top).div_ceil(window / 2) + 1;
+            let stop = (time / stops).clamp(STOP[0], STOP[1]);
+            time = time.saturating_sub(stop);
+            // What is loaded at a stop may arrive later, except at the end, which it may move.
+            match top < bottom {
+                true => self.tab.pass_time_anyway(stop).await?,
+                false => self.tab.pass_time(stop, end).await?,
+            }
+            rest = rest.saturating_sub(self.tab.rest(rest.min(self.limits.rest / 2)).await?);
+            if top >= bottom {
+                bottom = self.scroll_to(top).await?;
+            }
+            let now = Instant::now();
+            if top >= bottom || now >= end {
+                break;
+            }
+            let is_slow = (now - began) * stops > end - now;
+            top = bottom.min(top + if is_slow { window } else { window / 2 });
+        }
+        self.scroll_to(0).await.map(drop)
+    }
+
+    /// Scrolls to `top`, or to the end of the page. Returns the position of that end.
+    async fn scroll_to(&mut self, top: u32) -> Result<u32, PageError> {
+        let arguments = json!({ "top": top, "height": self.limits.height });
+        let bottom = self.tab.call(include_str!("script/scroll.js"), arguments).await?;
+        Ok(bottom.as_f64().unwrap_or_default().ceil() as u32)
     }
 
     /// Hides consent banners and unfolds scrolling boxes, which make sense only in a window.
     async fn rearrange(&mut self) -> Result<(), PageError> {
         self.hide_consent_banners().await?;
         let height = self.limits.height;
-        self.call(include_str!("script/unfold.js"), json!({ "height": height })).await.map(drop)
+        self.tab.call(include_str!("script/unfold.js"), json!({ "height": height })).await.map(drop)
     }
 
     async fn hide_consent_banners(&mut self) -> Result<(), PageError> {
-        self.call(include_str!("script/consent.js"), json!({})).await.map(drop)
-    }
-
-    /// Calls a function that has to return within the limit for commands.
-    async fn call(&mut self, function: &str, argument: Value) -> Result<Value, PageError> {
-        let deadline = Instant::now() + self.limits.command;
-        self.tab.call_function(function, argument, deadline).await
+        self.tab.call(include_str!("script/consent.js"), json!({})).await.map(drop)
     }
 
     /// Returns why the document was not parsed completely.
@@ -139,6 +191,7 @@ impl PageLoader<'_> {
 
     /// Keeps the page from changing between strips, and measures it.
     async fn freeze(&mut self, location: &Value, document: u32) -> Result<FrozenPage, PageError> {
+        self.tab.command("Page.stopScreencast", json!({})).await?;
         self.tab.command("Page.stopLoading", json!({})).await?;
         self.tab.command("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await?;
         // Hides a banner that has appeared since. No other can appear, because only our scripts still run.

@@ -1,8 +1,8 @@
 //! The state of a page, updated from the events of the DevTools protocol: the document in its main frame, its network
-//! activity, and whether it has crashed. Some events require a command, which [`PageState::observe`] returns. This
+//! activity and its clock, what it paints, and whether it has crashed. Some events require a command, which [`PageState::observe`] returns. This
 //! module reads no clock and sends nothing.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use edgezoom_content::SourceUrl;
 use serde_json::{Value, json};
@@ -13,6 +13,7 @@ use super::html::Html;
 use super::interception::PausedResponse;
 use super::network_idle::NetworkActivity;
 use super::proxy;
+use super::virtual_time::Clock;
 
 /// The state of a page.
 #[derive(Debug)]
@@ -31,6 +32,17 @@ pub(super) struct PageState {
     /// True if the tab has crashed.
     pub crashed: bool,
     pub network: NetworkActivity,
+    /// Number of times that something in the window was painted.
+    pub paintings: u64,
+    pub clock: Clock,
+    /// True if the document has started a worker or opened a WebSocket.
+    pub has_helpers: bool,
+    /// True once the page has had its time to navigate: it stays at its document.
+    pub is_final: bool,
+    /// Number of navigations of the page to the URL that it has already.
+    reloads: u32,
+    /// The navigation of the main frame that the page has begun by itself: the id of its request, and when it was sent.
+    leaving: Option<(String, Instant)>,
     requests: DocumentRequests,
 }
 
@@ -65,6 +77,12 @@ impl PageState {
             document: Document::default(),
             crashed: false,
             network: NetworkActivity::new(now),
+            paintings: 0,
+            clock: Clock::default(),
+            has_helpers: false,
+            is_final: false,
+            reloads: 0,
+            leaving: None,
             requests: DocumentRequests::default(),
         }
     }
@@ -79,10 +97,18 @@ impl PageState {
         let params = &event.params;
         let text = |key: &str| params[key].as_str().unwrap_or_default();
         match event.method.as_str() {
-            "Page.frameNavigated" => self.navigated(&params["frame"]),
+            "Page.frameNavigated" => self.navigated(&params["frame"], now),
             "Page.domContentEventFired" => self.document.parsed = true,
             "Page.loadEventFired" => self.document.loaded = true,
-            "Network.requestWillBeSent" => self.network.sent(text("requestId"), text("type"), now),
+            "Page.frameStoppedLoading" if text("frameId") == self.main_frame => self.stopped(),
+            "Network.requestWillBeSent" => {
+                self.network.sent(text("requestId"), text("type"), now);
+                if text("type") == "Document" && text("frameId") == self.main_frame {
+                    self.leaving = Some((text("requestId").to_owned(), now));
+                }
+            }
+            "Network.webSocketCreated" => self.has_helpers = true,
+            "Target.attachedToTarget" => self.has_helpers |= params["targetInfo"]["type"] == "worker",
             "Network.responseReceived" if text("type") == "Document" => {
                 self.requests.received(text("requestId"), &params["response"]);
             }
@@ -92,8 +118,15 @@ impl PageState {
                     self.document_failed(text("requestId"), text("errorText"), params["canceled"] == true);
                 }
                 self.network.ended(text("requestId"), now);
+                self.leaving.take_if(|(request, _)| *request == text("requestId"));
             }
             "Inspector.targetCrashed" => self.crashed = true,
+            "Emulation.virtualTimeBudgetExpired" => self.clock.expired(),
+            "Page.screencastFrame" => {
+                self.paintings += 1;
+                let params = json!({ "sessionId": params["sessionId"] });
+                return Some(Command::to_page("Page.screencastFrameAck", params));
+            }
             "Page.javascriptDialogOpening" => {
                 return Some(Command::to_page("Page.handleJavaScriptDialog", json!({ "accept": false })));
             }
@@ -105,7 +138,7 @@ impl PageState {
         None
     }
 
-    fn navigated(&mut self, frame: &Value) {
+    fn navigated(&mut self, frame: &Value, now: Instant) {
         if frame["id"] != self.main_frame {
             return;
         }
@@ -114,6 +147,9 @@ impl PageState {
         let mut result = self.requests.take(loader);
         result.error = unreachable.map(|_| result.error.unwrap_or_default());
         self.document_count += 1;
+        self.leaving.take_if(|(request, _)| request == loader);
+        self.clock.restart(now);
+        self.has_helpers = false;
         if matches!(self.navigation, Navigation::Source(_)) {
             self.navigation = Navigation::ByPage;
         }
@@ -125,9 +161,45 @@ impl PageState {
         };
     }
 
+    /// Records that the main frame has stopped loading. A page that navigates to a download or to another program's
+    /// scheme while it is parsed is never parsed to its end: the browser shows what was there by then.
+    fn stopped(&mut self) {
+        if !self.document.truncated && !self.is_final {
+            (self.document.parsed, self.document.loaded) = (true, true);
+        }
+    }
+
+    /// Returns true while the page is leaving for another document, whose server has not responded. Such a page
+    /// answers no command.
+    pub(super) fn is_leaving(&self) -> bool {
+        self.leaving.is_some()
+    }
+
+    /// Returns true once if the page has been leaving for `timeout`.
+    pub(super) fn gives_up_leaving(&mut self, timeout: Duration, now: Instant) -> bool {
+        let is_page = matches!(self.navigation, Navigation::ByPage);
+        let overdue = |(_, sent): &mut (String, Instant)| is_page && now.saturating_duration_since(*sent) >= timeout;
+        self.leaving.take_if(overdue).is_some()
+    }
+
+    /// Returns true for a navigation of the page that is not followed: any after it has had its time to navigate, and
+    /// a second one to the URL that it has already, because pages that refresh themselves never end.
+    fn stays(&mut self, params: &Value) -> bool {
+        let is_main = params["frameId"] == self.main_frame && params["resourceType"] == "Document";
+        if !is_main || !matches!(self.navigation, Navigation::ByPage) {
+            return false;
+        }
+        self.reloads += u32::from(params["request"]["url"] == self.document.url);
+        self.is_final || self.reloads > 1
+    }
+
     /// Handles a paused request or response. It continues, unless the page navigates to a picture or document: that
     /// response stays paused until the browser is closed.
     fn paused(&mut self, params: &Value) -> Option<Command> {
+        if self.stays(params) {
+            let params = json!({ "requestId": params["requestId"], "errorReason": "Aborted" });
+            return Some(Command::to_page("Fetch.failRequest", params));
+        }
         let response =
             PausedResponse::new(params).filter(|response| response.is_document_of(&self.main_frame));
         match (response, &self.navigation) {

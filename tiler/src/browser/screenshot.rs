@@ -108,6 +108,7 @@ impl OpenPage {
             "captureBeyondViewport": true,
             "clip": { "x": 0, "y": top, "width": self.limits.width, "height": height, "scale": 1 },
         });
+        self.tab.draw_for(self.limits.command).await?;
         let captured = self.tab.command("Page.captureScreenshot", parameters).await?;
         let png = captured["data"].as_str().and_then(|data| BASE64_STANDARD.decode(data).ok());
         png.ok_or_else(|| PageError::Command("Page.captureScreenshot: no picture".to_owned()))

@@ -19,7 +19,7 @@ pub(super) struct Tab {
     connection: Connection,
     session: String,
     main_frame: String,
-    limits: PageLimits,
+    pub limits: PageLimits,
     pub state: PageState,
 }
 
@@ -53,11 +53,25 @@ impl Tab {
         let media = json!({ "features": [{ "name": "prefers-reduced-motion", "value": "reduce" }] });
         tab.command("Emulation.setEmulatedMedia", media).await?;
 
+        // Reports when something is painted, as pictures of a few pixels that nobody looks at.
+        let tiny = json!({ "format": "jpeg", "quality": 1, "maxWidth": 64, "maxHeight": 64 });
+        tab.command("Page.startScreencast", tiny).await?;
+        // Reports workers, see `PageState::has_helpers`.
+        let attach = json!({ "autoAttach": true, "waitForDebuggerOnStart": false, "flatten": true });
+        tab.command("Target.setAutoAttach", attach).await?;
+
         tab.log_in().await?;
         // From now on, responses for frames are paused until `PageState` has examined them.
         let documents = json!({ "patterns": [{ "resourceType": "Document", "requestStage": "Response" }] });
         tab.command("Fetch.enable", documents).await?;
         Ok(tab)
+    }
+
+    /// Keeps the page at its document: it can no longer navigate.
+    pub(super) async fn stay(&mut self) -> Result<(), PageError> {
+        self.state.is_final = true;
+        let documents = ["Request", "Response"].map(|stage| json!({ "resourceType": "Document", "requestStage": stage }));
+        self.command("Fetch.enable", json!({ "patterns": documents })).await.map(drop)
     }
 
     async fn attach(socket: UnixStream, limits: &PageLimits, password: &str) -> Result<Self, PageError> {
@@ -112,8 +126,20 @@ impl Tab {
             .unwrap_or(Err(PageError::BrowserGone))
     }
 
+    /// Sends a command to the page, whose response nobody waits for.
+    pub(super) async fn post(&mut self, method: &str, params: Value) -> Result<(), PageError> {
+        let session = self.session.clone();
+        self.send(Some(&session), method, params).await.map(drop)
+    }
+
+    /// Calls a JavaScript function that has to return within the limit for commands.
+    pub(super) async fn call(&mut self, function: &str, argument: Value) -> Result<Value, PageError> {
+        self.call_function(function, argument, Instant::now() + self.limits.command).await
+    }
+
     /// Calls a JavaScript function and returns the value that it resolves to. The function runs in an isolated world,
-    /// in which the page cannot replace built-in objects.
+    /// in which the page cannot replace built-in objects. It must not wait for timers: see
+    /// [`virtual_time`](super::virtual_time).
     pub(super) async fn call_function(
         &mut self,
         function: &str,
@@ -136,12 +162,12 @@ impl Tab {
         Ok(returned["result"]["value"].take())
     }
 
-    /// Waits until the page has loaded and its network is idle, until its document is truncated, or until `deadline`.
-    pub(super) async fn wait_until_idle(&mut self, deadline: Instant) -> Result<(), PageError> {
-        let (quiet, timeout) = (self.limits.quiet, self.limits.request);
-        self.wait_until(deadline, |state, now| {
-            let is_idle = state.network.is_idle(quiet, timeout, now);
-            state.document.truncated || (state.document.loaded && is_idle)
+    /// Waits until the document has loaded, all but requests that may never end, until it is truncated, or until
+    /// `deadline`.
+    pub(super) async fn wait_until_loaded(&mut self, deadline: Instant) -> Result<(), PageError> {
+        let timeout = self.limits.request;
+        self.wait_until(deadline, |PageState { document, network, .. }, now| {
+            document.truncated || document.loaded || (document.parsed && !network.is_pending(timeout, now))
         })
         .await
     }
@@ -152,7 +178,7 @@ impl Tab {
     }
 
     /// Waits until `condition` holds, or until `deadline`.
-    async fn wait_until(
+    pub(super) async fn wait_until(
         &mut self,
         deadline: Instant,
         mut condition: impl FnMut(&mut PageState, Instant) -> bool,
@@ -162,9 +188,21 @@ impl Tab {
             if now >= deadline || condition(&mut self.state, now) {
                 return Ok(());
             }
-            if let Ok(message) = timeout(CHECK_INTERVAL.min(deadline - now), self.connection.next()).await {
-                self.handle(message.map_err(|ConnectionClosed| PageError::BrowserGone)?).await?;
+            if let Some(message) = self.receive(CHECK_INTERVAL.min(deadline - now)).await? {
+                self.handle(message).await?;
             }
+        }
+    }
+
+    /// Waits for a message, at most for `interval`. Stops the page from leaving for a document whose server does not
+    /// respond.
+    async fn receive(&mut self, interval: Duration) -> Result<Option<Message>, PageError> {
+        if self.state.gives_up_leaving(self.limits.settle / 2, Instant::now()) {
+            self.post("Page.stopLoading", json!({})).await?;
+        }
+        match timeout(interval, self.connection.next()).await {
+            Ok(message) => message.map(Some).map_err(|ConnectionClosed| PageError::BrowserGone),
+            Err(_) => Ok(None),
         }
     }
 
@@ -176,11 +214,12 @@ impl Tab {
     ) -> Result<Value, PageError> {
         let sent = self.send(session.as_deref(), method, params).await?;
         loop {
-            match self.connection.next().await.map_err(|ConnectionClosed| PageError::BrowserGone)? {
-                Message::Response(id, result) if id == sent => {
+            match self.receive(CHECK_INTERVAL).await? {
+                Some(Message::Response(id, result)) if id == sent => {
                     return result.map_err(|error| PageError::Command(format!("{method}: {error}")));
                 }
-                message => self.handle(message).await?,
+                Some(message) => self.handle(message).await?,
+                None => {}
             }
         }
     }

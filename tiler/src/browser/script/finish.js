@@ -1,10 +1,7 @@
-// Waits at most `patience` ms for fonts to load and images to decode, and finishes running animations. Infinite
-// animations are left running, to be paused later. Shows elements that appeared while the page was scrolled, even if
-// they have disappeared since, or will when the page notices late that it was scrolled back.
-async ({ patience }) => {
-  const timeout = new Promise((done) => setTimeout(done, patience));
-  const pictures = [...document.images].filter((image) => image.complete).map((image) => image.decode().catch(() => {}));
-  await Promise.race([timeout, Promise.all([document.fonts.ready, ...pictures])]);
+// Finishes running animations. Infinite animations are left running, to be paused later. Shows elements that appeared
+// while the page was scrolled, even if they have disappeared since, or will when the page notices late that it was
+// scrolled back.
+async () => {
   for (const animation of document.getAnimations()) {
     try { animation.finish(); } catch { /* it is infinite */ }
   }

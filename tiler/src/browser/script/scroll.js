@@ -1,22 +1,19 @@
-// Scrolls through the page once, so that lazy content loads, and back to the top. Infinite scrolling ends after
-// `height` CSS px or `patience` ms. Records for finish.js which hidden elements appear when they are scrolled into
-// view.
-async ({ height, step, patience }) => {
-  const end = performance.now() + patience;
-  const wait = (ms) => new Promise((done) => setTimeout(done, ms));
-  const frame = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done, 20)); setTimeout(done, 100); });
+// Scrolls to `top`, or to the end of the page, so that lazy content loads. Loads native lazy content at once. Records
+// for finish.js which hidden elements have appeared since the last call. Returns the position at which scrolling ends,
+// that of the page or of its first `height` CSS px.
+async ({ top, height }) => {
   const eager = () => document.querySelectorAll('[loading=lazy]').forEach((lazy) => { lazy.loading = 'eager'; });
   const root = () => document.scrollingElement ?? document.documentElement;
 
   // Maximum number of elements whose style is computed, and of hidden elements that are observed.
   const [maxStyles, maxHidden] = [20000, 2000];
-  const hidden = new Map();
-  let [known, searches] = [0, 0];
+  const search = globalThis.search ??= { hidden: new Map(), known: 0, times: 0 };
+  const { hidden } = search;
   const findHidden = () => {
     const all = document.getElementsByTagName('*');
-    if (all.length === known || searches++ >= 8) return;
-    known = all.length;
-    for (let at = 0; at < Math.min(known, maxStyles) && hidden.size < maxHidden; at++) {
+    if (all.length === search.known || search.times++ >= 8) return;
+    search.known = all.length;
+    for (let at = 0; at < Math.min(all.length, maxStyles) && hidden.size < maxHidden; at++) {
       const { opacity, visibility, position } = getComputedStyle(all[at]);
       const flows = position === 'static' || position === 'relative';
       if (flows && (opacity < 0.9 || visibility === 'hidden') && !hidden.has(all[at])) {
@@ -24,7 +21,7 @@ async ({ height, step, patience }) => {
       }
     }
   };
-  const shown = globalThis.shown = new Map();
+  const shown = globalThis.shown ??= new Map();
   const recordShown = () => {
     if (hidden.size === 0) return;
     for (const animation of document.getAnimations().slice(0, maxHidden)) {
@@ -38,21 +35,10 @@ async ({ height, step, patience }) => {
     }
   };
 
-  eager();
   findHidden();
-  for (let top = 0; performance.now() < end; top += hidden.size > 0 ? step / 2 : step) {
-    const bottom = Math.min(height, root()?.scrollHeight ?? 0) - window.innerHeight;
-    window.scrollTo({ top: Math.min(top, bottom), behavior: 'instant' });
-    await frame();
-    findHidden();
-    recordShown();
-    if (top >= bottom) break;
-  }
-  if (hidden.size > 0) { // for pages that throttle their scroll events
-    await wait(200);
-    recordShown();
-  }
+  recordShown();
   eager();
-  window.scrollTo({ top: 0, behavior: 'instant' });
-  await frame();
+  const end = Math.max(0, Math.min(height, root()?.scrollHeight ?? 0) - window.innerHeight);
+  window.scrollTo({ top: Math.min(top, end), behavior: 'instant' });
+  return end;
 }

@@ -1,12 +1,8 @@
 //! Compares the screenshot of a page with that of `chromium --screenshot`.
 
-use std::process::Command;
-
 use crate::chromium;
 use crate::screenshot::{capture, settings};
 use crate::site::{Reply, Site};
-use edgezoom_test_support::Picture;
-use edgezoom_test_support::files::decode;
 use edgezoom_test_support::likeness::{Tolerance, compare};
 
 /// Page with text in several scripts and sizes, emoji, a table, shadows, a gradient and a picture.
@@ -18,20 +14,6 @@ const PAGE: &str = "<!doctype html><meta charset=utf-8><title>Likeness</title><s
     <h1>Ein Bild, une image, образ</h1><p lang=el>Η γρήγορη αλεπού — 😀 🗺️ ☃</p><div class=bar></div>
     <table><tr><td>one<td>two<td><code>let three = 3;</code><tr><td>1<td>2<td>3</table>
     <div class=columns>TEXT</div><img src=/picture.svg width=600 height=300>";
-
-/// Takes a screenshot with Chromium's command line.
-fn by_chromium(url: &str, width: u32, height: u32) -> Picture {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("page.png");
-    let mut command = Command::new(chromium::executable());
-    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-lcd-text"]);
-    command.args(["--font-render-hinting=none", "--force-color-profile=srgb"]);
-    command.arg(format!("--user-data-dir={}", folder.path().join("profile").display()));
-    command.arg(format!("--screenshot={}", file.display())).arg(format!("--window-size={width},{height}"));
-    assert!(command.arg(url).output().unwrap().status.success());
-    let whole = decode(&std::fs::read(file).unwrap()).unwrap();
-    Picture::without_opacity(whole.width, whole.height, whole.layout.channels(), &whole.pixels)
-}
 
 #[tokio::test]
 async fn a_page_looks_as_chromium_shows_it() {
@@ -50,7 +32,7 @@ async fn a_page_looks_as_chromium_shows_it() {
     let mut settings = settings();
     settings.limits.scale = 1;
     let ours = capture(settings, &site.url("/")).await.unwrap();
-    let theirs = by_chromium(&site.url("/"), 1280, ours.height as u32);
+    let theirs = chromium::screenshot(&site.url("/"), 1280, ours.height as u32);
     let ours = ours.picture();
     compare(&ours, &theirs, Tolerance::up_to(1)).unwrap();
 }

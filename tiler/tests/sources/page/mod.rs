@@ -10,6 +10,7 @@ pub mod site;
 mod behaviour;
 mod container;
 mod convert;
+mod corpus;
 mod courtesy;
 mod failures;
 mod forbidden;

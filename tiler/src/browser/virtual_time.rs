@@ -1,0 +1,222 @@
+//! Virtual time: lets seconds pass on a page's clock in milliseconds, so that what a page does by timers, transitions and
+//! animations has happened before it is captured. Requests are waited for in real time. Between the budgets that
+//! [`Tab::pass_time`] gives it, the clock stands still, so scripts of ours must not wait for timers. Frames are drawn in
+//! real time, as long as the clock is not behind it: measured, Chromium waits with a frame until the clock has reached
+//! the frame's time.
+//!
+//! Source: <https://chromedevtools.github.io/devtools-protocol/tot/Emulation/#method-setVirtualTimePolicy>.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::error::PageError;
+use super::tab::Tab;
+
+/// The clock of a page.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    /// Time since which it is virtual: at the first budget, or at the beginning of the document.
+    began: Option<Instant>,
+    /// Sum of the budgets that have passed since then.
+    passed: Duration,
+    /// True once the last budget has passed.
+    is_over: bool,
+    /// True if it stands still although no request is pending that counts.
+    is_held: bool,
+}
+
+impl Clock {
+    /// Begins anew with another document, which may be in another process, with another clock.
+    pub(super) fn restart(&mut self, now: Instant) {
+        *self = Self { began: self.began.map(|_| now), ..Self::default() };
+    }
+
+    /// Records that the last budget has passed.
+    pub(super) fn expired(&mut self) {
+        self.is_over = true;
+    }
+
+    /// Returns the time by which it is behind real time.
+    fn lag(&mut self, now: Instant) -> Duration {
+        let began = *self.began.get_or_insert(now);
+        now.saturating_duration_since(began).saturating_sub(self.passed)
+    }
+
+    /// Returns the time by which it is ahead of real time.
+    fn lead(&self, now: Instant) -> Duration {
+        let began = self.began.unwrap_or(now);
+        self.passed.saturating_sub(now.saturating_duration_since(began))
+    }
+}
+
+/// Step of the clock between two frames while nothing is painted. GSAP, which many pages animate with, takes a frame
+/// that is more than half a second late for a pause, and counts 33 ms for it.
+const STEP: Duration = Duration::from_millis(400);
+
+/// Step of the clock between two frames while something is painted.
+const FINE_STEP: Duration = Duration::from_millis(100);
+
+/// Step of the clock between two frames once a page has had its time: about as long as the frame.
+const FRAME: Duration = Duration::from_millis(20);
+
+/// Lead of the clock over real time with each step.
+const LEAD: Duration = Duration::from_millis(100);
+
+/// Time after which a frame that has not come is taken to wait for the clock.
+const LATE: Duration = Duration::from_millis(500);
+
+/// Number of frames without a change after which a page is at rest. Its paintings are reported a frame or two late.
+const STILL_FRAMES: u32 = 4;
+
+/// Maximum number of tasks without a delay that run before the clock moves on: a page may post messages to itself for
+/// ever.
+const MAX_TASKS: u32 = 1000;
+
+/// Waits for the next frame.
+const NEXT_FRAME: &str = "async () => { await new Promise(requestAnimationFrame) }";
+
+/// Pauses animations that never end. Returns their number.
+const PAUSE_ENDLESS: &str = "async () => {
+    const endless = document.getAnimations().filter(({ effect, playState }) =>
+        playState === 'running' && effect?.getComputedTiming().endTime === Infinity);
+    endless.forEach((animation) => animation.pause());
+    return endless.length;
+}";
+
+impl Tab {
+    /// Lets `time` pass on the page's clock, frame by frame, and waits until its window has come to rest: until frames
+    /// leave it as it is. Returns after `patience` at the latest for a window that never rests, in any case at
+    /// `deadline`, and as soon as the page shows another document.
+    pub(super) async fn settle(
+        &mut self,
+        time: Duration,
+        patience: Duration,
+        deadline: Instant,
+    ) -> Result<(), PageError> {
+        let document = self.state.document_count;
+        let (mut left, mut still, mut step) = (time, 0, STEP);
+        while !left.is_zero() {
+            step = step.min(left);
+            left -= step;
+            let painted = self.frame_after(step, deadline).await?;
+            if self.state.document_count != document || Instant::now() >= deadline {
+                return Ok(());
+            }
+            still = if painted { 0 } else { still + 1 };
+            step = if painted { FINE_STEP } else { STEP };
+        }
+        self.call(PAUSE_ENDLESS, json!({})).await?;
+        let (began, end) = (Instant::now(), deadline.min(Instant::now() + patience));
+        while Instant::now() < end && self.state.document_count == document {
+            // A worker's results and the messages of a WebSocket arrive in real time, without a request.
+            if still >= STILL_FRAMES && (!self.state.has_helpers || began.elapsed() >= patience / 2) {
+                break;
+            }
+            still = if self.frame_after(FRAME, deadline).await? { 0 } else { still + 1 };
+        }
+        Ok(())
+    }
+
+    /// Waits until the window has come to rest, at most for `patience`, and returns how long that took. Does not wait
+    /// for requests.
+    pub(super) async fn rest(&mut self, patience: Duration) -> Result<Duration, PageError> {
+        let began = Instant::now();
+        let mut still = 0;
+        loop {
+            let paintings = self.state.paintings;
+            self.next_frame().await?;
+            still = if self.state.paintings == paintings { still + 1 } else { 0 };
+            if still >= STILL_FRAMES / 2 || began.elapsed() >= patience {
+                return Ok(began.elapsed());
+            }
+            self.pass_time_anyway(FRAME).await?;
+        }
+    }
+
+    /// Lets `time` pass on the page's clock, then waits for a frame. Returns true if something was painted.
+    async fn frame_after(&mut self, time: Duration, deadline: Instant) -> Result<bool, PageError> {
+        let paintings = self.state.paintings;
+        self.pass_time(time, deadline).await?;
+        self.next_frame().await?;
+        Ok(self.state.paintings != paintings)
+    }
+
+    /// Waits until the page has drawn a frame.
+    pub(super) async fn next_frame(&mut self) -> Result<(), PageError> {
+        let end = Instant::now() + self.limits.command;
+        loop {
+            let late = end.min(Instant::now() + LATE);
+            match self.call_function(NEXT_FRAME, json!({}), late).await {
+                Err(PageError::NeverLoaded(_)) if late < end => self.pass_time_anyway(FRAME).await?,
+                drawn => return drawn.map(drop),
+            }
+        }
+    }
+
+    /// Lets `time` pass on the page's clock. The clock stands still while requests are pending, until `deadline` and
+    /// except for those that may never end.
+    pub(super) async fn pass_time(&mut self, time: Duration, deadline: Instant) -> Result<(), PageError> {
+        let (quiet, timeout) = (self.limits.quiet, self.limits.request);
+        let began = Instant::now();
+        if !self.state.clock.is_held {
+            let budget = self.set_clock("pauseIfNetworkFetchesPending", time).await?;
+            self.wait_until(deadline, |state, now| {
+                let waited = now.saturating_duration_since(began);
+                let is_idle = waited >= quiet && state.network.is_idle(quiet, timeout, now);
+                state.clock.is_over || (!state.is_leaving() && (is_idle || waited >= timeout))
+            })
+            .await?;
+            if self.state.clock.is_over {
+                self.state.clock.passed += budget;
+                return Ok(());
+            }
+            // Something that counts as no request holds the clock, such as an event stream, or requests without end.
+            self.state.clock.is_held = true;
+        }
+        let end = deadline.min(began + quiet);
+        self.wait_until(end, |state, now| !state.network.is_pending(timeout, now)).await?;
+        self.pass_time_anyway(time).await
+    }
+
+    /// Lets `time` pass on the page's clock, whatever requests are pending. Stops a script that keeps the page busy for
+    /// half of the limit for commands: it may wait for the clock, which stands still while a script runs.
+    pub(super) async fn pass_time_anyway(&mut self, time: Duration) -> Result<(), PageError> {
+        let patience = self.limits.command / 2;
+        let budget = self.set_clock("advance", time).await?;
+        let (end, mut idle) = (Instant::now() + self.limits.settle, Instant::now());
+        self.wait_until(end, |state, now| {
+            if state.is_leaving() {
+                idle = now;
+            }
+            state.clock.is_over || now.saturating_duration_since(idle) >= patience
+        })
+        .await?;
+        if !self.state.clock.is_over {
+            self.post("Runtime.terminateExecution", json!({})).await?;
+            self.wait_until(Instant::now() + patience, |state, _| state.clock.is_over).await?;
+        }
+        if !self.state.clock.is_over {
+            return Err(PageError::NeverLoaded(self.limits.settle));
+        }
+        self.state.clock.passed += budget;
+        Ok(())
+    }
+
+    /// Makes sure that frames are drawn for at least `time`, however long the page has been open.
+    pub(super) async fn draw_for(&mut self, time: Duration) -> Result<(), PageError> {
+        if self.state.clock.lead(Instant::now()) < time { self.pass_time_anyway(time).await } else { Ok(()) }
+    }
+
+    /// Lets the clock go on by `time`, or more if it is behind real time. Returns its budget.
+    async fn set_clock(&mut self, policy: &str, time: Duration) -> Result<Duration, PageError> {
+        let clock = &mut self.state.clock;
+        clock.is_over = false;
+        let budget = clock.lag(Instant::now()) + time.max(LEAD);
+        let milliseconds = budget.as_millis() as u64;
+        let policy =
+            json!({ "policy": policy, "budget": milliseconds, "maxVirtualTimeTaskStarvationCount": MAX_TASKS });
+        self.post("Emulation.setVirtualTimePolicy", policy).await?;
+        Ok(budget)
+    }
+}
