@@ -108,7 +108,9 @@ impl PageLoader<'_> {
         self.tab.stay().await?;
         self.rearrange().await?;
         self.scroll().await?;
-        self.tab.settle(RETURN, self.limits.rest / 2, deadline.max(Instant::now() + self.limits.quiet)).await?;
+        self.tab
+            .settle(RETURN, self.limits.rest / 2, deadline.max(Instant::now() + self.limits.quiet))
+            .await?;
         self.rearrange().await?; // content that has loaded since
         let decoded = Instant::now() + DECODE;
         match self.tab.call_function(include_str!("script/decode.js"), json!({}), decoded).await {

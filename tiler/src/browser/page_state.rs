@@ -100,7 +100,9 @@ impl PageState {
             "Page.frameNavigated" => self.navigated(&params["frame"], now),
             "Page.domContentEventFired" => self.document.parsed = true,
             "Page.loadEventFired" => self.document.loaded = true,
-            "Page.frameStoppedLoading" if text("frameId") == self.main_frame => self.stopped(),
+            "Page.frameStoppedLoading" if text("frameId") == self.main_frame && self.document_count > 0 => {
+                self.stopped();
+            }
             "Network.requestWillBeSent" => {
                 self.network.sent(text("requestId"), text("type"), now);
                 if text("type") == "Document" && text("frameId") == self.main_frame {
@@ -178,7 +180,8 @@ impl PageState {
     /// Returns true once if the page has been leaving for `timeout`.
     pub(super) fn gives_up_leaving(&mut self, timeout: Duration, now: Instant) -> bool {
         let is_page = matches!(self.navigation, Navigation::ByPage);
-        let overdue = |(_, sent): &mut (String, Instant)| is_page && now.saturating_duration_since(*sent) >= timeout;
+        let overdue =
+            |(_, sent): &mut (String, Instant)| is_page && now.saturating_duration_since(*sent) >= timeout;
         self.leaving.take_if(overdue).is_some()
     }
 
@@ -306,6 +309,75 @@ mod tests {
         observe(&mut page, "Page.frameNavigated", &frame);
         assert_eq!(observe(&mut page, "Fetch.requestPaused", &picture), None, "it stays paused");
         assert_eq!(page.leads_to.unwrap().as_str(), "http://a.example/b.png");
+    }
+
+    /// Returns a page at `http://a/`, whose next navigations are its own.
+    fn shown(now: Instant) -> PageState {
+        let mut page = page(now);
+        page.expect_source(None);
+        let frame = json!({ "frame": { "id": "main", "loaderId": "1", "url": "http://a/" } });
+        page.observe(&event("Page.frameNavigated", frame), now);
+        page
+    }
+
+    fn request(id: &str) -> Event {
+        event("Network.requestWillBeSent", json!({ "requestId": id, "type": "Document", "frameId": "main" }))
+    }
+
+    #[test]
+    fn a_page_that_leads_to_a_download_has_loaded() {
+        let now = Instant::now();
+        let stopped = event("Page.frameStoppedLoading", json!({ "frameId": "main" }));
+        let mut page = page(now);
+        page.observe(&stopped, now);
+        assert!(!page.document.loaded, "the empty tab is no document");
+        let mut page = shown(now);
+        page.observe(&request("2"), now);
+        assert!(page.is_leaving());
+        let failed = json!({ "requestId": "2", "type": "Document", "errorText": "net::ERR_ABORTED", "canceled": true });
+        page.observe(&event("Network.loadingFailed", failed), now);
+        page.observe(&stopped, now);
+        assert!(!page.is_leaving() && page.document.parsed && page.document.loaded);
+        let mut page = shown(now);
+        page.document.truncated = true;
+        page.observe(&stopped, now);
+        assert!(!page.document.parsed);
+    }
+
+    #[test]
+    fn a_page_gives_up_a_navigation_without_a_response_once() {
+        let (now, timeout) = (Instant::now(), Duration::from_secs(9));
+        let mut page = shown(now);
+        page.observe(&request("2"), now);
+        let later = now + timeout;
+        assert!(!page.gives_up_leaving(timeout, later - Duration::from_millis(1)));
+        assert!(page.gives_up_leaving(timeout, later) && !page.gives_up_leaving(timeout, later));
+        page.observe(&request("3"), now);
+        let frame = json!({ "frame": { "id": "main", "loaderId": "3", "url": "http://b/" } });
+        page.observe(&event("Page.frameNavigated", frame), now);
+        assert!(!page.gives_up_leaving(timeout, later), "it has arrived");
+        page.expect_source(None);
+        page.observe(&request("4"), now);
+        assert!(!page.gives_up_leaving(timeout, later), "the source itself");
+    }
+
+    #[test]
+    fn a_page_reloads_once_and_navigates_only_while_it_has_time() {
+        let now = Instant::now();
+        let paused = |url: &str| {
+            let request = json!({ "url": url, "method": "GET" });
+            let frame = json!({ "requestId": "1", "frameId": "main", "resourceType": "Document", "request": request });
+            event("Fetch.requestPaused", frame)
+        };
+        let method = |page: &mut PageState, url: &str| page.observe(&paused(url), now).unwrap().method;
+        let mut page = shown(now);
+        for expected in ["Fetch.continueRequest", "Fetch.failRequest"] {
+            assert_eq!(method(&mut page, "http://a/"), expected);
+        }
+        let mut page = shown(now);
+        assert_eq!(method(&mut page, "http://b/"), "Fetch.continueRequest");
+        page.is_final = true;
+        assert_eq!(method(&mut page, "http://b/"), "Fetch.failRequest");
     }
 
     #[test]

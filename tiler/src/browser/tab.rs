@@ -70,7 +70,8 @@ impl Tab {
     /// Keeps the page at its document: it can no longer navigate.
     pub(super) async fn stay(&mut self) -> Result<(), PageError> {
         self.state.is_final = true;
-        let documents = ["Request", "Response"].map(|stage| json!({ "resourceType": "Document", "requestStage": stage }));
+        let documents =
+            ["Request", "Response"].map(|stage| json!({ "resourceType": "Document", "requestStage": stage }));
         self.command("Fetch.enable", json!({ "patterns": documents })).await.map(drop)
     }
 

@@ -20,8 +20,8 @@ pub(super) struct Clock {
     began: Option<Instant>,
     /// Sum of the budgets that have passed since then.
     passed: Duration,
-    /// True once the last budget has passed.
-    is_over: bool,
+    /// The budget that has not passed yet. Chromium does not take it back: a second one would end with it.
+    budget: Option<Duration>,
     /// True if it stands still although no request is pending that counts.
     is_held: bool,
 }
@@ -32,21 +32,23 @@ impl Clock {
         *self = Self { began: self.began.map(|_| now), ..Self::default() };
     }
 
-    /// Records that the last budget has passed.
+    /// Records that the budget has passed.
     pub(super) fn expired(&mut self) {
-        self.is_over = true;
+        self.passed += self.budget.take().unwrap_or_default();
     }
 
     /// Returns the time by which it is behind real time.
-    fn lag(&mut self, now: Instant) -> Duration {
-        let began = *self.began.get_or_insert(now);
-        now.saturating_duration_since(began).saturating_sub(self.passed)
+    fn lag(&self, now: Instant) -> Duration {
+        self.real(now).saturating_sub(self.passed)
     }
 
     /// Returns the time by which it is ahead of real time.
     fn lead(&self, now: Instant) -> Duration {
-        let began = self.began.unwrap_or(now);
-        self.passed.saturating_sub(now.saturating_duration_since(began))
+        self.passed.saturating_sub(self.real(now))
+    }
+
+    fn real(&self, now: Instant) -> Duration {
+        self.began.map_or(Duration::ZERO, |began| now.saturating_duration_since(began))
     }
 }
 
@@ -64,7 +66,7 @@ const FRAME: Duration = Duration::from_millis(20);
 const LEAD: Duration = Duration::from_millis(100);
 
 /// Time after which a frame that has not come is taken to wait for the clock.
-const LATE: Duration = Duration::from_millis(500);
+const LATE: Duration = Duration::from_secs(1);
 
 /// Number of frames without a change after which a page is at rest. Its paintings are reported a frame or two late.
 const STILL_FRAMES: u32 = 4;
@@ -148,7 +150,10 @@ impl Tab {
         loop {
             let late = end.min(Instant::now() + LATE);
             match self.call_function(NEXT_FRAME, json!({}), late).await {
-                Err(PageError::NeverLoaded(_)) if late < end => self.pass_time_anyway(FRAME).await?,
+                Err(PageError::NeverLoaded(_)) if late < end => {
+                    self.state.clock.passed = Duration::ZERO; // it may have been cut short by another document
+                    self.pass_time_anyway(FRAME).await?;
+                }
                 drawn => return drawn.map(drop),
             }
         }
@@ -160,15 +165,14 @@ impl Tab {
         let (quiet, timeout) = (self.limits.quiet, self.limits.request);
         let began = Instant::now();
         if !self.state.clock.is_held {
-            let budget = self.set_clock("pauseIfNetworkFetchesPending", time).await?;
+            self.set_clock("pauseIfNetworkFetchesPending", time).await?;
             self.wait_until(deadline, |state, now| {
                 let waited = now.saturating_duration_since(began);
                 let is_idle = waited >= quiet && state.network.is_idle(quiet, timeout, now);
-                state.clock.is_over || (!state.is_leaving() && (is_idle || waited >= timeout))
+                state.clock.budget.is_none() || (!state.is_leaving() && (is_idle || waited >= timeout))
             })
             .await?;
-            if self.state.clock.is_over {
-                self.state.clock.passed += budget;
+            if self.state.clock.budget.is_none() {
                 return Ok(());
             }
             // Something that counts as no request holds the clock, such as an event stream, or requests without end.
@@ -182,25 +186,34 @@ impl Tab {
     /// Lets `time` pass on the page's clock, whatever requests are pending. Stops a script that keeps the page busy for
     /// half of the limit for commands: it may wait for the clock, which stands still while a script runs.
     pub(super) async fn pass_time_anyway(&mut self, time: Duration) -> Result<(), PageError> {
+        loop {
+            self.set_clock("advance", time).await?;
+            self.wait_for_clock().await?;
+            if self.state.clock.lag(Instant::now()).is_zero() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits until the budget of the clock has passed.
+    async fn wait_for_clock(&mut self) -> Result<(), PageError> {
         let patience = self.limits.command / 2;
-        let budget = self.set_clock("advance", time).await?;
         let (end, mut idle) = (Instant::now() + self.limits.settle, Instant::now());
         self.wait_until(end, |state, now| {
             if state.is_leaving() {
                 idle = now;
             }
-            state.clock.is_over || now.saturating_duration_since(idle) >= patience
+            state.clock.budget.is_none() || now.saturating_duration_since(idle) >= patience
         })
         .await?;
-        if !self.state.clock.is_over {
+        if self.state.clock.budget.is_some() {
             self.post("Runtime.terminateExecution", json!({})).await?;
-            self.wait_until(Instant::now() + patience, |state, _| state.clock.is_over).await?;
+            self.wait_until(Instant::now() + patience, |state, _| state.clock.budget.is_none()).await?;
         }
-        if !self.state.clock.is_over {
-            return Err(PageError::NeverLoaded(self.limits.settle));
+        match self.state.clock.budget {
+            None => Ok(()),
+            Some(_) => Err(PageError::NeverLoaded(self.limits.settle)),
         }
-        self.state.clock.passed += budget;
-        Ok(())
     }
 
     /// Makes sure that frames are drawn for at least `time`, however long the page has been open.
@@ -208,15 +221,49 @@ impl Tab {
         if self.state.clock.lead(Instant::now()) < time { self.pass_time_anyway(time).await } else { Ok(()) }
     }
 
-    /// Lets the clock go on by `time`, or more if it is behind real time. Returns its budget.
-    async fn set_clock(&mut self, policy: &str, time: Duration) -> Result<Duration, PageError> {
+    /// Lets the clock go on by `time`, and by what it is behind real time. A budget that has not passed yet stays.
+    async fn set_clock(&mut self, policy: &str, time: Duration) -> Result<(), PageError> {
+        let now = Instant::now();
         let clock = &mut self.state.clock;
-        clock.is_over = false;
-        let budget = clock.lag(Instant::now()) + time.max(LEAD);
-        let milliseconds = budget.as_millis() as u64;
+        clock.began.get_or_insert(now);
+        let lag = clock.lag(now);
+        let budget = clock.budget.get_or_insert(lag + time.max(LEAD)).as_millis() as u64;
         let policy =
-            json!({ "policy": policy, "budget": milliseconds, "maxVirtualTimeTaskStarvationCount": MAX_TASKS });
-        self.post("Emulation.setVirtualTimePolicy", policy).await?;
-        Ok(budget)
+            json!({ "policy": policy, "budget": budget, "maxVirtualTimeTaskStarvationCount": MAX_TASKS });
+        self.post("Emulation.setVirtualTimePolicy", policy).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_clock_is_real_until_its_first_budget() {
+        let start = Instant::now();
+        let mut clock = Clock::default();
+        clock.restart(start);
+        assert_eq!((clock.lag(start + SECOND), clock.lead(start + SECOND)), (Duration::ZERO, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_clock_falls_behind_while_its_budget_has_not_passed() {
+        let start = Instant::now();
+        let mut clock = Clock { began: Some(start), budget: Some(3 * SECOND), ..Clock::default() };
+        assert_eq!(clock.lag(start + 2 * SECOND), 2 * SECOND);
+        clock.expired();
+        clock.expired(); // of an earlier document
+        assert_eq!((clock.lag(start + 2 * SECOND), clock.lead(start + 2 * SECOND)), (Duration::ZERO, SECOND));
+        assert_eq!(clock.lag(start + 4 * SECOND), SECOND);
+    }
+
+    #[test]
+    fn another_document_begins_with_a_clock_of_its_own() {
+        let start = Instant::now();
+        let mut clock = Clock { began: Some(start), passed: 9 * SECOND, is_held: true, ..Clock::default() };
+        clock.restart(start + SECOND);
+        assert_eq!((clock.lag(start + 2 * SECOND), clock.is_held), (SECOND, false));
     }
 }

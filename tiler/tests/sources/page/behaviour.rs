@@ -90,6 +90,79 @@ async fn a_page_that_never_stops_sending_requests_is_captured() {
 }
 
 #[tokio::test]
+async fn a_page_that_reloads_for_ever_is_captured() {
+    let site = Site::page(
+        "<!doctype html><body style='background:#f0f'><script>setTimeout(() => location.reload(), 50)</script>",
+    );
+    assert_eq!(capture_url(&site.url("/")).await.at(900, 900), MAGENTA);
+    assert!(site.requests().iter().filter(|path| *path == "/").count() <= 3, "{:?}", site.requests());
+}
+
+#[tokio::test]
+async fn a_script_that_never_ends_is_stopped() {
+    for script in ["for (;;);", "const end = Date.now() + 100; while (Date.now() < end);"] {
+        let site = Site::page(&format!(
+            "<!doctype html><body><script>setTimeout(() => {{ {script} }}, 300);
+             setTimeout(() => document.body.style.background = '#f0f', 2000)</script>"
+        ));
+        let mut settings = settings();
+        settings.limits.command = Duration::from_secs(4);
+        assert_eq!(capture(settings, &site.url("/")).await.unwrap().at(900, 900), MAGENTA, "{script}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_leaves_for_a_server_that_does_not_respond_is_captured() {
+    let site = Site::serve("127.0.0.2", |path| {
+        match path {
+        "/" => Reply::Html(
+            "<!doctype html><body style='background:#f0f'><script>setTimeout(() => location = '/never', 300)</script>"
+                .to_owned(),
+        ),
+        _ => Reply::Silence,
+    }
+    });
+    let mut settings = settings();
+    settings.limits.settle = Duration::from_secs(8);
+    let page = capture(settings, &site.url("/")).await.unwrap();
+    assert_eq!((page.at(900, 900), page.url), (MAGENTA, site.url("/")));
+}
+
+#[tokio::test]
+async fn a_page_stays_while_it_is_scrolled() {
+    let site = Site::serve("127.0.0.2", |path| match path {
+        "/" => Reply::Html(
+            "<!doctype html><body style='margin:0'><div style='height:5000px;background:#f0f'></div>
+             <script>onscroll = () => location = '/next'</script>"
+                .to_owned(),
+        ),
+        _ => Reply::Html("<!doctype html><body>next".to_owned()),
+    });
+    let page = capture_url(&site.url("/")).await;
+    assert_eq!((page.height, page.at(900, 9900)), (10_000, MAGENTA));
+    assert!(!site.requests().contains(&"/next".to_owned()));
+}
+
+#[tokio::test]
+async fn a_page_is_drawn_however_long_its_requests_take() {
+    // Chromium draws no frame while the page's clock is behind real time.
+    let site = Site::serve("127.0.0.2", |path| match path {
+        "/" => Reply::Html(
+            "<!doctype html><body><script>fetch('/slow').then(() => requestAnimationFrame(() =>
+             document.body.style.background = '#f0f'))</script>"
+                .to_owned(),
+        ),
+        _ => {
+            std::thread::sleep(Duration::from_secs(3));
+            Reply::status(200)
+        }
+    });
+    let mut settings = settings();
+    settings.limits.virtual_time = Duration::from_secs(1);
+    assert_eq!(capture(settings, &site.url("/")).await.unwrap().at(900, 900), MAGENTA);
+}
+
+#[tokio::test]
 async fn redirects_of_every_kind_lead_to_the_page() {
     let site = Site::serve("127.0.0.2", |path| match path {
         "/" => Reply::redirect("/meta"),

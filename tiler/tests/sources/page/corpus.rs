@@ -70,12 +70,9 @@ async fn pages_look_as_their_references() {
     settings.limits.scale = 1;
     let pages = Pages::new(settings);
     let references = References::default();
-    let wrong: Vec<String> = stream::iter(&names)
-        .map(|name| test(name, &pages, &site, &references))
-        .buffer_unordered(2)
-        .filter_map(async |result| result.err())
-        .collect()
-        .await;
+    let tests = stream::iter(&names).map(|name| test(name, &pages, &site, &references));
+    let results: Vec<_> = tests.buffer_unordered(2).collect().await;
+    let wrong: Vec<String> = results.into_iter().filter_map(Result::err).collect();
     assert!(wrong.is_empty(), "{} of {} pages are wrong:\n{}", wrong.len(), names.len(), wrong.join("\n"));
 }
 
@@ -93,9 +90,10 @@ async fn test(name: &str, pages: &Pages, site: &Site, references: &References) -
             let picture = move || chromium::screenshot(&url, size.width, size.height);
             let picture = tokio::task::spawn_blocking(picture).await.unwrap();
             let requests = site.requests();
-            let reported = requests.iter().rev().find_map(|request| {
-                request.strip_prefix("/size/")?.strip_suffix(&path).map(str::to_owned)
-            });
+            let reported = requests
+                .iter()
+                .rev()
+                .find_map(|request| request.strip_prefix("/size/")?.strip_suffix(&path).map(str::to_owned));
             Reference { picture, size: reported }
         })
         .await;

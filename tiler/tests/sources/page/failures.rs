@@ -100,15 +100,15 @@ async fn a_page_that_never_loads_times_out() {
         "/unfinished" => Reply::Unfinished("<!doctype html><body style='background:#f0f'>".to_owned()),
         "/silent" => Reply::Silence,
         "/busy" => Reply::Html("<!doctype html><body><script>for (;;);</script>".to_owned()),
-        "/busy-later" => Reply::Html(
-            "<!doctype html><body><script>setTimeout(() => { for (;;); }, 300)</script>".to_owned(),
-        ),
         "/alerts" => Reply::Html("<!doctype html><body><script>for (;;) alert(1)</script>".to_owned()),
-        _ => Reply::Html(
-            "<!doctype html><body><script>setTimeout(() => location.reload(), 50)</script>".to_owned(),
-        ),
+        path => {
+            let next = path[1..].parse::<u32>().unwrap_or_default() + 1;
+            Reply::Html(format!(
+                "<!doctype html><body><script>setTimeout(() => location = '/{next}', 50)</script>"
+            ))
+        }
     });
-    for path in ["/unfinished", "/silent", "/busy", "/busy-later", "/alerts", "/reloads"] {
+    for path in ["/unfinished", "/silent", "/busy", "/alerts", "/1"] {
         let mut settings = settings();
         settings.limits.settle = Duration::from_secs(3);
         settings.limits.command = Duration::from_secs(5);
