@@ -104,6 +104,32 @@ fn twenty_thousand_jobs_of_one_client_do_not_delay_another_one() {
 }
 
 #[test]
+fn failing_attempts_use_up_the_day_too() {
+    let mut scheduler = tilers(&[8]);
+    let shares = Shares { tiles_a_day: 40_000, ..MANY };
+    let mut attempts = 0;
+    let refused = loop {
+        let name = attempts.to_string();
+        match admit(&mut scheduler, asked("a", &name), &shares) {
+            Ok(_) => scheduler.end(id(&name), End::Failed, START),
+            Err(error) => break error,
+        }
+        attempts += 1;
+    };
+    assert_eq!((attempts, refused), (1000, AdmissionError::TooManyTiles));
+    // A job that ends before its turn was no attempt.
+    let mut scheduler = tilers(&[1]);
+    for name in ["b0", "b1", "b2"] {
+        admit(&mut scheduler, asked("b", name), &MANY).unwrap();
+    }
+    assert_eq!(of(&scheduler, "b"), (2, 1));
+    scheduler.end(id("b2"), End::Made(0), START);
+    assert_eq!(scheduler.tiles.get("b"), None);
+    scheduler.end(id("b0"), End::Made(0), START);
+    assert_eq!(scheduler.tiles.get("b"), Some(&40));
+}
+
+#[test]
 fn a_single_client_gets_its_share_of_the_slots() {
     let mut scheduler = tilers(&[4, 4]);
     let shares = Shares { slots_percent: 100, ..MANY };
