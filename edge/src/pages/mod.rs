@@ -49,10 +49,15 @@ impl Page<'_> {
             head = self.head,
             body = self.body,
         );
-        Response::new(self.status, "text/html; charset=utf-8", self.cache, html)
+        let response = Response::new(self.status, "text/html; charset=utf-8", self.cache, html)
             .tagged()
             .with("Content-Security-Policy", policy(addresses, self.frames))
-            .with("Referrer-Policy", "strict-origin-when-cross-origin")
+            .with("Referrer-Policy", "strict-origin-when-cross-origin");
+        match self.frames {
+            Frames::None => response,
+            // Pages that isolate themselves only show frames that do so, too.
+            Frames::Any => response.with("Cross-Origin-Embedder-Policy", "require-corp"),
+        }
     }
 }
 
