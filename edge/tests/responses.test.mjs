@@ -33,6 +33,7 @@ test("every response can be read by any page, and has a media type", async () =>
   for (const path of paths()) {
     const { headers } = await system.fetch(path);
     assert.equal(headers.get("Access-Control-Allow-Origin"), "*", path);
+    assert.equal(headers.get("Cross-Origin-Resource-Policy"), "cross-origin", path);
     assert.equal(headers.get("X-Content-Type-Options"), "nosniff", path);
     assert.match(headers.get("Content-Type"), /; charset=utf-8$/, path);
     const exposed = headers.get("Access-Control-Expose-Headers").split(", ");

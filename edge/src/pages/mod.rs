@@ -49,12 +49,17 @@ impl Page<'_> {
             head = self.head,
             body = self.body,
         );
-        Response::new(self.status, "text/html; charset=utf-8", self.cache, html)
+        let response = Response::new(self.status, "text/html; charset=utf-8", self.cache, html)
             .tagged()
             .with("Content-Security-Policy", policy(addresses, self.frames))
             .with("Referrer-Policy", "strict-origin-when-cross-origin")
             // Not for subdomains, which are not ours. Browsers ignore it where the service has no TLS.
-            .with("Strict-Transport-Security", "max-age=31536000")
+            .with("Strict-Transport-Security", "max-age=31536000");
+        match self.frames {
+            Frames::None => response,
+            // Pages that isolate themselves only show frames that do so, too.
+            Frames::Any => response.with("Cross-Origin-Embedder-Policy", "require-corp"),
+        }
     }
 }
 
