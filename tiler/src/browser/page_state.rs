@@ -132,7 +132,7 @@ impl PageState {
             PausedResponse::new(params).filter(|response| response.is_document_of(&self.main_frame));
         match (response, &self.navigation) {
             (Some(response), Navigation::Source(Some(html)))
-                if !response.is_declared_page() && !html.bytes.is_empty() =>
+                if !(response.is_declared_page() && html.is_as_declared) && !html.bytes.is_empty() =>
             {
                 return Some(Command::to_page("Fetch.fulfillRequest", response.fulfill_with(html)));
             }
@@ -227,9 +227,14 @@ mod tests {
         };
         page.expect_source(None);
         assert_eq!(observe(&mut page, "Fetch.requestPaused", &picture), Some("Fetch.continueRequest"));
-        let html = Html { bytes: b"<p>".to_vec(), charset: None };
-        page.expect_source(Some(html));
+        let html = Html { bytes: b"<p>".to_vec(), charset: None, is_as_declared: true };
+        page.expect_source(Some(html.clone()));
         assert_eq!(observe(&mut page, "Fetch.requestPaused", &picture), Some("Fetch.fulfillRequest"));
+        let mut declared = picture.clone();
+        declared["responseHeaders"][0]["value"] = json!("text/html");
+        assert_eq!(observe(&mut page, "Fetch.requestPaused", &declared), Some("Fetch.continueRequest"));
+        page.expect_source(Some(Html { is_as_declared: false, ..html }));
+        assert_eq!(observe(&mut page, "Fetch.requestPaused", &declared), Some("Fetch.fulfillRequest"));
         assert!(page.leads_to.is_none());
         observe(&mut page, "Page.frameNavigated", &frame);
         assert_eq!(observe(&mut page, "Fetch.requestPaused", &picture), None, "it stays paused");
