@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::features::{self, Edit, Findings};
+use super::features::{self, Edit, Findings, edited, is_absolute};
 use crate::formats::fonts::Fonts;
 use crate::{SourceError, SourceFile};
 use edgezoom_geometry::DrawingFeatures;
@@ -136,25 +136,6 @@ fn embedded_picture(media_type: &str, picture: Arc<Vec<u8>>, options: &Options<'
     }
 }
 
-/// Makes these changes to a text. Returns `None` if there are none. Of two that overlap, the first counts.
-pub(super) fn edited(text: &str, mut edits: Vec<Edit>) -> Option<String> {
-    // A value in an entity may be found several times.
-    edits.sort_by_key(|(range, _)| (range.start, range.end));
-    let mut edited = String::with_capacity(if edits.is_empty() { 0 } else { text.len() });
-    let mut from = 0;
-    for (range, replacement) in edits {
-        if range.start >= from
-            && let Some(kept) = text.get(from..range.start)
-            && text.is_char_boundary(range.end)
-        {
-            edited.push_str(kept);
-            edited.push_str(&replacement);
-            from = range.end;
-        }
-    }
-    (from > 0).then(|| edited + text.get(from..).unwrap_or_default())
-}
-
 fn parse_xml(text: &str) -> Result<Document<'_>, SourceError> {
     // Drawing programs declare entities for their namespaces.
     let options = roxmltree::ParsingOptions { allow_dtd: true, nodes_limit: MAX_NODES, ..Default::default() };
@@ -179,12 +160,6 @@ fn with_size(text: &str, svg: roxmltree::Node<'_, '_>) -> Option<String> {
 }
 
 const NAMESPACE: &str = "http://www.w3.org/2000/svg";
-
-/// Returns true if a length is a number with or without a unit, but not a percentage.
-pub(super) fn is_absolute(length: &str) -> bool {
-    length.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '.' | '+'))
-        && length.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '.' | '+' | '-'))
-}
 
 fn is_view_box(numbers: &str) -> bool {
     let numbers = numbers.split([' ', ',', '\t', '\n', '\r']).filter(|number| !number.is_empty());

@@ -12,8 +12,6 @@ use edgezoom_geometry::DrawingFeatures as Features;
 use resvg::usvg::roxmltree::{Document, Node};
 use svgtypes::{Color, Paint};
 
-use super::document::is_absolute;
-
 /// A replacement of a part of the drawing's text.
 pub type Edit = (Range<usize>, String);
 
@@ -43,6 +41,31 @@ pub fn read(document: &Document<'_>, text: &str) -> Findings {
         reader.findings.features |= Features::ANIMATIONS;
     }
     reader.findings
+}
+
+/// Makes these changes to a text. Returns `None` if there are none. Of two that overlap, the first counts.
+pub fn edited(text: &str, mut edits: Vec<Edit>) -> Option<String> {
+    // A value in an entity may be found several times.
+    edits.sort_by_key(|(range, _)| (range.start, range.end));
+    let mut edited = String::with_capacity(if edits.is_empty() { 0 } else { text.len() });
+    let mut from = 0;
+    for (range, replacement) in edits {
+        if range.start >= from
+            && let Some(kept) = text.get(from..range.start)
+            && text.is_char_boundary(range.end)
+        {
+            edited.push_str(kept);
+            edited.push_str(&replacement);
+            from = range.end;
+        }
+    }
+    (from > 0).then(|| edited + text.get(from..).unwrap_or_default())
+}
+
+/// Returns true if a length is a number with or without a unit, but not a percentage.
+pub fn is_absolute(length: &str) -> bool {
+    length.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '.' | '+'))
+        && length.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '.' | '+' | '-'))
 }
 
 struct Reader<'a> {
@@ -675,7 +698,6 @@ impl<'a> Iterator for Rules<'a> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::document::edited;
     use super::*;
 
     fn findings(svg: &str) -> Findings {
