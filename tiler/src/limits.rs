@@ -18,6 +18,13 @@ pub struct Limits {
     /// The default is enough for scanned maps in TIFF; a JPEG of 20 gigapixels has about this size.
     #[arg(long = "max-source-mib", value_name = "MIB", env = "EDGEZOOM_MAX_SOURCE_MIB", default_value = "2048", value_parser = mebibytes)]
     pub source_bytes: u64,
+    /// Bytes that a source may unpack to regardless of its own size, if it has a content coding.
+    #[arg(skip = 256_u64 << 20)]
+    pub unpacked_free: u64,
+    /// Additional bytes that it may unpack to per byte, so that a small download costs no more than a large one. Text
+    /// packs to a tenth, and drawings of one colour to a thousandth.
+    #[arg(skip = 100_u64)]
+    pub unpacked_per_byte: u64,
     /// Maximum size of a picture, in millions of pixels
     #[arg(long = "max-megapixels", value_name = "MEGAPIXELS", env = "EDGEZOOM_MAX_MEGAPIXELS", default_value = "20000", value_parser = megapixels)]
     pub pixels: u64,
@@ -111,6 +118,14 @@ pub struct Limits {
     pub renderer_idle: Duration,
 }
 
+impl Limits {
+    /// Returns the maximum number of bytes that a source of `packed` bytes may unpack to.
+    pub(crate) fn unpacked_bytes(&self, packed: u64) -> u64 {
+        let by_length = packed.saturating_mul(self.unpacked_per_byte).saturating_add(self.unpacked_free);
+        by_length.min(self.source_bytes)
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         defaults()
@@ -145,6 +160,15 @@ mod tests {
     use clap::FromArgMatches;
 
     use super::*;
+
+    #[test]
+    fn a_source_unpacks_to_a_multiple_of_its_size_within_the_limit_for_sources() {
+        let limits = Limits::default();
+        assert_eq!(limits.unpacked_bytes(0), 256 << 20);
+        assert_eq!(limits.unpacked_bytes(1 << 20), 356 << 20);
+        assert_eq!(limits.unpacked_bytes(u64::MAX), limits.source_bytes);
+        assert_eq!(Limits { source_bytes: 1000, ..limits }.unpacked_bytes(1000), 1000);
+    }
 
     fn limits(flags: &[&str]) -> Result<Limits, clap::Error> {
         let command = Limits::augment_args(Command::new("limits").no_binary_name(true));

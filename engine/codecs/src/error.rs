@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io;
 
-use edgezoom_geometry::Size;
+use edgezoom_geometry::{DrawingFeatures, Size};
 
 /// The reason why a source cannot be read. The messages are for people and name no file, URL or library.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +53,9 @@ pub enum SourceError {
         /// Number of the last page.
         last: u32,
     },
+    /// The drawing uses features that only browsers know.
+    #[error("The SVG needs a browser: {}.", .0.features)]
+    NeedsBrowser(BrowserDrawing),
     /// A side is zero.
     #[error("The picture has no pixels.")]
     Empty,
@@ -123,6 +126,16 @@ pub enum SourceError {
     /// The file cannot be read.
     #[error("The source could not be read.")]
     Io(#[source] io::Error),
+}
+
+/// A drawing that a browser is to draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct BrowserDrawing {
+    /// Its size in CSS pixels, rounded up.
+    pub size: Size,
+    /// The features that resvg does not know.
+    pub features: DrawingFeatures,
 }
 
 impl From<io::Error> for SourceError {

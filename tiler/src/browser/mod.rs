@@ -14,11 +14,14 @@
 //! | What did the browser report? | [`page_state`]: events; [`document`] and [`interception`]: what they mean |
 //! | How does it become a picture? | [`screenshot`]: the strips, and the pipe to the renderer |
 //!
+//! A [`drawing`] that resvg does not know is shown by the browser, too, without any network.
+//!
 //! [`Pages::open`] starts a [`process`] and a [`proxy`], opens a [`tab`] over the DevTools protocol ([`cdp`]), and lets
 //! the [`page_loader`] load and freeze the page. [`OpenPage::stream`] captures it into a pipe.
 
 mod cdp;
 mod document;
+mod drawing;
 mod error;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
@@ -34,6 +37,7 @@ mod proxy;
 mod screenshot;
 mod tab;
 
+pub use drawing::{DrawingSize, OpenDrawing};
 pub use error::PageError;
 pub use html::Html;
 pub use limits::PageLimits;

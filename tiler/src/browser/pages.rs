@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use edgezoom_content::{AddressPolicy, SourceUrl};
 use tokio::net::UnixStream;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
+use super::drawing::{DrawingSize, OpenDrawing, load_drawing};
 use super::error::PageError;
 use super::html::Html;
 use super::limits::PageLimits;
@@ -133,18 +134,52 @@ impl Pages {
         self.open_url(&url, Some(html), Some(files)).await
     }
 
+    /// Opens a drawing in a browser of its own, without any network, and stops it. Waits first while the maximum number
+    /// of pages is open.
+    ///
+    /// # Errors
+    /// The drawing could not be opened.
+    pub async fn open_drawing(&self, svg: Vec<u8>, size: DrawingSize) -> Result<OpenDrawing, PageError> {
+        let (files, url) = LocalFiles::drawing(svg);
+        let (mut ready, permit, deadline) = self.ready(Some(files)).await?;
+        match self.limits.before(deadline, load_drawing(&mut ready.tab, &url, size, &self.limits)).await {
+            Ok(document) => {
+                let Ready { browser, proxy, tab } = ready;
+                let limits = self.limits.clone();
+                Ok(OpenDrawing {
+                    browser,
+                    tab,
+                    size,
+                    document,
+                    limits,
+                    deadline,
+                    _proxy: proxy,
+                    _permit: permit,
+                })
+            }
+            Err(error) => Err(error.given(ready.browser.close().await, self.limits.memory)),
+        }
+    }
+
+    /// Waits until another page may be opened, and starts a browser for it. Returns its deadline, too.
+    async fn ready(
+        &self,
+        files: Option<LocalFiles>,
+    ) -> Result<(Ready, OwnedSemaphorePermit, Instant), PageError> {
+        let launch = self.launch.as_ref().map_err(|error| error())?;
+        let closed = |_| PageError::BrowserGone; // never happens: the semaphore is never closed
+        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(closed)?;
+        let deadline = Instant::now() + self.limits.page;
+        Ok((self.start(launch, files, deadline).await?, permit, deadline))
+    }
+
     async fn open_url(
         &self,
         url: &str,
         html: Option<Html>,
         files: Option<LocalFiles>,
     ) -> Result<OpenPage, PageError> {
-        let launch = self.launch.as_ref().map_err(|error| error())?;
-        let closed = |_| PageError::BrowserGone; // never happens: the semaphore is never closed
-        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(closed)?;
-        let deadline = Instant::now() + self.limits.page;
-
-        let mut ready = self.start(launch, files, deadline).await?;
+        let (mut ready, permit, deadline) = self.ready(files).await?;
         let load = async {
             PageLoader { tab: &mut ready.tab, proxy: &ready.proxy, limits: &self.limits }
                 .load(url, html)

@@ -41,7 +41,7 @@ pub struct OpenPage {
 
 /// A capture in progress. Dropping it cancels the capture and closes the browser.
 #[derive(Debug)]
-pub struct Capturing(JoinHandle<Result<(), PageError>>);
+pub struct Capturing(pub(super) JoinHandle<Result<(), PageError>>);
 
 impl OpenPage {
     /// Returns the size of the screenshot in pixels.

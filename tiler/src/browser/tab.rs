@@ -146,6 +146,11 @@ impl Tab {
         .await
     }
 
+    /// Waits until the document in the main frame has loaded, or until `deadline`.
+    pub(super) async fn wait_until_loaded(&mut self, deadline: Instant) -> Result<(), PageError> {
+        self.wait_until(deadline, |state, _| state.document.loaded).await
+    }
+
     /// Waits until the main frame has shown more than `count` documents, or until `deadline`.
     pub(super) async fn wait_for_document(&mut self, count: u32, deadline: Instant) -> Result<(), PageError> {
         self.wait_until(deadline, |state, _| state.document_count > count).await

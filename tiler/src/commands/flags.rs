@@ -54,7 +54,7 @@ impl ConversionArgs {
     /// Returns the options for one page of a document, or for all its pages.
     pub fn drawing(&self, page: Option<NonZeroU32>) -> DrawingOptions {
         let DrawingArgs { pdf_dpi, pdf_width, svg_side } = self.drawing;
-        DrawingOptions { page, dpi: pdf_dpi, page_width: pdf_width, svg_side }
+        DrawingOptions { page, dpi: pdf_dpi, page_width: pdf_width, svg_side, to_browser: false }
     }
 }
 
