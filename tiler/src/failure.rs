@@ -148,6 +148,7 @@ pub fn of_page(error: &PageError) -> Class {
         | PageError::SentAsFile
         | PageError::LeadsTo(_) => Class::never(UnsupportedFormat),
         PageError::Crashed => Class::never(CorruptSource),
+        PageError::TooMuchCpu(_) => Class::never(TooComplex),
         PageError::TooMuchMemory(_) | PageError::TooMuchTraffic(_) => Class::never(SourceTooLarge),
         PageError::Refused => Class::never(SourceForbidden),
     }

@@ -63,6 +63,9 @@ pub struct PageLimits {
     /// Concurrent connections of a page. Chromium opens at most 32 through a proxy, and more only for WebSockets.
     #[arg(skip = 128_usize)]
     pub connections: usize,
+    /// Concurrent look-ups of host names for a page. Each takes a thread until the name servers respond.
+    #[arg(skip = 16_usize)]
+    pub look_ups: usize,
     /// Concurrent connections of all pages to one host; further ones wait. The default is what Chromium opens for two
     /// pages: six each.
     #[arg(skip = const { NonZeroUsize::new(12).unwrap() })]
@@ -70,6 +73,10 @@ pub struct PageLimits {
     /// Maximum memory of a web page's browser, all its processes together, in MiB
     #[arg(long = "web-memory-mib", value_name = "MIB", env = "EDGEZOOM_WEB_MEMORY_MIB", default_value = "2048", value_parser = mebibytes)]
     pub memory: u64,
+    /// Maximum processor time of a web page's browser, all its processes together. Pages run at low priority, but workers
+    /// of one page would occupy all cores for the whole time.
+    #[arg(skip = Duration::from_secs(120))]
+    pub cpu: Duration,
     /// Open web pages even as root without namespaces, in a Chromium without its sandbox: a page that escapes the
     /// browser controls the whole machine
     #[arg(long = "web-pages-without-sandbox", env = "EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX")]

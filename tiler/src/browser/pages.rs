@@ -23,7 +23,7 @@ use super::screenshot::OpenPage;
 use super::tab::Tab;
 use crate::OWN_PROGRAM;
 use crate::bot::BotSettings;
-use crate::fetch::resolver::{Resolver, SystemResolver};
+use crate::fetch::resolver::{LimitedResolver, Resolver, SystemResolver};
 
 /// The settings of [`Pages`].
 pub struct PageSettings {
@@ -97,8 +97,8 @@ impl Pages {
                 let namespaces = namespaces && has_namespaces(&supervisor);
                 let is_contained = namespaces || !rustix::process::geteuid().is_root();
                 if is_contained || limits.without_sandbox {
-                    let (memory, timeout) = (limits.memory, limits.command);
-                    Ok(Launch { browser, supervisor, folder, namespaces, memory, timeout })
+                    let PageLimits { memory, cpu, command: timeout, .. } = limits;
+                    Ok(Launch { browser, supervisor, folder, namespaces, memory, cpu, timeout })
                 } else {
                     tracing::warn!("web pages are refused: the tiler runs as root without namespaces");
                     Err((|| PageError::NotContained) as fn() -> _)
@@ -191,7 +191,7 @@ impl Pages {
                 let limits = self.limits.clone();
                 Ok(OpenPage { browser, tab, page, limits, deadline, _proxy: proxy, _permit: permit })
             }
-            Err(error) => Err(error.given(ready.browser.close().await, self.limits.memory)),
+            Err(error) => Err(error.given(ready.browser.close().await, &self.limits)),
         }
     }
 
@@ -218,7 +218,9 @@ impl Pages {
         let started = started.and_then(|started| started).map_err(PageError::NotStarted)?;
         let browser = started.browser;
         let open = async {
-            let proxy = Proxy::start(started.listener, self.connector.clone(), files, &self.limits)?;
+            let resolver = LimitedResolver::new(Arc::clone(&self.connector.resolver), self.limits.look_ups);
+            let connector = Connector { resolver: Arc::new(resolver), ..self.connector.clone() };
+            let proxy = Proxy::start(started.listener, connector, files, &self.limits)?;
             started.devtools.set_nonblocking(true)?;
             let devtools = UnixStream::from_std(started.devtools)?;
             let tab = Tab::open(devtools, &self.limits, &self.bot.user_agent, &proxy.password).await?;
@@ -226,7 +228,7 @@ impl Pages {
         };
         match open.await {
             Ok((proxy, tab)) => Ok(Ready { browser, tab, proxy }),
-            Err(error) => Err(PageError::given(error, browser.close().await, self.limits.memory)),
+            Err(error) => Err(PageError::given(error, browser.close().await, &self.limits)),
         }
     }
 }

@@ -207,6 +207,26 @@ fn the_jobs_sent_for_one_host_have_a_limit() {
 }
 
 #[test]
+fn a_client_leaves_a_quarter_of_a_hosts_places_to_others() {
+    let shares = Shares { host_jobs: 8, ..MANY };
+    let mut scheduler = tilers(&[64]);
+    let mut turns = |party: &str, jobs: u32| -> Vec<_> {
+        let names = (0..jobs).map(|number| format!("{party}-{number}"));
+        names
+            .map(|name| admit(&mut scheduler, asked_at(party, &name, "archive.example"), &shares).unwrap())
+            .collect()
+    };
+    assert_eq!(turns("a", 7), [vec![Turn::Now; 6], vec![Turn::Later]].concat());
+    assert_eq!(turns("b", 3), [Turn::Now, Turn::Now, Turn::Later]);
+    scheduler.end(id("a-0"), End::Made(0), START);
+    assert_eq!(ids(&scheduler.due(START, &shares)), [id("b-2")], "whose client has fewer under way");
+    scheduler.end(id("b-0"), End::Made(0), START);
+    assert_eq!(ids(&scheduler.due(START, &shares)), [id("a-6")]);
+    let (mut small, shares) = (tilers(&[64]), Shares { host_jobs: 1, ..MANY });
+    assert_eq!(admit(&mut small, asked_at("a", "only", "archive.example"), &shares), Ok(Turn::Now));
+}
+
+#[test]
 fn a_client_has_a_tile_limit_per_day() {
     let shares = Shares { tiles_a_day: 1000, ..MANY };
     let mut scheduler = tilers(&[4]);
