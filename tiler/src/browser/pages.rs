@@ -157,7 +157,7 @@ impl Pages {
                     _permit: permit,
                 })
             }
-            Err(error) => Err(error.given(ready.browser.close().await, self.limits.memory)),
+            Err(error) => Err(error.given(ready.browser.close().await, &self.limits)),
         }
     }
 

@@ -181,8 +181,9 @@ mod tests {
     #[test]
     fn as_many_pages_are_open_as_cores_and_memory_carry() {
         let number = |number| NonZeroUsize::new(number).unwrap();
-        let pages =
-            |jobs, cores, memory| pages_at_once(number(jobs), number(cores), memory << 30, 3 << 30).get();
+        let pages = |jobs, cores, memory: u64| {
+            pages_at_once(number(jobs), number(cores), memory << 30, 3 << 30).get()
+        };
         assert_eq!(pages(32, 8, 64), 8);
         assert_eq!(pages(32, 64, 24), 8);
         assert_eq!(pages(4, 64, 64), 4);
