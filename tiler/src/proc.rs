@@ -92,6 +92,7 @@ fn private_pages(pid: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead, BufReader};
     use std::os::unix::process::CommandExt;
     use std::process::{Command, Stdio};
     use std::time::Instant;
@@ -116,8 +117,7 @@ mod tests {
         command.args(["-c", script]).process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
-        std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line)
-            .unwrap();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let group = Pid::from_child(&child);
         let (own, all) = (cpu_time(child.id()).unwrap(), use_of_group(group).cpu);
         child.kill().unwrap();

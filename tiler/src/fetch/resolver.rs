@@ -123,13 +123,13 @@ mod tests {
         }
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_page_whose_name_servers_are_silent_occupies_few_threads() {
         let silent = Silent::default();
         let asked = Arc::clone(&silent.asked);
         let resolver = LimitedResolver::new(Arc::new(silent), 16);
         let connections = (0..100).map(|number| {
-            timeout(Duration::from_secs(10), resolver.resolve(format!("{number}.attacker.example")))
+            timeout(Duration::from_millis(100), resolver.resolve(format!("{number}.attacker.example")))
         });
         assert!(futures::future::join_all(connections).await.iter().all(Result::is_err));
         assert_eq!(asked.load(Ordering::SeqCst), 16);
