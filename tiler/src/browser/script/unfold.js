@@ -32,8 +32,8 @@
     const below = (element, depth) => [...element.children].slice(0, 200).reduce((most, child) => {
       const { position, float, visibility } = getComputedStyle(child);
       if (['absolute', 'fixed'].includes(position) || float !== 'none' || visibility !== 'visible') return most;
-      const { bottom, width } = child.getBoundingClientRect();
-      if (width < innerWidth / 3) return most;
+      const { left, right, bottom } = child.getBoundingClientRect();
+      if (Math.min(right, innerWidth) - Math.max(left, 0) < innerWidth / 3) return most;
       return Math.max(most, depth > 0 && bottom - end < 1 ? below(child, depth - 1) : bottom - end);
     }, 0);
     return below(box, 3);
@@ -73,12 +73,12 @@
       const stacked = above?.display.endsWith('flex') && above.flexDirection.startsWith('column');
       return { position, own, display, minWidth, overflowX, stacked };
     });
-    const { width } = box.getBoundingClientRect();
+    const fills = box.getBoundingClientRect().width > innerWidth * 0.95;
     ancestors.forEach((element, place) => {
       state.expanded.add(element);
       const { position, own, display, minWidth, overflowX, stacked } = before[place];
-      // What a wide box scrolls sideways is a part of a wide page.
-      const isWide = element === box && width > innerWidth * 0.95 && ['auto', 'scroll'].includes(overflowX);
+      // What a box as wide as the window scrolls sideways is a part of a wide page.
+      const isWide = fills && ['auto', 'scroll'].includes(overflowX);
       set(element, {
         height: element === box && to ? `${to}px` : 'auto',
         'max-height': element === box ? `${height}px` : 'none',
