@@ -11,7 +11,7 @@
   const subject = /cookie|consent|gdpr|dsgvo|rgpd|einwilligung|datenschutz|traceur|consentement|consentimiento|galleta|consenso|ciasteczk|toestemming|samtyck|samtykke|evästee|süti|çerez|куки|согласи|файлы cookie|同意|クッキー|쿠키|隐私|ملفات تعريف|עוגיות/i;
   const answers = /\b(accept(?!ab|an)|agree(?!m)|allow|reject|decline|refuse|got it|understood|i understand|akzept|zustimm|ablehn|einverstanden|verstanden|erlaub|autorise|j['’]ai compris|d['’]accord|acept|rechaz|permitir|entendido|accett|rifiut|ho capito|aceit|concord|recus|akceptuj|zgadzam|zgod|odrzu|rozumiem|akkoord|weiger|toestaan|begrepen|godkänn|neka|tillad|godta|avvis|hyväksy|přijmout|souhlas|rozumím|elfogad|kabul)|^\s*ok(ay)?\s*[!.]?\s*$|при(ня|ма)|соглас|понятно|同意|接受|拒绝|知道了|동의|수락|확인|許可|αποδοχή|موافق|قبول|מסכים|אישור/i;
   const cross = /^\s*[×✕✖✗✘⨯╳x]\s*$|^\s*(close|dismiss|hide|continue|proceed|weiter|continuer|continuar|prosegui|schließen|fermer|cerrar|chiudi|fechar|zamknij|sluiten|stäng|luk|lukk|sulje|zavřít|bezár|kapat|закрыть|閉じる|닫기|关闭|إغلاق|סגור)\b/i;
-  // How a notice without an answer begins or ends: it says that cookies are used.
+  // Words that say that cookies are used.
   const notice = /(uses?|using|set|stores?|place)\b[^.]{0,60}\bcookies|cookies[^.]{0,60}\b(used?|help us|improve|ensure)|(verwende|nutz|setz|einsatz)[^.]{0,60}cookies|cookies[^.]{0,60}(verwende|nutz)|(utilis|usa|utiliz|emplea|bruk|gebruik|używa|wykorzyst|använd|käyttä|použív|használ|kullan|исполь)[^.]{0,60}(cookie|ciastecz|evästei|süti|çerez|куки)|cookies?[^.]{0,60}(utilis|usa|utiliz|bruk|gebruik|używa|använd|käyttä|použív|használ|kullan|исполь)|クッキーを|cookie ?を|쿠키를|使用[^。]{0,30}cookie|ملفات تعريف|משתמש[^.]{0,40}(cookie|עוגיות)/i;
   const clickable = 'button, [role=button], input[type=button], input[type=submit], a';
   // What a banner does not ask for: a cart, a login and a newsletter do.
@@ -32,12 +32,16 @@
     return [element.innerText ?? '', ...inside].join(' ').trim();
   };
   const label = (element) => element.innerText || element.value || element.getAttribute('aria-label') || element.title || '';
-  // Returns true for elements that act as buttons without being any: they have few words and nothing else.
-  const actsAsButton = (element) => ['div', 'span', 'p', 'li', 'b', 'strong', 'label', 'i', 'svg'].includes(element.localName) &&
-    element.childElementCount <= 2 && label(element).length <= maxAnswer &&
-    (getComputedStyle(element).cursor === 'pointer' || element.matches('[onclick], [role], [tabindex]') ||
+  // Returns true for elements that act as buttons without being any: they have few words, and look or behave like one. In
+  // a `notice`, a line of its own is enough.
+  const actsAsButton = (element, isNotice) => {
+    if (!/^(div|span|p|li|b|strong|label|i|svg)$|-button$/.test(element.localName)) return false;
+    if (element.childElementCount > 2 || label(element).length > maxAnswer) return false;
+    const { cursor, display } = getComputedStyle(element);
+    return cursor === 'pointer' || element.localName.endsWith('-button') || element.matches('[onclick], [role], [tabindex]') ||
       /btn|button|accept|agree|close|dismiss/i.test(`${element.className} ${element.id}`) ||
-      getComputedStyle(element).display !== 'inline' && element.childElementCount === 0 && !/[.:?]\s*$/.test(label(element)));
+      isNotice && display !== 'inline' && element.childElementCount === 0 && !/[.:?]\s*$/.test(label(element));
+  };
 
   // Returns true for a banner of an unknown consent tool.
   const isBanner = (element, style) => {
@@ -51,11 +55,12 @@
     if (words.length >= 2000 || !subject.test(words)) return false;
     const inside = elements(element).slice(0, 2000);
     if (inside.some((one) => one.matches(entries) && area(one.getBoundingClientRect()) > 0)) return false;
-    const isAnswer = (one) => answers.test(label(one));
-    const answer = inside.filter((one) => one.matches(clickable)).slice(0, 50).find(isAnswer) ??
-      inside.filter(actsAsButton).slice(0, 50).find(isAnswer);
-    const isClosed = (one) => cross.test(label(one)) || /\b(close|dismiss)\b/i.test(`${one.className} ${one.id}`);
-    if (!answer && !(notice.test(words) && inside.some((one) => (one.matches(clickable) || actsAsButton(one)) && isClosed(one)))) return false;
+    const isNotice = notice.test(words);
+    const buttons = inside.filter((one) => one.matches(clickable)).slice(0, 50);
+    const others = inside.filter((one) => actsAsButton(one, isNotice)).slice(0, 50);
+    const answer = [...buttons, ...others].find((one) => answers.test(label(one)));
+    const closes = (one) => cross.test(label(one)) || /\b(close|dismiss)\b/i.test(`${one.className} ${one.id}`);
+    if (!answer && !(isNotice && [...buttons, ...others].some(closes))) return false;
     // An element with many links is a table of contents.
     if (!answer?.matches('button, [role=button], input') && inside.filter((one) => one.localName === 'a').length > 6) return false;
     // An element that fills the window may be the page itself.

@@ -13,7 +13,7 @@ const state = globalThis[Symbol.for('edgezoom')] ??= {
 };
 
 const shadowTree = (element) => element.shadowRoot ?? state.closedTrees.get(element);
-const isFrame = (element) => ['iframe', 'frame'].includes(element.localName);
+const isFrame = (element) => ['iframe', 'frame', 'object', 'embed'].includes(element.localName);
 
 // Returns the elements in a document or element in order, those of a shadow tree after their host.
 const elements = (within = document) => {

@@ -10,6 +10,7 @@
 ({ height, frameHeight, scripted }) => {
   const maxHosts = 10;
   const overflow = (element) => element.scrollHeight - element.clientHeight;
+  const pageScrolls = () => pageHeight() - innerHeight > innerHeight / 4;
   const isFrameset = document.body?.localName === 'frameset';
 
   const removeScrollEffects = () => {
@@ -42,7 +43,6 @@
   // Returns the box that scrolls instead of the page.
   const scrollingBox = () => {
     const own = pageHeight() - innerHeight;
-    const pageScrolls = own > innerHeight / 4;
     let [best, most] = [null, 0];
     for (const element of elements()) {
       const more = overflow(element);
@@ -54,10 +54,12 @@
       const hides = ['hidden', 'clip'].includes(overflowY);
       // Some scripts give the page the height of a fixed box's content, and move that content as the page scrolls.
       const follows = position === 'fixed' && part > 0.9 && more < own * 1.2 + 100;
-      if (pageScrolls ? !follows : hides && (part < 0.75 || flowBelow(element) < innerHeight / 4)) continue;
-      if (hides && !pageScrolls && !scripted && !state.unlocked) {
+      if (pageScrolls()) {
+        if (!follows) continue;
+      } else if (hides) {
+        if (part < 0.75 || flowBelow(element) < innerHeight / 4) continue;
         state.hiddenBox ??= element;
-        continue;
+        if (!scripted && !state.unlocked) continue;
       }
       [best, most] = [element, part * more];
     }
@@ -106,8 +108,8 @@
 
   // Returns the frame that is the page.
   const fillingFrame = () => {
-    if (state.frame?.isConnected) return state.frame;
-    if (pageHeight() - innerHeight > innerHeight / 4) return null;
+    if (state.frame?.isConnected && state.expanded.has(state.frame)) return state.frame;
+    if (pageScrolls()) return null;
     let [best, most] = [null, 0.5];
     for (const element of elements().filter(isFrame)) {
       const part = visiblePart(element.getBoundingClientRect());
@@ -133,14 +135,14 @@
 
   // Returns elements that may have a closed shadow tree.
   const possibleHosts = () => {
-    if (pageHeight() - innerHeight > innerHeight / 4) return [];
+    if (pageScrolls()) return [];
     const found = elements().filter((element) => !shadowTree(element) && !state.closedTrees.has(element) &&
       (element.localName.includes('-') || element.localName === 'div' && !element.hasChildNodes()) &&
       visiblePart(element.getBoundingClientRect()) >= 0.5);
     return found.slice(0, maxHosts);
   };
 
-  let frame;
+  const unfolded = { height: innerHeight, more: 0, isFrameset, frame: false, hiddenBox: false, hosts: 0 };
   try {
     removeScrollEffects();
     if (window !== window.parent) keepHeights();
@@ -151,13 +153,13 @@
       if (!box) break;
       expand(box);
     }
-    frame = state.frame = fillingFrame();
+    const frame = state.frame = fillingFrame();
     if (frame && frameHeight && !isFrameset) expand(frame, Math.min(frameHeight, height));
     state.hosts = frame ? [] : possibleHosts();
+    const missing = isFrameset && frame && frameHeight ? Math.max(frameHeight - frame.clientHeight, 0) : 0;
+    const content = Math.min(pageHeight() + missing, height);
+    const hiddenBox = Boolean(state.hiddenBox) && !pageScrolls();
+    Object.assign(unfolded, { height: content, more: content - innerHeight, frame: Boolean(frame), hiddenBox, hosts: state.hosts.length });
   } catch { /* the page has elements that throw: it stays as it is */ }
-  const grown = isFrameset && frame && frameHeight ? frameHeight - frame.clientHeight : 0;
-  const content = Math.min(pageHeight() + Math.max(grown, 0), height);
-  const more = content - innerHeight;
-  const hiddenBox = Boolean(state.hiddenBox) && more <= innerHeight / 4;
-  return { height: content, more, isFrameset, frame: Boolean(frame), hiddenBox, hosts: state.hosts.length };
+  return unfolded;
 }
