@@ -32,8 +32,8 @@
     return [element.innerText ?? '', ...inside].join(' ').trim();
   };
   const label = (element) => element.innerText || element.value || element.getAttribute('aria-label') || element.title || '';
-  // Returns true for elements that act as buttons without being any: they have few words, and look or behave like one. In
-  // a `notice`, a line of its own is enough.
+  // Returns true for elements that act as buttons without being any: they have few words, and look or behave like one.
+  // In a `notice`, a line of its own is enough.
   const actsAsButton = (element, isNotice) => {
     if (!/^(div|span|p|li|b|strong|label|i|svg)$|-button$/.test(element.localName)) return false;
     if (element.childElementCount > 2 || label(element).length > maxAnswer) return false;

@@ -1,6 +1,6 @@
 // Lays a document out without scrolling: removes scroll snapping and fixed backgrounds, and draws what is skipped while
-// it is far from the window. If a box that fills the window scrolls instead of the page, expands it to the height of its
-// content, up to `height` CSS px. A box with hidden overflow is expanded only if `scripted`, because a script scrolls it.
+// it is far from the window. If a box that fills the window scrolls instead of the page, expands it to the height of
+// its content, up to `height` CSS px. A box with hidden overflow is expanded only if `scripted`: a script scrolls it.
 //
 // A frame that fills the window is expanded to `frameHeight`, and the caller unfolds its document. The heights of that
 // document's elements stay, even if they depend on the frame's.
