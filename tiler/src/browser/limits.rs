@@ -18,6 +18,9 @@ pub struct PageLimits {
     /// Most sites are designed for the default.
     #[arg(long = "web-width", value_name = "PIXELS", env = "EDGEZOOM_WEB_WIDTH", default_value = "1280", value_parser = value_parser!(u32).range(100..=8_000))]
     pub width: u32,
+    /// Maximum width of a page whose content is wider than the window, in CSS pixels; the rest is cut off.
+    #[arg(skip = 5_000_u32)]
+    pub max_width: u32,
     /// Window height in CSS pixels: the value of `100vh`, and where a fixed footer is placed.
     #[arg(skip = 800_u32)]
     pub window: u32,
@@ -96,10 +99,10 @@ impl Default for PageLimits {
 const MAX_TEXTURE_HEIGHT: u32 = 8192;
 
 impl PageLimits {
-    /// Returns the height of a strip in CSS pixels.
-    pub(super) fn strip_height(&self) -> u32 {
+    /// Returns the height of a strip of this width, both in CSS pixels.
+    pub(super) fn strip_height(&self, width: u32) -> u32 {
         let scale = self.scale.max(1);
-        let rows = self.strip_pixels / self.width.saturating_mul(scale).max(1);
+        let rows = self.strip_pixels / width.saturating_mul(scale).max(1);
         (rows.min(MAX_TEXTURE_HEIGHT) / scale).max(1)
     }
 
@@ -119,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_height_of_a_strip_depends_on_the_width_of_the_page() {
-        let height = |width, scale| PageLimits { width, scale, ..PageLimits::default() }.strip_height();
+        let height = |width, scale| PageLimits { scale, ..PageLimits::default() }.strip_height(width);
         assert_eq!(
             (height(1280, 2), height(1280, 1), height(2560, 2), height(8000, 8)),
             (4096, 8192, 2048, 40)

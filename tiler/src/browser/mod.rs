@@ -11,6 +11,7 @@
 //! | How is the browser started, confined and killed? | [`process`]: flags, [`supervisor`], namespaces, root directory |
 //! | What does the proxy allow? | [`proxy`]: the checks of a request, in their order |
 //! | How is a page loaded? | [`page_loader`]: the steps; `script/`: what runs in the page |
+//! | Which part of it is shown, and how is it unfolded? | [`layout`], and the scripts that it calls |
 //! | What did the browser report? | [`page_state`]: events; [`document`] and [`interception`]: what they mean |
 //! | How does it become a picture? | [`screenshot`]: the strips, and the pipe to the renderer |
 //!
@@ -27,6 +28,7 @@ mod error;
 pub mod fuzz;
 mod html;
 mod interception;
+mod layout;
 mod limits;
 mod network_idle;
 mod page_loader;

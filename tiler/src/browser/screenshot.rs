@@ -21,6 +21,7 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::error::PageError;
+use super::layout::Area;
 use super::limits::PageLimits;
 use super::page_loader::FrozenPage;
 use super::process::Browser;
@@ -86,9 +87,10 @@ impl OpenPage {
 
     async fn write_strips(&mut self, out: &mut (impl AsyncWrite + Unpin)) -> Result<(), PageError> {
         out.write_all(&screenshot::header(self.page.size)).await?;
-        let strip_height = self.limits.strip_height();
-        for top in (0..self.page.height).step_by(strip_height as usize) {
-            let png = self.capture(top, strip_height.min(self.page.height - top)).await?;
+        let Area { width, height, .. } = self.page.area;
+        let strip_height = self.limits.strip_height(width);
+        for top in (0..height).step_by(strip_height as usize) {
+            let png = self.capture(top, strip_height.min(height - top)).await?;
             if self.tab.state.document_count != self.page.document {
                 return Err(PageError::NeverLoaded(self.limits.settle)); // it navigated in spite of being frozen
             }
@@ -102,11 +104,12 @@ impl OpenPage {
 
     /// Captures one strip as PNG. `top` and `height` are in CSS pixels.
     async fn capture(&mut self, top: u32, height: u32) -> Result<Vec<u8>, PageError> {
+        let Area { left, width, .. } = self.page.area;
         let parameters = json!({
             "format": "png",
             "optimizeForSpeed": true, // twice as many bytes, but they are not stored
             "captureBeyondViewport": true,
-            "clip": { "x": 0, "y": top, "width": self.limits.width, "height": height, "scale": 1 },
+            "clip": { "x": left, "y": top, "width": width, "height": height, "scale": 1 },
         });
         let captured = self.tab.command("Page.captureScreenshot", parameters).await?;
         let png = captured["data"].as_str().and_then(|data| BASE64_STANDARD.decode(data).ok());

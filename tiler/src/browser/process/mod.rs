@@ -44,7 +44,7 @@ const BROWSERS: [&str; 7] = [
 /// supervisor adds the address of the proxy, the profile and, for root, `--no-sandbox`.
 ///
 /// Source: <https://peter.sh/experiments/chromium-command-line-switches/>, generated from Chromium's source.
-const FLAGS: [&str; 34] = [
+const FLAGS: [&str; 36] = [
     "--headless",
     "--remote-debugging-pipe",
     // All traffic goes through the proxy, even to loopback addresses. The browser resolves no names and sends no UDP.
@@ -78,6 +78,11 @@ const FLAGS: [&str; 34] = [
     "--block-new-web-contents",
     "--deny-permission-prompts",
     "--mute-audio",
+    // A page's frames share its process, so that scripts are stopped in all of them and their documents are unfolded.
+    // The headless shell does so without the flag. Nothing in this browser is secret from one of them.
+    "--disable-site-isolation-trials",
+    // WebGL, drawn by the processor.
+    "--enable-unsafe-swiftshader",
     // The same rendering on every machine. Subpixel anti-aliasing has coloured fringes that show when zoomed in.
     "--disable-gpu",
     "--disable-lcd-text",
