@@ -156,7 +156,7 @@ impl OpenDrawing {
         let (limits, deadline) = (self.limits.clone(), self.deadline);
         let written = limits.before(deadline, self.write_pieces(out)).await;
         let exit_reason = self.browser.close().await;
-        written.map_err(|error| error.given(exit_reason, &limits))
+        written.map_err(|error| limits.explain(error, exit_reason))
     }
 
     async fn write_pieces(&mut self, out: &mut (impl AsyncWrite + Unpin)) -> Result<(), PageError> {

@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use edgezoom_content::SourceUrl;
 
-use super::limits::PageLimits;
-use super::process::supervisor::ExitReason;
 use super::proxy::connector::ConnectError;
 
 /// The reason why a page could not be captured.
@@ -81,23 +79,6 @@ pub enum PageError {
     /// The screenshot could not be written.
     #[error("The screenshot of the page could not be stored.")]
     File(#[from] io::Error),
-}
-
-impl PageError {
-    /// Returns this error, or a more precise one given why the supervisor exited: a browser that uses too much memory
-    /// is killed, and the tiler first notices only a closed connection.
-    pub(super) fn given(self, exit_reason: Option<ExitReason>, limits: &PageLimits) -> Self {
-        if let Self::Command(error) = &self {
-            tracing::warn!(error, "the browser refused a command");
-        }
-        match (self, exit_reason) {
-            (Self::BrowserGone | Self::Crashed, Some(ExitReason::OutOfMemory)) => {
-                Self::TooMuchMemory(limits.memory)
-            }
-            (Self::BrowserGone | Self::Crashed, Some(ExitReason::OutOfCpu)) => Self::TooMuchCpu(limits.cpu),
-            (error, _) => error,
-        }
-    }
 }
 
 impl From<ConnectError> for PageError {

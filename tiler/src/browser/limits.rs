@@ -7,6 +7,7 @@ use clap::{Args, value_parser};
 use tokio::time::{Instant, timeout_at};
 
 use super::error::PageError;
+use super::process::supervisor::ExitReason;
 use crate::limits::{defaults, mebibytes};
 
 /// Limits for one page, and the size and scale of its window.
@@ -104,6 +105,23 @@ impl PageLimits {
         let scale = self.scale.max(1);
         let rows = self.strip_pixels / width.saturating_mul(scale).max(1);
         (rows.min(MAX_TEXTURE_HEIGHT) / scale).max(1)
+    }
+
+    /// Returns `error`, or a more precise one given why the supervisor exited: a browser that uses too much memory or
+    /// processor time is killed, and the tiler first notices only a closed connection.
+    pub(super) fn explain(&self, error: PageError, exit_reason: Option<ExitReason>) -> PageError {
+        if let PageError::Command(error) = &error {
+            tracing::warn!(error, "the browser refused a command");
+        }
+        match (error, exit_reason) {
+            (PageError::BrowserGone | PageError::Crashed, Some(ExitReason::OutOfMemory)) => {
+                PageError::TooMuchMemory(self.memory)
+            }
+            (PageError::BrowserGone | PageError::Crashed, Some(ExitReason::OutOfCpu)) => {
+                PageError::TooMuchCpu(self.cpu)
+            }
+            (error, _) => error,
+        }
     }
 
     /// Runs `work` until `deadline`, when the page has used up its total time.

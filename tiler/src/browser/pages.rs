@@ -157,7 +157,7 @@ impl Pages {
                     _permit: permit,
                 })
             }
-            Err(error) => Err(error.given(ready.browser.close().await, &self.limits)),
+            Err(error) => Err(self.limits.explain(error, ready.browser.close().await)),
         }
     }
 
@@ -191,7 +191,7 @@ impl Pages {
                 let limits = self.limits.clone();
                 Ok(OpenPage { browser, tab, page, limits, deadline, _proxy: proxy, _permit: permit })
             }
-            Err(error) => Err(error.given(ready.browser.close().await, &self.limits)),
+            Err(error) => Err(self.limits.explain(error, ready.browser.close().await)),
         }
     }
 
@@ -228,7 +228,7 @@ impl Pages {
         };
         match open.await {
             Ok((proxy, tab)) => Ok(Ready { browser, tab, proxy }),
-            Err(error) => Err(PageError::given(error, browser.close().await, &self.limits)),
+            Err(error) => Err(self.limits.explain(error, browser.close().await)),
         }
     }
 }
