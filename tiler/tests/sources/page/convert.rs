@@ -110,6 +110,7 @@ fn a_gzipped_robots_txt_counts() {
     });
     let folder = tempfile::tempdir().unwrap();
     assert!(convert(folder.path(), &site.url("/public")).status.success());
+    let folder = tempfile::tempdir().unwrap();
     let output = convert(folder.path(), &site.url("/private"));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("robots.txt asks"), "{said}");

@@ -903,7 +903,7 @@ mod tests {
             ("<svg><a style=';; fill red;stroke:red; '/></svg>", "<svg><a style='stroke:red; '/></svg>"),
             (
                 "<svg><a fill='Transparent' style='FILL:Red'/></svg>",
-                "<svg><a fill='transparent' style='fill:red'/></svg>",
+                "<svg><a fill='Transparent' style='fill:Red'/></svg>",
             ),
             (
                 "<svg><a style='opacity:bogus;font-size:0;stroke-width:x'/></svg>",
