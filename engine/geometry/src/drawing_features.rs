@@ -26,7 +26,7 @@ const NAMES: [&str; 15] = [
     "embedded pictures of other formats",
     "shapes and masks in CSS",
     "strokes that do not scale",
-    "text effects in CSS",
+    "newer properties of text",
     "a background in CSS",
 ];
 
@@ -57,7 +57,7 @@ impl DrawingFeatures {
     pub const SHAPES: Self = Self(1 << 11);
     /// `vector-effect: non-scaling-stroke`.
     pub const STROKES: Self = Self(1 << 12);
-    /// `text-transform` and `text-shadow`.
+    /// `text-transform`, `text-shadow`, small capitals and alike.
     pub const TEXT: Self = Self(1 << 13);
     /// A `background` other than a colour.
     pub const BACKGROUND: Self = Self(1 << 14);
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(DrawingFeatures::default().to_string(), "");
         let features = DrawingFeatures::BACKGROUND | DrawingFeatures::HTML;
         assert_eq!(features.to_string(), "HTML inside the drawing, a background in CSS");
-        assert_eq!(DrawingFeatures::TEXT.to_string(), "text effects in CSS");
+        assert_eq!(DrawingFeatures::TEXT.to_string(), "newer properties of text");
         assert_eq!(DrawingFeatures(u16::MAX).to_string().split(", ").count(), NAMES.len());
     }
 }

@@ -28,9 +28,9 @@ impl Pipeline {
         let mut is_as_declared = true;
         if !codings.is_empty() {
             let unpacked = self.unpack(&file, codings).await?;
-            is_as_declared = unpacked.is_whole;
+            is_as_declared = unpacked.is_as_declared;
             // Servers name codings that they have not applied.
-            if is_as_declared || !is_known(&mut file, content_type.as_deref())? {
+            if unpacked.is_whole || !is_known(&mut file, content_type.as_deref())? {
                 file = unpacked.file;
             }
         }

@@ -16,18 +16,22 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// Largest window of zstd: that of the command-line program. Over HTTP a window has at most 8 MiB (RFC 9659).
 const ZSTD_WINDOW_LOG: u32 = 27;
 
-/// Writes `source` without its codings to `out`. They are in the order in which they were applied.
+/// Writes `source` without its codings to `out`. They are in the order in which they were applied. Returns false if one
+/// of them was not.
 ///
 /// # Errors
 /// The bytes are not in these codings, or cut off. Everything before has been written.
-pub fn decode<'a>(codings: &[Coding], source: impl BufRead + 'a, out: &mut impl Write) -> io::Result<()> {
+pub fn decode<'a>(codings: &[Coding], source: impl BufRead + 'a, out: &mut impl Write) -> io::Result<bool> {
     let mut decoded: Box<dyn BufRead + 'a> = Box::new(source);
+    let mut are_applied = true;
     for coding in codings.iter().rev() {
-        decoded = layer(*coding, decoded)?;
+        let is_applied;
+        (decoded, is_applied) = layer(*coding, decoded)?;
+        are_applied &= is_applied;
     }
     loop {
         let written = match decoded.fill_buf() {
-            Ok([]) => return out.flush(),
+            Ok([]) => return out.flush().map(|()| are_applied),
             Ok(bytes) => {
                 out.write_all(bytes)?;
                 bytes.len()
@@ -39,10 +43,16 @@ pub fn decode<'a>(codings: &[Coding], source: impl BufRead + 'a, out: &mut impl 
     }
 }
 
-fn layer<'a>(coding: Coding, mut coded: Box<dyn BufRead + 'a>) -> io::Result<Box<dyn BufRead + 'a>> {
+/// Returns the bytes without a coding, and true if it was applied.
+fn layer<'a>(coding: Coding, mut coded: Box<dyn BufRead + 'a>) -> io::Result<(Box<dyn BufRead + 'a>, bool)> {
     let mut head = Vec::new();
     coded.by_ref().take(4).read_to_end(&mut head)?;
     let signature = signature(&head);
+    let is_applied = !matches!(
+        (coding, &signature),
+        (Coding::Gzip, None | Some(Signature::Zlib | Signature::Zstd))
+            | (Coding::Zstd, None | Some(Signature::Gzip | Signature::Zlib))
+    );
     let coded = Cursor::new(head).chain(coded);
     let decoded: Box<dyn Read + 'a> = match (coding, signature) {
         // Some servers call gzip deflate.
@@ -57,7 +67,7 @@ fn layer<'a>(coding: Coding, mut coded: Box<dyn BufRead + 'a>) -> io::Result<Box
         }
         (Coding::Gzip | Coding::Zstd, _) => Box::new(coded),
     };
-    Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, decoded)))
+    Ok((Box::new(BufReader::with_capacity(BUFFER_BYTES, decoded)), is_applied))
 }
 
 enum Signature {
@@ -149,6 +159,11 @@ mod tests {
 
     #[test]
     fn a_coding_that_was_not_applied_is_passed_over() {
+        let applied = |codings: &[Coding], coded: &[u8]| decode(codings, coded, &mut io::sink()).unwrap();
+        assert!(
+            !applied(&[Coding::Gzip], &plain()) && !applied(&[Coding::Gzip, Coding::Gzip], &gzip(&plain()))
+        );
+        assert!(applied(&[Coding::Gzip], &gzip(&plain())) && applied(&[Coding::Deflate], &gzip(&plain())));
         for coding in [Coding::Gzip, Coding::Zstd] {
             assert_eq!(decoded(&[coding], &plain()), (plain(), true));
             assert_eq!(decoded(&[coding, coding], &plain()), (plain(), true));

@@ -23,6 +23,8 @@ use crate::{descriptors, sandbox};
 
 /// Exit code of a process whose source is not in its codings, or cut off.
 const DAMAGED: u8 = 65;
+/// Exit code of a process whose source lacks one of the codings.
+const NOT_APPLIED: u8 = 66;
 /// Number of bytes read at once.
 const BUFFER_BYTES: usize = 256 << 10;
 
@@ -44,6 +46,8 @@ pub struct Unpacked {
     pub file: File,
     /// False if the source is not in its codings, or cut off. The file has what precedes the defect.
     pub is_whole: bool,
+    /// True if the source has all of its codings.
+    pub is_as_declared: bool,
 }
 
 /// Removes the codings of `source`, which are in the order in which they were applied. Creates the unpacked file in
@@ -84,11 +88,12 @@ pub async fn unpack(
         Ok(file)
     };
     let file = timeout(limits.renderer_time, copy).await.unwrap_or(Err(RenderError::TimedOut))?;
-    match process.exit_code().await? {
-        0 => Ok(Unpacked { file, is_whole: true }),
-        code if code == i32::from(DAMAGED) => Ok(Unpacked { file, is_whole: false }),
-        _ => Err(process.cause_of_death().await),
+    let code = process.exit_code().await?;
+    let is = |known: u8| code == i32::from(known);
+    if code != 0 && !is(DAMAGED) && !is(NOT_APPLIED) {
+        return Err(process.cause_of_death().await);
     }
+    Ok(Unpacked { file, is_whole: !is(DAMAGED), is_as_declared: code == 0 })
 }
 
 /// Unpacks as requested, in the process itself.
@@ -96,7 +101,8 @@ pub async fn unpack(
 pub fn run(request: &UnpackRequest) -> ExitCode {
     match start(request) {
         Ok((source, mut out)) => match decode(&request.codings, source, &mut out) {
-            Ok(()) => ExitCode::SUCCESS,
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::from(NOT_APPLIED),
             Err(_) => ExitCode::from(DAMAGED),
         },
         Err(error) => {

@@ -5,8 +5,7 @@
 //! 1, section 9.24 (feTurbulence).
 
 use std::io::Read;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use super::features::{self, Edit, Findings, edited, is_absolute};
@@ -98,13 +97,18 @@ fn convert(
     fonts: &Fonts,
     mut features: DrawingFeatures,
 ) -> Result<(Tree, DrawingFeatures), SourceError> {
-    let is_picture_missing = AtomicBool::new(false);
+    let missing = Mutex::new(DrawingFeatures::default());
     let options = Options {
         fontdb: fonts.database(),
         image_href_resolver: ImageHrefResolver {
             resolve_data: Box::new(|media_type, picture, options| {
+                if let Ok(mut missing) = missing.lock() {
+                    *missing |= embedded_drawing(media_type, &picture);
+                }
                 let found = embedded_picture(media_type, picture, options);
-                is_picture_missing.fetch_or(found.is_none(), Ordering::Relaxed);
+                if let (None, Ok(mut missing)) = (&found, missing.lock()) {
+                    *missing |= DrawingFeatures::PICTURES;
+                }
                 found
             }),
             resolve_string: Box::new(|_, _| None),
@@ -119,10 +123,17 @@ fn convert(
     if most_octaves(&tree) > MAX_OCTAVES {
         return Err(SourceError::too_complex(NAME, "its noise has too many octaves"));
     }
-    if is_picture_missing.load(Ordering::Relaxed) {
-        features |= DrawingFeatures::PICTURES;
-    }
+    drop(options);
+    features |= missing.into_inner().unwrap_or_default();
     Ok((tree, features))
+}
+
+/// Returns what an embedded picture needs of a browser if it is a drawing.
+fn embedded_drawing(media_type: &str, picture: &[u8]) -> DrawingFeatures {
+    let text = Some(picture).filter(|_| media_type == "image/svg+xml").map(|svg| decode(svg.to_vec()));
+    let document = text.as_deref().and_then(|text| parse_xml(text).ok());
+    let read = document.zip(text.as_deref()).map(|(document, text)| features::read(&document, text).features);
+    read.unwrap_or_default()
 }
 
 /// Returns an embedded picture in a format that resvg knows. Its bytes decide, as in browsers, not its media type.

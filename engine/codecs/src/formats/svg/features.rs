@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use edgezoom_geometry::DrawingFeatures as Features;
 use resvg::usvg::roxmltree::{Document, Node};
-use svgtypes::{Color, Paint};
+use svgtypes::{Color, FontShorthand, Paint};
 
 /// A replacement of a part of the drawing's text.
 pub type Edit = (Range<usize>, String);
@@ -30,7 +30,7 @@ pub fn read(document: &Document<'_>, text: &str) -> Findings {
         Reader { text, findings: Findings::default(), is_dark: false, animates: None, keeps_end: false };
     let root = document.root_element();
     let style = root.attribute("style").unwrap_or_default();
-    reader.is_dark = declarations(style).any(|(name, value, _)| {
+    reader.is_dark = declarations(style).any(|Declaration { name, value, .. }| {
         let value = value.to_ascii_lowercase();
         name == "color-scheme" && value.contains("dark") && !value.contains("light")
     });
@@ -137,17 +137,24 @@ impl Reader<'_> {
             let (name, value, range) = (attribute.name(), attribute.value(), attribute.range_value());
             let place = Place((self.text.get(range.clone()) == Some(value)).then_some(range.start));
             if name == "style" {
-                for (name, value, range) in declarations(value) {
-                    self.declaration(name, value, &range, place, Some(element), is_root);
+                for declaration in declarations(value) {
+                    self.declaration(&declaration, place, Some(element), is_root);
                 }
                 if is_root {
                     self.size_in_style(node, value);
                 }
             } else if PRESENTATION.contains(&name) {
                 let light = self.light(value);
+                let lower = light.to_ascii_lowercase();
                 self.value(name, &light);
+                if matches!(name, "clip-path" | "mask") {
+                    self.property(name, &light, &lower, None, false);
+                }
+                let known = known_paint(&light).filter(|_| is_paint(name));
                 if is_paint(name) && is_unknown_paint(&light) {
                     self.findings.edits.push((attribute.range(), String::new()));
+                } else if let Some(known) = known.filter(|known| *known != light) {
+                    self.findings.edits.push((range, known.into_owned()));
                 } else if let Cow::Owned(light) = light {
                     self.edit_or(place.range(&(0..value.len())), light, Features::COLOURS);
                 }
@@ -157,12 +164,12 @@ impl Reader<'_> {
 
     /// Copies a size of the root from CSS to its attributes.
     fn size_in_style(&mut self, root: Node<'_, '_>, style: &str) {
-        let lengths = declarations(style).filter(|(name, value, _)| {
+        let lengths = declarations(style).filter(|Declaration { name, value, .. }| {
             matches!(*name, "width" | "height")
                 && is_absolute(value)
                 && value.ends_with(|last: char| last.is_ascii_alphabetic())
         });
-        for (name, length, _) in lengths {
+        for Declaration { name, value: length, .. } in lengths {
             let start = root.range().start;
             let edit = match root.attribute_node(name) {
                 Some(attribute) => (attribute.range_value(), length.to_owned()),
@@ -219,9 +226,9 @@ impl Reader<'_> {
         }
         let is_root = matches!(selector.trim(), "svg" | ":root" | "svg:root");
         let mut applies = false;
-        for (name, value, range) in declarations(block) {
-            applies |= !name.starts_with("--") && name != "color-scheme";
-            self.declaration(name, value, &range, place, None, is_root);
+        for declaration in declarations(block) {
+            applies |= !declaration.name.starts_with("--") && declaration.name != "color-scheme";
+            self.declaration(&declaration, place, None, is_root);
         }
         if applies && is_new_selector(selector) {
             self.findings.features |= Features::SELECTORS;
@@ -231,7 +238,7 @@ impl Reader<'_> {
     /// Reads `@font-face`. A font counts if it is in the drawing and something is set in it.
     fn font_face(&mut self, block: &str) {
         let (mut is_embedded, mut family) = (false, "");
-        for (name, value, _) in declarations(block) {
+        for Declaration { name, value, .. } in declarations(block) {
             match name.to_ascii_lowercase().as_str() {
                 "src" => is_embedded = value.contains("data:"),
                 "font-family" => family = value.trim_matches(['"', '\'', ' ']),
@@ -247,32 +254,37 @@ impl Reader<'_> {
     /// Reads a declaration. `element` is the name of its element, if it is in a `style` attribute.
     fn declaration(
         &mut self,
-        name: &str,
-        value: &str,
-        range: &Range<usize>,
+        Declaration { name, value, range, whole }: &Declaration<'_>,
         place: Place,
         element: Option<&str>,
         is_root: bool,
     ) {
-        let name = name.to_ascii_lowercase();
         if name.starts_with("--") {
             return; // it counts where it is used
         }
-        let light = self.light(value);
-        self.value(&name, &light);
-        self.property(&name, &light.to_ascii_lowercase(), element, is_root);
-        let range = place.range(range);
-        if name == "background" && is_root {
+        let (range, whole) = (place.range(range), place.range(whole));
+        let (lower_name, light) = (name.to_ascii_lowercase(), self.light(value));
+        let lower = light.to_ascii_lowercase();
+        if is_invalid(&lower_name, &light) {
+            // CSS drops what it does not know; simplecss would drop all that follows, too.
+            return self.edit_or(whole, String::new(), Features::default());
+        }
+        self.value(&lower_name, &light);
+        let spelled = match lower_name.as_str() {
+            "font" => without_line_height(&light),
+            name if is_paint(name) => known_paint(&light).unwrap_or(Cow::Borrowed(&light)),
+            _ => Cow::Borrowed(light.as_ref()),
+        };
+        self.property(&lower_name, &spelled, &lower, element, is_root);
+        if lower_name == "background" && is_root {
             if Color::from_str(&light).is_ok() {
                 // resvg knows `background-color`.
                 self.edit_or(range, format!("background-color:{light}"), Features::BACKGROUND);
-            } else if !matches!(light.as_ref(), "none" | "transparent") {
+            } else if !matches!(lower.as_str(), "none" | "transparent") {
                 self.findings.features |= Features::BACKGROUND;
             }
-        } else if is_paint(&name) && is_unknown_paint(&light) {
-            self.edit_or(range, String::new(), Features::default()); // CSS drops what it does not know
-        } else if let Cow::Owned(light) = light {
-            self.edit_or(range, format!("{name}:{light}"), Features::COLOURS);
+        } else if lower_name != *name || spelled != *value {
+            self.edit_or(range, format!("{lower_name}:{spelled}"), Features::COLOURS);
         }
     }
 
@@ -284,8 +296,9 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a property of CSS that attributes do not have, or in another syntax. `value` is in lower case.
-    fn property(&mut self, name: &str, value: &str, element: Option<&str>, is_root: bool) {
+    /// Reads a property of CSS that attributes do not have, or in another syntax. `value` is in lower case, and `spelled` as
+    /// it is written.
+    fn property(&mut self, name: &str, spelled: &str, value: &str, element: Option<&str>, is_root: bool) {
         if matches!(value, "" | "none" | "auto" | "initial" | "inherit" | "unset" | "normal") {
             return;
         }
@@ -305,6 +318,9 @@ impl Reader<'_> {
                 Features::SHAPES
             }
             "text-transform" | "text-shadow" => Features::TEXT,
+            "text-orientation" if value != "mixed" => Features::TEXT,
+            "font-variant" | "font-variant-caps" if value.contains("small-caps") => Features::TEXT,
+            "font" if FontShorthand::from_str(spelled).is_err() => Features::TEXT,
             "background-image" if is_root => Features::BACKGROUND,
             "animation" | "animation-name" | "animation-iteration-count" | "animation-fill-mode" => {
                 self.animates = Some(self.animates.unwrap_or(true) & !value.contains("infinite"));
@@ -377,6 +393,27 @@ fn is_paint(name: &str) -> bool {
     )
 }
 
+/// Returns a paint as resvg knows it, if it does. Its keywords have one spelling, and one name is missing.
+fn known_paint(value: &str) -> Option<Cow<'_, str>> {
+    if Paint::from_str(value).is_ok() {
+        return Some(Cow::Borrowed(value));
+    }
+    let lower = value.trim().to_ascii_lowercase();
+    let known = match lower.as_str() {
+        "currentcolor" => "currentColor",
+        "rebeccapurple" => "#663399",
+        other => other,
+    };
+    Paint::from_str(known).is_ok().then(|| Cow::Owned(known.to_owned()))
+}
+
+/// Returns a value of `font` without the line height, at whose slash simplecss stops.
+fn without_line_height(font: &str) -> Cow<'_, str> {
+    let Some((size, rest)) = font.split_once('/') else { return Cow::Borrowed(font) };
+    let family = rest.trim_start().split_once(char::is_whitespace).map_or("", |(_, family)| family);
+    Cow::Owned(format!("{} {family}", size.trim_end()))
+}
+
 /// Returns true for a paint that neither resvg nor a browser knows.
 fn is_unknown_paint(value: &str) -> bool {
     let value = value.trim();
@@ -403,7 +440,42 @@ fn is_unknown_paint(value: &str) -> bool {
                 | "url"
         )
     });
-    Paint::from_str(value).is_err() && !is_known_function && !is_system_colour(&lower)
+    known_paint(value).is_none() && !is_known_function && !is_system_colour(&lower)
+}
+
+/// Returns true for what CSS drops: a piece that is no declaration, or a value that no browser knows.
+fn is_invalid(name: &str, value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let is_number =
+        lower.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '.' | '+' | '-'));
+    let is_word = matches!(lower.as_str(), "inherit" | "initial" | "unset" | "revert" | "revert-layer");
+    let may_be_number = is_number || is_word || functions(value).next().is_some();
+    match name {
+        "" => true,
+        "opacity" | "fill-opacity" | "stroke-opacity" | "stop-opacity" | "flood-opacity" | "stroke-width" => {
+            !may_be_number && !lower.starts_with("context-")
+        }
+        "font-size" => {
+            let is_size = ["small", "medium", "large", "math"].iter().any(|size| lower.contains(size));
+            !may_be_number && !is_size
+        }
+        "transform" => is_invalid_transform(&lower),
+        name => is_paint(name) && is_unknown_paint(value),
+    }
+}
+
+/// Returns true for a transform in the syntax of attributes: in CSS, lengths and angles have units, and commas are
+/// between them.
+fn is_invalid_transform(lower: &str) -> bool {
+    let is_wrong = |argument: &str| match argument.trim().parse::<f64>() {
+        Ok(number) => number != 0.0,
+        Err(_) => argument.trim().split(' ').all(|part| part.parse::<f64>().is_ok()),
+    };
+    lower.split(')').any(|function| {
+        let (name, arguments) = function.split_once('(').unwrap_or_default();
+        matches!(name.trim(), "translate" | "rotate" | "skewx" | "skewy")
+            && arguments.split(',').any(is_wrong)
+    })
 }
 
 /// Returns true for the colours of the system (CSS Color 4, 6.2), and for keywords that every property has.
@@ -521,7 +593,10 @@ fn is_new_selector(selector: &str) -> bool {
             .iter()
             .any(|old| pseudo.starts_with(old))
     });
+    let ignores_case = selector.contains(" i]") || selector.contains(" s]");
     pseudo
+        || ignores_case
+        || selector.contains("<!--")
         || selector.contains(['~', '\\', '&']) && !selector.contains("~=")
         || ["^=", "$=", "*="].iter().any(|operator| selector.contains(operator))
 }
@@ -612,29 +687,37 @@ fn has_block(css: &str) -> bool {
     next_outside(css, 0, b'{').is_some()
 }
 
-/// Iterates over the declarations of a block: name, value without `!important`, and the range of both.
-fn declarations(block: &str) -> impl Iterator<Item = (&str, &str, Range<usize>)> {
+/// A declaration of a block.
+struct Declaration<'a> {
+    /// Empty for a piece that is no declaration.
+    name: &'a str,
+    /// Value without `!important`.
+    value: &'a str,
+    /// Range of both.
+    range: Range<usize>,
+    /// Range of the whole, with the semicolon behind it.
+    whole: Range<usize>,
+}
+
+/// Iterates over the declarations of a block, and over the pieces between semicolons that are none.
+fn declarations(block: &str) -> impl Iterator<Item = Declaration<'_>> {
     let mut from = 0;
     std::iter::from_fn(move || {
-        while from < block.len() {
-            let end = next_outside(block, from, b';').unwrap_or(block.len());
-            let (start, piece) = (from, block.get(from..end).unwrap_or_default());
-            from = end + 1;
-            let (start, piece) = without_comments(start, piece);
-            let Some((name, value)) = piece.split_once(':') else { continue };
-            let value_end = start + piece.trim_end().len();
-            let important =
-                value.rfind('!').filter(|at| value[*at..].to_ascii_lowercase().contains("important"));
-            let (value, value_end) = match important {
-                Some(at) => (&value[..at], start + name.len() + 1 + value[..at].trim_end().len()),
-                None => (value, value_end),
-            };
-            if !name.contains(['{', '}']) {
-                let indent = name.len() - name.trim_start().len();
-                return Some((name.trim(), value.trim(), start + indent..value_end));
-            }
+        if block.get(from..).is_none_or(|rest| rest.trim().is_empty()) {
+            return None;
         }
-        None
+        let end = next_outside(block, from, b';').unwrap_or(block.len());
+        let whole = from..(end + 1).min(block.len());
+        let (start, piece) = without_comments(from, block.get(from..end).unwrap_or_default());
+        from = end + 1;
+        let (name, value) = piece.split_once(':').unwrap_or_default();
+        if has_block(piece) {
+            return Some(Declaration { name: "--", value: "", range: start..start, whole }); // a rule
+        }
+        let important = value.rfind('!').filter(|at| value[*at..].to_ascii_lowercase().contains("important"));
+        let plain = important.map_or(value, |at| &value[..at]);
+        let end = if name.is_empty() { start } else { start + name.len() + 1 + plain.trim_end().len() };
+        Some(Declaration { name: name.trim(), value: plain.trim(), range: start..end, whole })
     })
 }
 
@@ -762,6 +845,9 @@ mod tests {
                 Features::ANIMATIONS,
             ),
             ("<path style='clip-path:circle(40%)'/>", Features::SHAPES),
+            ("<path clip-path='inset(2px)'/>", Features::SHAPES),
+            ("<style>[id='a' i]{fill:red}</style>", Features::SELECTORS),
+            ("<text style='font-variant:small-caps'>a</text>", Features::TEXT),
             ("<path vector-effect='non-scaling-stroke'/>", Features::STROKES),
             ("<text style='text-transform:uppercase'>a</text>", Features::TEXT),
             ("<style>svg{background:linear-gradient(red,blue)}</style>", Features::BACKGROUND),
@@ -786,7 +872,7 @@ mod tests {
             "<g><animateTransform attributeName='transform' dur='1s' repeatCount='indefinite'/></g>",
             "<path><animate attributeName='r' dur='1s' begin='a.click' fill='freeze'/></path>",
             "<path style='fill:hsl(120 50% 50%);stroke:#1e28d2ff;stroke-width:2px;opacity:50%'/>",
-            "<path style='transform:translate(10 5) rotate(3);clip-path:url(#a);mask:none'/>",
+            "<path style='transform:matrix(1,0,0,1,10,5) scale(2);clip-path:url(#a);mask:none'/>",
             "<path style='filter:blur(2px);-inkscape-stroke:none;width:auto;d:none' fill='currentColor'/>",
             "<text style='width:30px;white-space:pre;rotate:none' x='1em' dx='1 2 3'>a</text>",
             "<image width='10%' height='2cm' href='data:image/png;base64,AA=='/>",
@@ -804,16 +890,35 @@ mod tests {
             ("<svg><a fill='#12345' stroke='cmyk(1,2)'/></svg>", "<svg><a  /></svg>"),
             (
                 "<svg><a fill='red' style='fill:cmyk(0 1); stroke : blue'/></svg>",
-                "<svg><a fill='red' style='; stroke : blue'/></svg>",
+                "<svg><a fill='red' style=' stroke : blue'/></svg>",
             ),
             (
                 "<svg><style>a{fill:red;fill:nope(1) !important}</style></svg>",
-                "<svg><style>a{fill:red; !important}</style></svg>",
+                "<svg><style>a{fill:red;}</style></svg>",
             ),
             (
                 "<svg><a style='fill:inherit;stroke:currentColor;color:context-fill'/></svg>",
                 "<svg><a style='fill:inherit;stroke:currentColor;color:context-fill'/></svg>",
             ),
+            ("<svg><a style=';; fill red;stroke:red; '/></svg>", "<svg><a style='stroke:red; '/></svg>"),
+            (
+                "<svg><a fill='Transparent' style='FILL:Red'/></svg>",
+                "<svg><a fill='Transparent' style='fill:Red'/></svg>",
+            ),
+            (
+                "<svg><a style='opacity:bogus;font-size:0;stroke-width:x'/></svg>",
+                "<svg><a style='font-size:0;'/></svg>",
+            ),
+            (
+                "<svg><a fill='currentcolor' style='fill:RebeccaPurple'/></svg>",
+                "<svg><a fill='currentColor' style='fill:#663399'/></svg>",
+            ),
+            (
+                "<svg><a style='font: bold 4px / 1.2 serif'/></svg>",
+                "<svg><a style='font:bold 4px serif'/></svg>",
+            ),
+            ("<svg><a style='transform:rotate(45);x:none'/></svg>", "<svg><a style='x:none'/></svg>"),
+            ("<svg><a style='transform:translate(3 4)'/></svg>", "<svg><a style=''/></svg>"),
         ] {
             assert_eq!(rewritten(svg), expected);
             assert_eq!(findings(svg).features, Features::default(), "{svg}");
