@@ -178,7 +178,9 @@ fn has_debug_text(text: &str) -> bool {
         name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase)
     };
     let mut opened = text.match_indices('(').map(|(at, _)| &text[..at]);
-    text.contains("{ ") || text.split_whitespace().skip(1).any(|word| word == "None") || opened.any(is_variant)
+    text.contains("{ ")
+        || text.split_whitespace().skip(1).any(|word| word == "None")
+        || opened.any(is_variant)
 }
 
 #[cfg(test)]
@@ -202,7 +204,9 @@ mod tests {
             let said = SourceError::corrupt("JPEG XL", debug).to_string();
             assert_eq!(said, "The JPEG XL is cut off or broken: its structure is invalid.");
         }
-        for plain in ["it ends early", "its size (3 by 4) is wrong", "None of its rows is there", "the IDAT(s) differ"] {
+        for plain in
+            ["it ends early", "its size (3 by 4) is wrong", "None of its rows is there", "the IDAT(s) differ"]
+        {
             assert_eq!(clause(plain), plain);
         }
     }

@@ -26,6 +26,8 @@ const MAKE: u16 = 271;
 const STRIP_OFFSETS: u16 = 273;
 const ORIENTATION: u16 = 274;
 const STRIP_BYTE_COUNTS: u16 = 279;
+const TILE_OFFSETS: u16 = 324;
+const TILE_BYTE_COUNTS: u16 = 325;
 const SUB_IFDS: u16 = 330;
 const JPEG_OFFSET: u16 = 513;
 const JPEG_LENGTH: u16 = 514;
@@ -113,7 +115,13 @@ fn jxl_preview(file: &SourceFile, ifds: Ifds, directory: &Directory, offset: u64
         && number(NEW_SUBFILE_TYPE)? & REDUCED != 0;
     let pixels = number(WIDTH)?.saturating_mul(number(LENGTH)?);
     let orientation = number(ORIENTATION).and_then(|value| value.try_into().ok());
-    (is_preview && pixels > 0).then_some(JxlPreview { directory: offset, pixels, orientation })
+    let only = |tag| {
+        let entry = directory.entry(tag).filter(|entry| entry.count == 1);
+        entry.and_then(|_| number(tag))
+    };
+    let chunk = |offset, length| Some(Place { start: only(offset)?, length: only(length)? });
+    let place = chunk(STRIP_OFFSETS, STRIP_BYTE_COUNTS).or_else(|| chunk(TILE_OFFSETS, TILE_BYTE_COUNTS));
+    (is_preview && pixels > 0).then_some(JxlPreview { directory: offset, place, pixels, orientation })
 }
 
 /// Finds the preview in the directory of an Olympus MakerNote.

@@ -101,7 +101,13 @@ fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, Sourc
     let is_cut_off = found.is_broken || has_always || found.places.iter().any(is_beyond);
     #[cfg(all(feature = "modern", feature = "tiff"))]
     if let Some(jxl) = found.jxl.filter(|jxl| largest.is_none_or(|(_, jpeg)| jxl.pixels > jpeg.pixels())) {
-        let decoded = super::tiff::open_at(&file, jxl.directory, bounds, options)?;
+        // A picture of one piece has a colour space of its own, which that of a TIFF's tiles has not.
+        let decoded = match jxl.place {
+            Some(place) => {
+                super::jxl::open_section(Section::new(&file, place.start, place.length), bounds, options)?
+            }
+            None => super::tiff::open_at(&file, jxl.directory, bounds, options)?,
+        };
         let orientation = jxl.orientation.or(found.orientation).map(Orientation::from_exif);
         return Ok(Decoded { orientation: orientation.unwrap_or_default(), ..decoded });
     }

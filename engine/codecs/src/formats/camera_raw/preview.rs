@@ -24,6 +24,8 @@ pub struct Place {
 pub struct JxlPreview {
     /// Offset of its directory.
     pub directory: u64,
+    /// Its place, if it is not in several tiles.
+    pub place: Option<Place>,
     pub pixels: u64,
     pub orientation: Option<u32>,
 }

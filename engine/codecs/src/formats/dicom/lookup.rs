@@ -56,7 +56,9 @@ impl Window {
         let modality = Table::of(elements, tag::MODALITY_LUTS, pixel.is_signed);
         let is_signed = match &modality {
             Some(_) => false,
-            None => pixel.is_signed || elements.decimal(tag::INTERCEPT).is_some_and(|intercept| intercept < 0.0),
+            None => {
+                pixel.is_signed || elements.decimal(tag::INTERCEPT).is_some_and(|intercept| intercept < 0.0)
+            }
         };
         let table = Table::of(elements, tag::VOI_LUTS, is_signed);
         let shape = match (center.zip(width), elements.text(tag::FUNCTION).as_deref()) {

@@ -93,7 +93,9 @@ fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, Sourc
         ("RGB", 3) => Meaning::Rgb,
         ("YBR_FULL" | "YBR_FULL_422" | "YBR_ICT" | "YBR_RCT", 3) => Meaning::YCbCr,
         _ => {
-            return Err(FORMAT.unsupported(format_args!("its colours are of a rare kind, in {samples} samples")));
+            return Err(
+                FORMAT.unsupported(format_args!("its colours are of a rare kind, in {samples} samples"))
+            );
         }
     };
     let mut numbers = vec![0; size.width as usize * samples];

@@ -157,9 +157,7 @@ where
     let (layout, cmyk) = match header.color_space() {
         ColorSpace::JCS_GRAYSCALE => (Some(Layout::Grey), None),
         ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB => (Some(Layout::Rgb), None),
-        ColorSpace::JCS_CMYK | ColorSpace::JCS_YCCK => {
-            (Some(Layout::Rgb), Some(Cmyk::new(profile.as_ref())))
-        }
+        ColorSpace::JCS_CMYK | ColorSpace::JCS_YCCK => (Some(Layout::Rgb), Some(Cmyk::new(profile.as_ref()))),
         _ => (None, None),
     };
     drop(header);

@@ -40,7 +40,8 @@ impl Dictionaries {
 
     /// Returns the size of a page's unit, in points.
     pub fn unit(&self, page: i32) -> f64 {
-        let unit = guarded(|| self.0.as_ref()?.pages().get(usize::try_from(page).ok()?)?.raw().get("UserUnit"));
+        let unit =
+            guarded(|| self.0.as_ref()?.pages().get(usize::try_from(page).ok()?)?.raw().get("UserUnit"));
         unit.flatten().filter(|unit: &f64| unit.is_finite() && *unit > 0.0).unwrap_or(1.0)
     }
 
@@ -65,7 +66,9 @@ impl Masks {
     fn collect(&mut self, objects: &Dict<'_>, depth: usize, seen: &mut usize) {
         for name in objects.keys() {
             *seen += 1;
-            let Some(object) = objects.get::<Stream<'_>>(&name).filter(|_| *seen <= MAX_PICTURES) else { continue };
+            let Some(object) = objects.get::<Stream<'_>>(&name).filter(|_| *seen <= MAX_PICTURES) else {
+                continue;
+            };
             let object = object.dict();
             if object.get::<Name<'_>>("Subtype").is_some_and(|kind| *kind == *b"Form") {
                 let resources = object.get::<Dict<'_>>("Resources");
@@ -76,7 +79,9 @@ impl Masks {
                 continue;
             }
             let side = |of: &Dict<'_>, name| of.get::<i32>(name).filter(|&side| side > 0);
-            let (Some(width), Some(height)) = (side(object, "Width"), side(object, "Height")) else { continue };
+            let (Some(width), Some(height)) = (side(object, "Width"), side(object, "Height")) else {
+                continue;
+            };
             for mask in ["SMask", "Mask"].into_iter().filter_map(|name| object.get::<Stream<'_>>(name)) {
                 let sides = side(mask.dict(), "Width").zip(side(mask.dict(), "Height"));
                 let finer = sides.map_or(1.0, |(across, down)| {

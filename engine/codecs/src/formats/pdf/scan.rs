@@ -151,7 +151,8 @@ impl<'page> Contents<'page> {
     /// Returns the resolution that shows every pixel of the pictures on a page, in pixels per point. The finest ones do
     /// not count as long as they cover next to nothing.
     pub fn finest(&self) -> f64 {
-        let mut pictures: Vec<_> = self.pictures.iter().map(|picture| (picture.resolution, picture.part)).collect();
+        let mut pictures: Vec<_> =
+            self.pictures.iter().map(|picture| (picture.resolution, picture.part)).collect();
         pictures.sort_by(|one, other| other.0.total_cmp(&one.0));
         let mut covered = 0.0;
         let enough = pictures.into_iter().find(|&(_, part)| {

@@ -33,21 +33,27 @@ pub fn kind_in_qptiff(description: &str) -> Option<&str> {
 /// ```
 pub fn of_ome(xml: &str, Size { width, height }: Size) -> Option<[usize; COLOURS]> {
     let (_, pixels) = xml.split_once("<Pixels")?;
-    let size = |name| number(pixels, name).filter(|size| (1.0..=1e6).contains(size)).map(|size| size as usize);
+    let size =
+        |name| number(pixels, name).filter(|size| (1.0..=1e6).contains(size)).map(|size| size as usize);
     let is_this = size("SizeX") == Some(width as usize) && size("SizeY") == Some(height as usize);
     if !is_this || size("SizeC") != Some(COLOURS) {
         return None;
     }
     let order = attribute(pixels, "DimensionOrder").unwrap_or("XYCZT");
     let before = order.strip_prefix("XY")?.split('C').next()?;
-    let step = before.chars().filter_map(|axis| size(match axis {
-        'Z' => "SizeZ",
-        _ => "SizeT",
-    }));
+    let step = before.chars().filter_map(|axis| {
+        size(match axis {
+            'Z' => "SizeZ",
+            _ => "SizeT",
+        })
+    });
     let step: usize = step.product();
     let pixels = pixels.split("</Pixels").next()?;
-    let blocks: Vec<&str> = pixels.split("<TiffData").skip(1).filter_map(|block| block.split('>').next()).collect();
-    let of_block = |block: &str, name| number(block, name).filter(|value| (0.0..=1e6).contains(value)).map(|value| value as usize);
+    let blocks: Vec<&str> =
+        pixels.split("<TiffData").skip(1).filter_map(|block| block.split('>').next()).collect();
+    let of_block = |block: &str, name| {
+        number(block, name).filter(|value| (0.0..=1e6).contains(value)).map(|value| value as usize)
+    };
     let first = blocks.first().and_then(|block| of_block(block, "IFD")).unwrap_or(0);
     let page = |channel: usize| {
         let is_own = |block: &&&str| {
@@ -80,18 +86,31 @@ mod tests {
     use super::*;
 
     fn pages(pixels: &str, blocks: &str) -> Option<[usize; 3]> {
-        let xml = format!("<OME><Image><Pixels {pixels} SizeX=\"30\" SizeY=\"20\">{blocks}</Pixels></Image></OME>");
+        let xml =
+            format!("<OME><Image><Pixels {pixels} SizeX=\"30\" SizeY=\"20\">{blocks}</Pixels></Image></OME>");
         of_ome(&xml, Size { width: 30, height: 20 })
     }
 
     #[test]
     fn the_pages_of_channels_follow_from_the_order_of_dimensions() {
         let one = "<TiffData IFD=\"0\" PlaneCount=\"3\"/>";
-        assert_eq!(pages("DimensionOrder=\"XYCZT\" SizeC=\"3\" SizeZ=\"1\" SizeT=\"1\"", one), Some([0, 1, 2]));
-        assert_eq!(pages("DimensionOrder=\"XYZCT\" SizeC=\"3\" SizeZ=\"4\" SizeT=\"2\"", ""), Some([0, 4, 8]));
-        assert_eq!(pages("DimensionOrder=\"XYTZC\" SizeC=\"3\" SizeZ=\"4\" SizeT=\"2\"", ""), Some([0, 8, 16]));
+        assert_eq!(
+            pages("DimensionOrder=\"XYCZT\" SizeC=\"3\" SizeZ=\"1\" SizeT=\"1\"", one),
+            Some([0, 1, 2])
+        );
+        assert_eq!(
+            pages("DimensionOrder=\"XYZCT\" SizeC=\"3\" SizeZ=\"4\" SizeT=\"2\"", ""),
+            Some([0, 4, 8])
+        );
+        assert_eq!(
+            pages("DimensionOrder=\"XYTZC\" SizeC=\"3\" SizeZ=\"4\" SizeT=\"2\"", ""),
+            Some([0, 8, 16])
+        );
         let each = "<TiffData FirstC=\"0\" IFD=\"2\"/><TiffData FirstC=\"1\" IFD=\"1\"/><TiffData FirstC=\"2\" IFD=\"0\"/>";
-        assert_eq!(pages("DimensionOrder=\"XYCZT\" SizeC=\"3\" SizeZ=\"1\" SizeT=\"1\"", each), Some([2, 1, 0]));
+        assert_eq!(
+            pages("DimensionOrder=\"XYCZT\" SizeC=\"3\" SizeZ=\"1\" SizeT=\"1\"", each),
+            Some([2, 1, 0])
+        );
         assert_eq!(pages("DimensionOrder=\"XYCZT\" SizeC=\"2\" SizeZ=\"1\" SizeT=\"1\"", ""), None);
         assert_eq!(pages("SizeC=\"3\" SizeZ=\"1e99\"", ""), Some([0, 1, 2]));
     }

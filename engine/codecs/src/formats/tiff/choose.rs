@@ -128,7 +128,8 @@ fn is_aside(description: &str) -> bool {
 /// Returns the index of the first picture, or of a larger version.
 fn largest_level(candidates: &[Candidate]) -> usize {
     let first = candidates.iter().position(Candidate::is_main);
-    let Some(first) = first.or_else(|| candidates.iter().position(|candidate| candidate.kind & MASK == 0)) else {
+    let Some(first) = first.or_else(|| candidates.iter().position(|candidate| candidate.kind & MASK == 0))
+    else {
         return 0;
     };
     let of = candidates[first].size;
@@ -151,7 +152,8 @@ fn others(
 ) -> Vec<Directory> {
     let number = |index: usize, tag| tiff.first_or(&candidates[index].directory, tag, 1);
     let is_channel = |&index: &usize| {
-        let is_here = candidates.get(index).is_some_and(|candidate| candidate.size == candidates[chosen].size);
+        let is_here =
+            candidates.get(index).is_some_and(|candidate| candidate.size == candidates[chosen].size);
         is_here
             && number(index, tag::SAMPLES_PER_PIXEL) == 1
             && number(index, tag::BITS_PER_SAMPLE) == 8
@@ -169,7 +171,11 @@ fn others(
     };
     match *pages {
         [red, green, blue]
-            if red == chosen && green != blue && green != red && blue != red && pages.iter().all(is_channel) =>
+            if red == chosen
+                && green != blue
+                && green != red
+                && blue != red
+                && pages.iter().all(is_channel) =>
         {
             [green, blue].map(|index| candidates[index].directory.clone()).to_vec()
         }
@@ -241,10 +247,12 @@ mod tests {
 
     #[test]
     fn labels_and_photographs_of_a_slide_say_what_they_are() {
-        for aside in ["label", "Aperio Image Library v11.2.1\r\nmacro 1280x431", "Macro", "Thumbnail 400x300"] {
+        for aside in ["label", "Aperio Image Library v11.2.1\r\nmacro 1280x431", "Macro", "Thumbnail 400x300"]
+        {
             assert!(is_aside(aside), "{aside}");
         }
-        for main in ["", "Aperio Image Library v11.2.1\r\n46000x32914", "Label of a jar", "labels", "A macro"] {
+        for main in ["", "Aperio Image Library v11.2.1\r\n46000x32914", "Label of a jar", "labels", "A macro"]
+        {
             assert!(!is_aside(main), "{main}");
         }
     }

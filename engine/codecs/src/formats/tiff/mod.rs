@@ -46,9 +46,7 @@ use edgezoom_geometry::Size;
 
 use crate::colour::icc::Profile;
 use crate::format::{Decoded, Input, Open, READ_BYTES};
-use crate::{
-    AsPlanes, Bounds, DecodeOptions, Format, Layout, Reading, RowReader, SourceError, SourceFile,
-};
+use crate::{AsPlanes, Bounds, DecodeOptions, Format, Layout, Reading, RowReader, SourceError, SourceFile};
 use bands::BandDecoder;
 use choose::Choice;
 use colour::Colour;
@@ -199,7 +197,8 @@ fn open_picture(
     let may_stretch = may_stretch && stretch::is_measured(&tiff, directory);
     let is_16 = SampleFormat::new(16, 1).is_ok_and(|format| format == sample);
     if is_16 && pixels.picture.together == pixels.colour.samples() && pixels.colour.is_final() {
-        pixels.transform_16 = profile.as_ref().and_then(|profile| profile.transform_16(pixels.colour.layout()));
+        pixels.transform_16 =
+            profile.as_ref().and_then(|profile| profile.transform_16(pixels.colour.layout()));
     }
     // Pixels that are converted with 16 bits are sRGB afterwards.
     let profile = profile.filter(|_| pixels.transform_16.is_none());

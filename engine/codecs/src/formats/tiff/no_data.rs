@@ -67,13 +67,19 @@ mod tests {
         assert!(!is_none("-9999.9", (64, 3), &f64::from(-9999.9_f32).to_le_bytes()));
         // Half of 0.1 is 0x2e66.
         assert!(is_none("0.1", (16, 3), &[0x66, 0x2e]) && !is_none("0.1", (16, 3), &[0x67, 0x2e]));
-        assert!(is_none("0.1", (24, 3), &[0x9a, 0x99, 0x3b]) && !is_none("0.1", (24, 3), &[0x9b, 0x99, 0x3b]));
+        assert!(
+            is_none("0.1", (24, 3), &[0x9a, 0x99, 0x3b]) && !is_none("0.1", (24, 3), &[0x9b, 0x99, 0x3b])
+        );
     }
 
     #[test]
     fn integers_equal_the_numbers_that_they_can_have() {
-        assert!(is_none("0", (8, 1), &[0]) && is_none("255", (8, 1), &[255]) && is_none("0.0", (16, 1), &[0, 0]));
-        assert!(is_none("-32768", (16, 2), &[0, 0x80]) && is_none("-9999", (32, 2), &(-9999_i32).to_le_bytes()));
+        assert!(
+            is_none("0", (8, 1), &[0]) && is_none("255", (8, 1), &[255]) && is_none("0.0", (16, 1), &[0, 0])
+        );
+        assert!(
+            is_none("-32768", (16, 2), &[0, 0x80]) && is_none("-9999", (32, 2), &(-9999_i32).to_le_bytes())
+        );
         assert!(is_none("65535", (16, 1), &[255, 255]) && is_none("4294967295", (32, 1), &[255; 4]));
         for text in ["-9999", "256", "0.5", "nan", "-1.#INF", "", "none"] {
             assert!(!(0..=255).any(|value| is_none(text, (8, 1), &[value])), "{text}");

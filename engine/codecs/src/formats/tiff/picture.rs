@@ -166,6 +166,7 @@ impl Picture {
                 | compression::JP2_RGB
                 | compression::JP2
                 | compression::JXL
+                | compression::JXL_DNG
         );
         if self.photometric != u64::from(photometric::YCBCR) || keeps_its_own {
             return Ok((1, 1));

@@ -75,9 +75,8 @@ impl Stretch {
         // Heights are no light: they have neither clouds nor a shade that is too dark.
         let is_light = is_map && (bands.len() >= 3 || !sample.is_float() && least == 0.0);
         let bands: Vec<Spread> = bands.into_iter().map(|values| Spread::of(values, no_data)).collect();
-        let is_dark = bands
-            .iter()
-            .all(|band| shade(band.high) < DARK || shade(band.high) - shade(band.low) < DARK);
+        let is_dark =
+            bands.iter().all(|band| shade(band.high) < DARK || shade(band.high) - shade(band.low) < DARK);
         let is_mostly_dark = is_light && bands.iter().all(|band| shade(band.quarter) < DARK_QUARTER);
         let is_beyond =
             sample.is_float() && bands.iter().any(|band| band.low < -DARK || band.high > 1.0 + DARK);
@@ -188,7 +187,10 @@ mod tests {
         for clouds in [5, 20, 33, 50, 65] {
             for (sample, unit) in [(wide, 1.0), (wide, 0.3), (wide, 0.1), (float, 1e-4)] {
                 let [dark, bright, cloud] = land_and_clouds(sample, clouds, unit, true);
-                assert!(dark >= 24 && bright >= 55 && cloud > 220, "{clouds} %, {unit}: {dark} {bright} {cloud}");
+                assert!(
+                    dark >= 24 && bright >= 55 && cloud > 220,
+                    "{clouds} %, {unit}: {dark} {bright} {cloud}"
+                );
                 assert!(bright < 200, "{clouds} %, {unit}: {bright}");
             }
         }
