@@ -70,7 +70,7 @@ pub use format::{Format, Reading};
 #[cfg(any(feature = "pdf", feature = "svg"))]
 pub use formats::fonts::installed as installed_fonts;
 #[cfg(feature = "pdf")]
-pub use formats::pdf::locate as locate_pdfium;
+pub use formats::pdf::{installed_cjk_font, locate as locate_pdfium};
 pub use formats::{HEAD_BYTES, Thumbnail};
 pub use open::{Prepared, open, open_with, prepare};
 pub use options::{AsPlanes, DecodeOptions, DrawingOptions};

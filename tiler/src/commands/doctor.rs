@@ -97,6 +97,7 @@ async fn examine(args: &Args) -> bool {
         ("web pages: namespaces", needs_namespaces, namespaces()),
         ("PDF: library", is_required(Requirement::Pdf), pdf().await),
         ("fonts", is_required(Requirement::Fonts), fonts()),
+        ("fonts: Chinese, Japanese, Korean", false, cjk_fonts(edgezoom_codecs::installed_cjk_font())),
         ("temporary files", true, temporary(&folder)),
         ("temporary files: room", false, room(&folder, args.jobs)),
     ];
@@ -281,6 +282,16 @@ fn fonts() -> Found {
             "install fonts (Debian: apt-get install fonts-noto-core fonts-noto-cjk fonts-liberation2)",
         ),
         count => Ok(format!("{count} installed")),
+    }
+}
+
+fn cjk_fonts(installed: Option<String>) -> Found {
+    match installed {
+        Some(name) => Ok(name),
+        None => missing(
+            "none is installed: text in a document that does not include its fonts is not visible",
+            "install one (Debian: apt-get install fonts-noto-cjk, or the smaller fonts-wqy-microhei)",
+        ),
     }
 }
 
