@@ -95,7 +95,7 @@ pub fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, S
     let scale = scale::scale(&mut tiff, &directory, picture.size, options.drawing.page.is_some());
     let xml = picture.is_tiled.then(|| tiff.text(&directory, tag::XML)).flatten();
     let grid = [picture.chunks_across(), picture.chunks_down()];
-    let mask = mask.filter(|_| stretch::is_map(&directory));
+    let mask = mask.filter(|_| directory::is_map(&directory));
     let decoded = match xml.and_then(|xml| bif::mosaic(&xml, picture.chunk, grid)) {
         Some(mosaic) => bif::open(&source, &directory, &picture, mosaic, bounds, options),
         None if !others.is_empty() => {
@@ -180,7 +180,7 @@ fn open_picture(
         let decoded = old_jpeg::open(tiff, directory, picture, bounds, options)?;
         return Ok(Decoded { orientation, profile, ..decoded });
     }
-    let is_map = stretch::is_map(directory);
+    let is_map = directory::is_map(directory);
     if jpeg::is_ycbcr(&picture) && !(is_map && directory.has(tag::NO_DATA)) {
         return open_jpeg(tiff, directory, &picture, profile, bounds, options);
     }

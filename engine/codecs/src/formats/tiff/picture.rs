@@ -7,10 +7,9 @@ use std::ops::Range;
 use edgezoom_geometry::Size;
 
 use super::FORMAT;
-use super::directory::{Directory, Tiff};
+use super::directory::{Directory, Tiff, is_map};
 use super::predictor::Predictor;
 use super::sample_format::SampleFormat;
-use super::stretch::is_map;
 use super::tag::{self, compression, photometric};
 use crate::format::Decoded;
 use crate::{Bounds, Orientation, SourceError};

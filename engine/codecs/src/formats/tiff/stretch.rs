@@ -7,7 +7,7 @@
 //! Source: QGIS, "Cumulative count cut".
 
 use super::channels;
-use super::directory::{Directory, Tiff};
+use super::directory::{self, Directory, Tiff};
 use super::no_data::NoData;
 use super::sample_format::SampleFormat;
 use super::tag;
@@ -47,11 +47,6 @@ struct Spread {
     high: f64,
 }
 
-/// Returns true if a picture is a map or a picture of a satellite.
-pub fn is_map(directory: &Directory) -> bool {
-    tag::GEO.iter().any(|&tag| directory.has(tag))
-}
-
 /// Returns true if the samples of a picture are measurements.
 pub fn is_measured(tiff: &Tiff, directory: &Directory) -> bool {
     let describes = |text: Option<String>| {
@@ -59,7 +54,7 @@ pub fn is_measured(tiff: &Tiff, directory: &Directory) -> bool {
             text.contains("<OME ") || text.starts_with("ImageJ=") || channels::is_qptiff(&text)
         })
     };
-    is_map(directory) || describes(tiff.text(directory, tag::DESCRIPTION))
+    directory::is_map(directory) || describes(tiff.text(directory, tag::DESCRIPTION))
 }
 
 impl Stretch {
