@@ -3,7 +3,7 @@
 // `wasm-bindgen-output` to the generated file. `__worker_init_state` is the `worker` crate's: its panic hook sets
 // `criticalError`, and each new instance increments `instanceId`.
 
-import { DurableObject } from "cloudflare:workers";
+import { DurableObject, waitUntil } from "cloudflare:workers";
 import * as rust from "wasm-bindgen-output";
 import { admin } from "./src/admin/calls.js";
 import * as lists from "./src/admin/lists.js";
@@ -43,9 +43,15 @@ const PYRAMIDS = ["cache", "iiif"];
 /** The paths of `edge/build/assets/`. The platform itself would refuse other methods without a reason. */
 const FILE = /^\w+:\/\/[^/]+\/(?:assets\/.|(?:docs|bot|openapi\.json|favicon\.ico|apple-touch-icon\.png)(?:[/?]|$))/;
 const READING = ["GET", "HEAD"];
+/** The canonical address of an image of IIIF in its header `Link`. */
+const CANONICAL = /<([^>]+)>;rel="canonical"/;
 const ID = /^[0-9A-Za-z]{11}$/;
-/** One in this number of requests for tiles is measured, because a data point costs as much as a request. */
+/**
+ * One in this number of requests for tiles, and of those that are too many, is measured, because a data point costs as
+ * much as a request.
+ */
 const SAMPLED = 16;
+const TOO_MUCH = "You have sent too many requests. Try again in a minute.\n";
 
 export default {
   async fetch(request, env, context) {
@@ -56,9 +62,9 @@ export default {
     if (area === "internal" && name === "admin") return admin(request, env);
     const id = PYRAMIDS.includes(area) && ID.test(name) ? name : undefined;
     const isCached = id && context && request.method === "GET" && !request.headers.has("Range");
-    const seen = { from: "object" };
+    const seen = { from: "object", area };
     const response = await (isCached ? throughCache : answer)(request, env, context, id, seen);
-    count(area, response.countsAs ?? response.status, response.from ?? seen.from, isCached);
+    count(area, response.countsAs ?? response.status, response.from ?? seen.from, isCached || seen.from === "limit");
     return response;
   },
 };
@@ -77,22 +83,27 @@ async function fileOf(request, env) {
 async function throughCache(request, env, context, id, seen) {
   const [path, query] = request.url.split("?", 2);
   const asked = query === undefined ? request : new Request(path, request);
-  const [known] = await Promise.all([caches.default.match(asked), lists.refresh(env, context)]);
+  const [known] = await Promise.all([caches.default.match(asked), lists.refresh(env)]);
   if (known && !lists.isTakenDown(id)) {
     seen.from = "cache";
     uses.note(id, env, context);
     return known;
   }
   const response = await answer(request, env, context, id, seen);
-  // A rendered picture is kept already, under its canonical address.
-  if (response.status === 200 && !response.from) context.waitUntil(caches.default.put(path, response.clone()));
+  // A rendered picture is kept already, and every picture under its canonical address.
+  const address = CANONICAL.exec(response.headers.get("Link"))?.[1] ?? path;
+  if (response.status === 200 && !response.from) context.waitUntil(caches.default.put(address, response.clone()));
   return response;
 }
 
 async function answer(request, env, context, id, seen) {
+  if (seen.area !== "internal" && (await isTooMuch(request, env))) {
+    seen.from = "limit";
+    return new Response(TOO_MUCH, { status: 429, headers: { "Retry-After": "60", "Cache-Control": "no-store", "Access-Control-Allow-Origin": "*" } });
+  }
   const incoming = new rust.IncomingRequest(readRequest(request), env);
   const key = incoming.cacheKey();
-  const refreshing = (key || id) && lists.refresh(env, context);
+  const refreshing = (key || id) && lists.refresh(env);
   let cached;
   try {
     cached = key && (await readRecord(env, key));
@@ -104,7 +115,28 @@ async function answer(request, env, context, id, seen) {
   if (refreshing) await refreshing;
   if (cached || id) uses.note(key ?? id, env, context);
   const response = incoming.respond(request, env, cached);
-  return request.method === "DELETE" ? deleted(await response, env) : response;
+  if (!(response instanceof Promise)) return response;
+  const handled = request.method === "DELETE" ? response.then((done) => deleted(done, env)) : response;
+  // When a client leaves, the runtime drops what its request awaits. So that all that was taken is given back, and what
+  // others wait for arrives, the request goes on, for half a minute at most.
+  waitUntil(handled.catch(() => {}));
+  return handled;
+}
+
+/**
+ * Counts a request that no cache answers. Returns true if its client has sent too many in this minute. Tilers have a
+ * token instead.
+ */
+async function isTooMuch(request, env) {
+  if (!env.REQUESTS || env.DEVELOPMENT === "on") return false;
+  const address = request.headers.get("CF-Connecting-IP") ?? "unknown";
+  // Of IPv6, the 48 bits that one customer may have.
+  const key = address.split(":", 3).join(":");
+  const { success } = await env.REQUESTS.limit({ key }).catch((error) => {
+    console.error("REQUESTS:", error);
+    return { success: true };
+  });
+  return !success;
 }
 
 /** Makes a deletion effective in this isolate at once, like an operator's takedown. */
@@ -114,14 +146,14 @@ async function deleted(response, env) {
 }
 
 /** Counts a request by area, status and source of the response. The many calls of tilers count only if refused. */
-function count(area, status, from, isTile) {
-  if (isTile && Math.random() * SAMPLED >= 1) return;
+function count(area, status, from, isSampled) {
+  if (isSampled && Math.random() * SAMPLED >= 1) return;
   if (area === "internal" && status < 400) return;
-  measure("request", [area, `${status}`, from], isTile ? SAMPLED : 1);
+  measure("request", [area, `${status}`, from], isSampled ? SAMPLED : 1);
 }
 
-/** Returns the class of a Durable Object that Rust implements under the same name. */
-const durableObject = (name) =>
+/** Returns the class of a Durable Object that Rust implements by a class of its own. */
+const durableObject = (Inner) =>
   class extends DurableObject {
     #inner;
     #instance;
@@ -130,7 +162,7 @@ const durableObject = (name) =>
     get #rust() {
       revive();
       if (this.#instance !== wasm.instanceId) {
-        this.#inner = new rust[name](this.ctx, this.env);
+        this.#inner = new Inner(this.ctx, this.env);
         this.#instance = wasm.instanceId;
       }
       return this.#inner;
@@ -153,5 +185,5 @@ const durableObject = (name) =>
     }
   };
 
-export const ConversionObject = durableObject("ConversionObject");
-export const BacklogObject = durableObject("BacklogObject");
+export const ConversionObject = durableObject(rust.ConversionObject);
+export const BacklogObject = durableObject(rust.BacklogObject);

@@ -21,6 +21,10 @@ pub struct ContentIdError;
 
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
+/// Number of ids that a URL may have, and that a client's file may have.
+const SHARED: u8 = 4;
+const FILES: u8 = 32;
+
 impl ContentId {
     /// Number of characters of an id: the fewest that hold 64 bits.
     pub const LENGTH: usize = 11;
@@ -29,22 +33,32 @@ impl ContentId {
     /// holds the one before, or if the uploader of a file has deleted its content.
     pub fn candidates(url: &SourceUrl) -> impl Iterator<Item = Self> {
         // With a billion contents, the chance that an id of a new URL is taken is 1 in 18 billion. Four in a row mean a
-        // bug. Files have more, because each deletion uses one up.
-        let count = if url.is_file() { 32 } else { 4 };
-        (0..count).map(|salt| Self::salted(url, salt))
+        // bug.
+        Self::first(SHARED, url, "")
+    }
+
+    /// Returns the ids that the content of a client's file may have: first those that all clients share, and then the
+    /// client's own. Each deletion uses an id up, so without these, one client could block a file for all others.
+    pub fn candidates_of_file(url: &SourceUrl, party: &str) -> impl Iterator<Item = Self> {
+        Self::first(FILES, url, party)
+    }
+
+    fn first(count: u8, url: &SourceUrl, party: &str) -> impl Iterator<Item = Self> {
+        (0..count).map(move |salt| Self::salted(url, salt, if salt < SHARED { "" } else { party }))
     }
 
     /// Returns the first id that the content of `url` may have.
     #[must_use]
     pub fn of(url: &SourceUrl) -> Self {
-        Self::salted(url, 0)
+        Self::salted(url, 0, "")
     }
 
-    fn salted(url: &SourceUrl, salt: u8) -> Self {
+    fn salted(url: &SourceUrl, salt: u8, party: &str) -> Self {
         let mut hash = Sha256::new();
         hash.update(url.identity());
         if salt > 0 {
             hash.update([b' ', salt]); // a canonical URL has no space
+            hash.update(party);
         }
         let digest: [u8; 32] = hash.finalize().into();
         let [a, b, c, d, e, f, g, h, ..] = digest;
@@ -110,7 +124,11 @@ mod tests {
         let ids: Vec<String> = ContentId::candidates(&url).map(|id| id.to_string()).collect();
         assert_eq!(ids, ["6qy4OXfXSid", "ILiFH96DkXP", "Erx23NSAkK4", "0YREbrzg65x"]);
         let file = SourceUrl::of_file("f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", "a.jpg").unwrap();
-        assert_eq!(ContentId::candidates(&file).collect::<std::collections::HashSet<_>>().len(), 32);
+        let ids = |party| ContentId::candidates_of_file(&file, party).collect::<Vec<_>>();
+        let (one, other) = (ids("203.0.113.1"), ids("203.0.113.2"));
+        assert_eq!((&one[..4], &other[..4]), (&ids("")[..4], &one[..4]));
+        let all: std::collections::HashSet<_> = one.iter().chain(&other).collect();
+        assert_eq!((one.len(), all.len()), (32, 4 + 2 * 28), "one client uses up no other's ids");
     }
 
     #[test]

@@ -66,9 +66,11 @@ fn without_ending(name: &str) -> &str {
     }
 }
 
-/// Returns true for directional formatting, joiners that emoji do not need, and noncharacters (UTS #55; Unicode 23.7).
+/// Returns true for directional formatting, joiners that emoji do not need, other characters without ink (Unicode's
+/// Default_Ignorable_Code_Point, except for variation selectors), and noncharacters (UTS #55; Unicode 23.7).
 fn hides(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fdd0}'..='\u{fdef}' | '\u{feff}')
+    matches!(c, '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{3164}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}')
+        || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fdd0}'..='\u{fdef}' | '\u{feff}')
         || u32::from(c) & 0xfffe == 0xfffe
 }
 
@@ -87,6 +89,11 @@ mod tests {
         assert_eq!(title("👩\u{200d}🚀 地图"), Some("👩\u{200d}🚀 地图".to_owned()));
         assert_eq!(title(&"é".repeat(1000)).map(|title| title.chars().count()), Some(Title::MAX_LENGTH));
         assert_eq!((title(""), title(" \u{200b}\n")), (None, None));
+        assert_eq!(
+            title("\u{ad}\u{34f}\u{115f}\u{1160}\u{180e}\u{3164}\u{ffa0}\u{e0001}\u{e0041}\u{e007f}"),
+            None
+        );
+        assert_eq!(title("bank\u{3164}.\u{ad}example ❤\u{fe0f}"), Some("bank.example ❤\u{fe0f}".to_owned()));
     }
 
     #[test]

@@ -30,7 +30,7 @@ limits="--network host --ulimit nofile=10000:10000 --ulimit nproc=9000:9000" # r
 inside() { podman run --rm $limits --volume "$work:/work" "$@"; }
 # As docs/operations/guide.md runs it; Podman calls systempaths=unconfined unmask=ALL.
 confined() {
-  inside --read-only --tmpfs /tmp:size=2g,mode=1777 --shm-size 1g --cap-drop ALL --security-opt no-new-privileges \
+  inside --read-only --tmpfs /tmp:size=1g,mode=1777 --volume /var/tmp --env EDGEZOOM_TMP=/var/tmp --shm-size 1g --cap-drop ALL --security-opt no-new-privileges \
     --security-opt seccomp=deploy/docker/seccomp.json --security-opt unmask=ALL --env EDGEZOOM_ALLOW_NETWORKS=127.0.0.0/8 "$@"
 }
 end() {

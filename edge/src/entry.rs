@@ -78,16 +78,21 @@ impl IncomingRequest {
     }
 }
 
-/// Sets the operator's [`OperatorLists`], given as JSON.
-#[wasm_bindgen(js_name = setOperatorLists)]
-pub fn set_operator_lists(lists: &str, env: &Env) {
-    let set = || {
-        isolate::set_operator_lists(serde_json::from_str(lists)?, &*isolate::config(env)?);
-        Ok::<(), worker::Error>(())
-    };
-    if let Err(error) = set() {
-        console_error!("cannot set the operator's lists: {error}");
-    }
+/// Changes the operator's lists: texts with commas between all blocked hosts, or ids.
+///
+/// # Errors
+/// The Worker is not configured.
+#[wasm_bindgen(js_name = changeOperatorLists)]
+pub fn change_operator_lists(
+    hosts: &str,
+    removed: &str,
+    lifted: &str,
+    env: &Env,
+) -> std::result::Result<(), JsValue> {
+    isolate::block_hosts(hosts, &*isolate::config(env)?);
+    isolate::list_removed(removed, true);
+    isolate::list_removed(lifted, false);
+    Ok(())
 }
 
 /// A content that the operator names.

@@ -2,12 +2,12 @@
 // `takedown.test.mjs`.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
+import { aroundTests } from "./around.mjs";
 import { ADMIN_TOKEN, TOKEN, byUrl, eventually, start } from "./system.mjs";
 
 let system;
-before(async () => (system = await start({ DENY_HOSTS: "denied.example" })));
-after(() => system.close());
+aroundTests(async () => (system = await start({ DENY_HOSTS: "denied.example" })), () => system.close());
 
 
 const actions = async (target) => (await system.operate("audit", { target })).actions.map(({ by, what, result }) => [by, what, result]);

@@ -1,19 +1,22 @@
 // Tiles of a pyramid that is stored as one object: the reads of R2, and the responses.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { archive, content, DZI, grid, LAST_LEVEL, PREVIEW, store, THUMBNAIL } from "./archive.mjs";
+import { aroundTests } from "./around.mjs";
 import { countingCalls, start } from "./system.mjs";
 
 const made = archive();
 const { object, tiles } = made;
 let system;
 let id;
-before(async () => {
-  system = await start({ CACHE_URL: "https://tiles.example/cache" }, countingCalls(["PYRAMIDS"]));
-  id = await store(system, "http://example.com/maps/old%20town.tif", made);
-});
-after(() => system.close());
+aroundTests(
+  async () => {
+    system = await start({ CACHE_URL: "https://tiles.example/cache" }, countingCalls(["PYRAMIDS"]));
+    id = await store(system, "http://example.com/maps/old%20town.tif", made);
+  },
+  () => system.close(),
+);
 
 /** Returns the calls of R2 since the last time. */
 const reads = async () => JSON.parse((await system.send("/calls")).body);

@@ -2,14 +2,17 @@
 // a network round trip.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
+import { aroundTests } from "./around.mjs";
 import { countingCalls, start } from "./system.mjs";
 
 let system;
-before(async () => {
-  system = await start({}, countingCalls(["FINISHED", "CONVERSIONS", "CREATIONS", "BACKLOG", "JOBS", "PYRAMIDS"]));
-});
-after(() => system.close());
+aroundTests(
+  async () => {
+    system = await start({}, countingCalls(["FINISHED", "CONVERSIONS", "CREATIONS", "BACKLOG", "JOBS", "PYRAMIDS"]));
+  },
+  () => system.close(),
+);
 
 const byUrl = (name) => `/v1/content/?url=${encodeURIComponent(`http://example.com/${name}.jpg`)}`;
 

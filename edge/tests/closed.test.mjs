@@ -3,13 +3,13 @@
 
 import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
+import { aroundTests } from "./around.mjs";
 import { byUrl, start } from "./system.mjs";
 
 const KEY = "0123456789abcdef";
 let system;
-before(async () => (system = await start({ SIGNING_KEYS: `shop:${KEY}`, ALLOW_HOSTS: "example.com", DENY_HOSTS: "private.example.com", UPLOAD_BYTES: "100000" })));
-after(() => system.close());
+aroundTests(async () => (system = await start({ SIGNING_KEYS: `shop:${KEY}`, ALLOW_HOSTS: "example.com", DENY_HOSTS: "private.example.com", UPLOAD_BYTES: "100000" })), () => system.close());
 
 /** Returns the parameters that sign a request for a URL or an id. */
 function signature(what, { key = KEY, expires = Math.floor(Date.now() / 1000) + 60 } = {}) {

@@ -1,12 +1,12 @@
 // A content from its first request to its result: responses, queued jobs, and records in KV.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
+import { aroundTests } from "./around.mjs";
 import { ORIGIN, PICTURE, byUrl, eventually, start } from "./system.mjs";
 
 let system;
-before(async () => (system = await start({ LEASE_SECONDS: "60" })));
-after(() => system.close());
+aroundTests(async () => (system = await start({ LEASE_SECONDS: "60" })), () => system.close());
 
 const jobsOf = async (id) => (await system.seen()).jobs.filter((job) => job === id).length;
 

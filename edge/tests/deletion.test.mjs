@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { DZI, archive } from "./archive.mjs";
+import { aroundTests } from "./around.mjs";
 import { eventually, start } from "./system.mjs";
 
 /**
@@ -17,11 +18,14 @@ const ELSEWHERE = `
   let later = 0;
   const now = Date.now;
   Date.now = () => now() + later;
+  /** A limiter that admits all. The Worker checks its class by its constructor. */
+  const unlimited = (limiter) => new Proxy(limiter, { get: (target, property) => (property === "limit" ? async () => ({ success: true }) : target[property]) });
 
   export default {
     async fetch(request, env, context) {
       const { pathname, searchParams } = new URL(request.url);
       if (pathname === "/later") return Response.json((later += Number(searchParams.get("ms"))));
+      if (request.headers.has("No-Rate")) env = { ...env, CREATIONS: unlimited(env.CREATIONS) };
       if (pathname !== "/elsewhere") return edge.fetch(request, env, context);
       const event = { "deletion-asked": searchParams.get("hash") };
       return new Response(await env.CONVERSIONS.getByName(searchParams.get("id")).send(JSON.stringify({ event })));
@@ -32,8 +36,7 @@ const ELSEWHERE = `
 const { object, place, previews } = archive();
 
 let system;
-before(async () => (system = await start({ UPLOAD_BYTES: "20000000", LEASE_SECONDS: "1" }, ELSEWHERE)));
-after(() => system.close());
+aroundTests(async () => (system = await start({ UPLOAD_BYTES: "20000000", LEASE_SECONDS: "1" }, ELSEWHERE)), () => system.close());
 
 let count = 0;
 const bytes = () => Buffer.from(`picture ${(count += 1)}`);
@@ -225,6 +228,44 @@ test("bytes that were deleted too often are refused with advice", async () => {
   const answer = await upload(body);
   assert.deepEqual([answer.status, answer.body], [409, "This file was uploaded and deleted too often. Change it, then upload it again."]);
   assert.deepEqual(await objectsOf("uploads/"), kept);
+});
+
+test("one client blocks a file for no other by deleting it", async () => {
+  const body = bytes();
+  for (let times = 0; times < 32; times += 1) {
+    const { id, deletionKey } = await uploaded(body);
+    assert.equal((await remove(id, deletionKey)).status, 204);
+  }
+  const other = { "CF-Connecting-IP": "203.0.113.8" };
+  const answer = await upload(body, "", other);
+  assert.equal(answer.status, 301, answer.body);
+  const { id, url } = JSON.parse(answer.body);
+  assert.equal((await system.find(id)).stage, "queued");
+  await system.operate("takedown", { target: url, reason: "why" });
+  assert.equal((await upload(body, "", other)).status, 410, "the operator refuses it for all");
+});
+
+test("the name that one client gave a file is no title of another's upload", async () => {
+  const body = bytes();
+  const first = await ready(body);
+  assert.equal(first.title, "Anna's house");
+  assert.equal((await uploaded(body, "?name=Anna%27s%20house.jpg")).title, "Anna's house");
+  const second = await uploaded(body, "?name=plan.jpg");
+  assert.deepEqual([second.id, second.title], [first.id, undefined]);
+  await eventually(async () => !(await system.finished.get(first.id)).includes("Anna"));
+  assert.equal((await system.find(first.id)).title, undefined);
+});
+
+test("a client has a number of deletions a day, so that it does not fill the list of all", async () => {
+  const headers = { "CF-Connecting-IP": "203.0.113.99", "No-Rate": "1" };
+  const { id, deletionKey } = await uploaded();
+  for (let times = 0; times < 200; times += 1) assert.equal((await remove(id, deletionKey, headers)).status, 204);
+  const refused = await remove(id, deletionKey, headers);
+  assert.deepEqual([refused.status, refused.headers.get("Retry-After")], [503, "3600"]);
+  assert.match(refused.body, /today's deletion limit/);
+  assert.equal((await remove(id, deletionKey, { ...headers, "CF-Connecting-IP": "203.0.113.98" })).status, 204);
+  await system.send("/later?ms=86400000");
+  assert.equal((await remove(id, deletionKey, headers)).status, 204, "the next day");
 });
 
 test("pages of other sites may delete with a key: browsers ask for the header", async () => {

@@ -2,8 +2,9 @@
 // page, and the parameters of scripts.
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import vm from "node:vm";
+import { aroundTests } from "./around.mjs";
 import { start } from "./system.mjs";
 
 const HOSTILE = [
@@ -17,8 +18,7 @@ const HOSTILE = [
 ];
 
 let system;
-before(async () => (system = await start()));
-after(() => system.close());
+aroundTests(async () => (system = await start()), () => system.close());
 
 /** Returns the elements' names and the scripts of a page, as a browser sees them. */
 function elements(html) {

@@ -1,16 +1,43 @@
-// The stream of a content's events: its events, its end, and the limit of subscribers.
+// The stream of a content's events: its events, its end, and the limits of subscribers. An object with an open stream is
+// billed for all of its time, so contents that wait have none.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
+import { aroundTests } from "./around.mjs";
 import { PICTURE, start } from "./system.mjs";
 
+/** An entry module with a clock that tests advance. */
+const LATER = `
+  import edge from "./index.js";
+  export * from "./index.js";
+
+  let later = 0;
+  const Real = Date;
+  globalThis.Date = class extends Real {
+    constructor(...of) {
+      super(...(of.length > 0 ? of : [Date.now()]));
+    }
+    static now() {
+      return Real.now() + later;
+    }
+  };
+
+  export default {
+    queue() {},
+    async fetch(request, env, context) {
+      const { pathname, searchParams } = new URL(request.url);
+      if (pathname === "/later") return Response.json((later += Number(searchParams.get("ms"))));
+      return edge.fetch(request, env, context);
+    },
+  };
+`;
+
 let system;
-before(async () => (system = await start()));
-after(() => system.close());
+aroundTests(async () => (system = await start({}, LATER)), () => system.close());
 
 /** Subscribes to a content; `next` returns the next event, or null at the end. */
-async function listen(id) {
-  const { status, headers, body } = await fetch(`${system.address}/v1/content/${id}/events`);
+async function listen(id, sent = {}) {
+  const { status, headers, body } = await fetch(`${system.address}/v1/content/${id}/events`, { headers: sent });
   if (status !== 200) return { status };
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
@@ -24,7 +51,7 @@ async function listen(id) {
     const lines = text.slice(0, end).split("\n");
     text = text.slice(end + 2);
     const field = (name) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
-    return { id: field("id"), content: field("data") && JSON.parse(field("data")) };
+    return { id: field("id"), retry: field("retry"), content: field("data") && JSON.parse(field("data")) };
   }
   return { status, headers, next, leave: () => reader.cancel() };
 }
@@ -76,26 +103,67 @@ test("an unknown content has no events, and HEAD opens no stream", async () => {
 });
 
 test("a content has at most a hundred subscribers, and those that leave make room", async () => {
-  const id = await system.content("http://example.com/popular.jpg", "queued");
+  const id = await system.content("http://example.com/popular.jpg", "rendering");
   const all = [];
   for (let count = 0; count < 100; count++) all.push(await listen(id));
   assert.deepEqual(new Set(all.map(({ status }) => status)), new Set([200]));
   assert.equal((await listen(id)).status, 503);
-  for (const events of all) assert.equal((await events.next()).content.stage, "queued");
+  for (const events of all) assert.equal((await events.next()).content.progress, 0.25);
   await Promise.all(all.splice(50).map((events) => events.leave()));
-  await system.claim(id);
-  for (const events of all) assert.equal((await events.next()).content.stage, "downloading");
+  await system.report(id, 1, { progress: { stage: "rendering", progress: 0.5 } });
+  for (const events of all) assert.equal((await events.next()).content.progress, 0.5);
   const late = await listen(id);
   assert.equal(late.status, 200);
   await Promise.all([late, ...all].map((events) => events.leave()));
 });
 
 test("an idle stream sends a heartbeat", { timeout: 20_000 }, async () => {
-  const id = await system.content("http://example.com/silent.jpg", "queued");
+  const id = await system.content("http://example.com/silent.jpg", "rendering");
   const events = await listen(id);
   await events.next();
   const begun = Date.now();
-  assert.deepEqual(await events.next(), { id: undefined, content: undefined });
+  assert.deepEqual(await events.next(), { id: undefined, retry: undefined, content: undefined });
   assert.ok(Date.now() - begun > 10_000);
   await events.leave();
+});
+
+test("contents that wait keep no stream open, however many a client creates", async () => {
+  const queued = await system.content("http://example.com/queued.jpg", "queued");
+  await system.send("/later?ms=10000");
+  const waiting = await system.content("http://example.com/waiting.jpg", "rendering");
+  const open = await listen(waiting);
+  await open.next();
+  const failure = { code: "source-unreachable", message: "The host is down." };
+  await system.report(waiting, 1, { "gave-up": { failure, retry: { later: {} } } });
+  assert.deepEqual([(await open.next()).content.stage, await open.next()], ["waiting", null], "it ends when the attempt does");
+  for (const [id, stage] of [[queued, "queued"], [waiting, "waiting"]]) {
+    const events = await listen(id);
+    const { content, retry } = await events.next();
+    assert.equal(content.stage, stage);
+    assert.ok(Number(retry) >= 5000 && Number(retry) <= 60_000, `${stage}: a browser comes back after ${retry} ms`);
+    assert.equal(await events.next(), null, stage);
+  }
+});
+
+test("a stream that is open while a content is queued ends by time, unless a tiler claims it", async () => {
+  const left = await system.content("http://example.com/left.jpg", "queued");
+  await system.send("/later?ms=9000");
+  const claimed = await system.content("http://example.com/claimed.jpg", "queued");
+  const [ending, going] = [await listen(left), await listen(claimed)];
+  assert.deepEqual([(await ending.next()).content.stage, (await going.next()).content.stage], ["queued", "queued"]);
+  await system.claim(claimed);
+  assert.equal(await ending.next(), null);
+  assert.equal((await going.next()).content.stage, "downloading");
+  await going.leave();
+});
+
+test("one client does not take the places of all others", async () => {
+  const id = await system.content("http://example.com/watched.jpg", "rendering");
+  const from = (address) => ({ "CF-Connecting-IP": address });
+  const own = [];
+  for (let count = 0; count < 5; count += 1) own.push(await listen(id, from(count % 2 ? "2001:db8:7:1::1" : "2001:db8:7:2::2")));
+  assert.deepEqual(own.map(({ status }) => status), [200, 200, 200, 200, 503]);
+  const other = await listen(id, from("203.0.113.7"));
+  assert.equal(other.status, 200);
+  await Promise.all([...own.slice(0, 4), other].map((events) => events.leave()));
 });

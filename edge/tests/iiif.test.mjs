@@ -2,8 +2,9 @@
 // implementation notes say: https://iiif.io/api/image/3.0/implementation/#3-tile-region-parameter-calculation
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { PREVIEW, archive, store } from "./archive.mjs";
+import { aroundTests } from "./around.mjs";
 import { start } from "./system.mjs";
 
 const PICTURE = { width: 8001, height: 1030, tileSize: 512, tileOverlap: 0, tileFormat: "jpg" };
@@ -18,12 +19,14 @@ const pyramid = (dzi) => archive((level, column, row) => `${level}/${column}_${r
 let system;
 let id;
 let base;
-before(async () => {
-  system = await start();
-  id = await content("http://example.com/maps/old%20town.jpg", PICTURE);
-  base = `/iiif/${id}`;
-});
-after(() => system.close());
+aroundTests(
+  async () => {
+    system = await start();
+    id = await content("http://example.com/maps/old%20town.jpg", PICTURE);
+    base = `/iiif/${id}`;
+  },
+  () => system.close(),
+);
 
 const content = (url, dzi) => store(system, url, pyramid(dzi), dzi);
 const json = async (path) => JSON.parse((await system.send(path)).body);

@@ -3,7 +3,8 @@
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
+import { aroundTests } from "./around.mjs";
 import { PLAIN, TOKEN, start } from "./system.mjs";
 
 const NAMES = ["worker.js", "measurements.js", "stale_kv.js", "status.js"];
@@ -25,8 +26,7 @@ const local = {
 };
 
 let system;
-before(async () => (system = await start({}, PLAIN, local)));
-after(() => system.close());
+aroundTests(async () => (system = await start({}, PLAIN, local)), () => system.close());
 
 const ask = (path, init) => fetch(system.addresses["edgezoom-local"] + path, { redirect: "manual", ...init });
 

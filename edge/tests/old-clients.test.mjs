@@ -2,19 +2,22 @@
 
 import assert from "node:assert/strict";
 import http from "node:http";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import vm from "node:vm";
+import { aroundTests } from "./around.mjs";
 import { paths } from "./openapi.mjs";
 import { PICTURE, byUrl, start } from "./system.mjs";
 
 const SOURCE = "http://example.com/old.jpg";
 let system;
 let id;
-before(async () => {
-  system = await start();
-  id = await system.content(SOURCE, "ready");
-});
-after(() => system.close());
+aroundTests(
+  async () => {
+    system = await start();
+    id = await system.content(SOURCE, "ready");
+  },
+  () => system.close(),
+);
 
 test("a JavaScript SDK uses JSONP with a trailing slash and its own callback", async () => {
   const answer = await system.send(`/v1/content/${id}/?callback=_jsonCallback123`);

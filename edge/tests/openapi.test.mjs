@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
+import { aroundTests } from "./around.mjs";
 import { assertMatches, components, example, paths } from "./openapi.mjs";
 import { archive, store } from "./archive.mjs";
 import { PICTURE, start } from "./system.mjs";
@@ -13,12 +14,14 @@ let system;
 let closed;
 let open;
 
-before(async () => {
-  [system, closed, open] = await Promise.all([start({ REGIONS: "on" }), start({ MAINTENANCE: "on" }), start({ UPLOAD_BYTES: "100" })]);
-  for (const state of ["queued", "rendering", "failed"]) ids[state] = await system.content(`http://example.com/${state}.jpg`, state);
-  ids.ready = await store(system, "http://example.com/ready.jpg", archive(() => "0123456789", PICTURE), PICTURE);
-});
-after(() => Promise.all([system.close(), closed.close(), open.close()]));
+aroundTests(
+  async () => {
+    [system, closed, open] = await Promise.all([start({ REGIONS: "on" }), start({ MAINTENANCE: "on" }), start({ UPLOAD_BYTES: "100" })]);
+    for (const state of ["queued", "rendering", "failed"]) ids[state] = await system.content(`http://example.com/${state}.jpg`, state);
+    ids.ready = await store(system, "http://example.com/ready.jpg", archive(() => "0123456789", PICTURE), PICTURE);
+  },
+  () => Promise.all([system.close(), closed.close(), open.close()]),
+);
 
 /** Checks a response against the document: its status, media type, headers and JSON. Returns the JSON. */
 async function holds(path, target, { headers, from = system, method = "GET", body } = {}) {

@@ -1,13 +1,13 @@
 // Maintenance, overload and clients over their limits: new contents get 503, existing ones are served.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
+import { aroundTests } from "./around.mjs";
 import { PICTURE, byUrl, eventually, start } from "./system.mjs";
 
 const CAPACITY = { tiler: 7, slots: 16 };
 let system;
-before(async () => (system = await start({ BACKLOG_LIMIT: "1000" })));
-after(() => system.close());
+aroundTests(async () => (system = await start({ BACKLOG_LIMIT: "1000" })), () => system.close());
 
 async function refused(target, init) {
   const answer = await system.send(target, init);

@@ -1,8 +1,9 @@
 // Descriptors and tiles under `/cache/`, from R2.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { archive, DZI, store } from "./archive.mjs";
+import { aroundTests } from "./around.mjs";
 import { countingCalls, start } from "./system.mjs";
 
 const BYTES = "0123456789";
@@ -10,13 +11,15 @@ const BYTES = "0123456789";
 let system;
 let id;
 let etag;
-before(async () => {
-  system = await start({}, countingCalls(["PYRAMIDS"]));
-  id = await store(system, "http://example.com/tiles.jpg", archive(() => BYTES));
-  etag = (await get()).headers.get("ETag");
-  await system.pyramids.put(`${id}/notes.txt`, "private");
-});
-after(() => system.close());
+aroundTests(
+  async () => {
+    system = await start({}, countingCalls(["PYRAMIDS"]));
+    id = await store(system, "http://example.com/tiles.jpg", archive(() => BYTES));
+    etag = (await get()).headers.get("ETag");
+    await system.pyramids.put(`${id}/notes.txt`, "private");
+  },
+  () => system.close(),
+);
 
 const get = (headers = {}, method = "GET") => system.fetch(`/cache/${id}/1_files/9/0_0.jpg`, { headers, method });
 

@@ -3,11 +3,12 @@
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { parse } from "smol-toml";
 import { decodePng, encodePng } from "../viewer/png.mjs";
 import { DZI as LARGE, archive, store } from "./archive.mjs";
-import { countingCalls, start } from "./system.mjs";
+import { aroundTests } from "./around.mjs";
+import { countingCalls, eventually, start } from "./system.mjs";
 
 const DZI = { ...LARGE, tileFormat: "png" };
 /** Limits of system.mjs for a client, and for a /48 of IPv6. */
@@ -42,13 +43,15 @@ const pyramid = archive(gradient, DZI);
 let system;
 let id;
 let base;
-before(async () => {
-  system = await start({ REGIONS: "on", DEVELOPMENT: "off" }, countingCalls(COUNTED));
-  id = await content(system, "http://example.com/gradient.png");
-  base = `/iiif/${id}`;
-  await calls();
-});
-after(() => system.close());
+aroundTests(
+  async () => {
+    system = await start({ REGIONS: "on", DEVELOPMENT: "off" }, countingCalls(COUNTED));
+    id = await content(system, "http://example.com/gradient.png");
+    base = `/iiif/${id}`;
+    await calls();
+  },
+  () => system.close(),
+);
 
 const content = (at, url) => store(at, url, pyramid, DZI);
 
@@ -58,7 +61,7 @@ const someone = (headers) => ({ headers: { "CF-Connecting-IP": `198.51.100.${(cl
 /**
  * Returns the calls since the last time, without those that refresh the operator's lists, which depend on the clock.
  */
-const calls = async (at = system) => (await (await at.fetch("/calls")).json()).filter((call) => call !== "OPERATOR.lists");
+const calls = async (at = system) => (await (await at.fetch("/calls")).json()).filter((call) => call !== "OPERATOR.changes");
 
 async function image(path, init = someone(), at = system) {
   const response = await at.fetch(path, init);
@@ -171,6 +174,20 @@ test("tiles that lie beside each other are read at once, and whole tiles as befo
   assert.deepEqual(await calls(), ["PYRAMIDS.get"], "neither counted nor rendered");
 });
 
+test("another spelling of a tile's address costs no read", async () => {
+  const through = (path) => system.send(`${base}/${path}`, someone({ "Through-Cache": "1" }));
+  const canonical = await through("512,512,512,512/512,512/0/default.png");
+  for (const path of ["%35%31%32,512,512,512/512,512/0/default.png", "0512,512,512,512/512,512/0/default.png", "512,512,512,512/512,/0.0/color.png"]) {
+    // The cache is written in the background.
+    await eventually(async () => {
+      await calls();
+      const { status, body } = await through(path);
+      assert.deepEqual([status, body === canonical.body], [200, true], path);
+      return (await calls()).length === 0;
+    });
+  }
+});
+
 test("other requests have the statuses of the standard", async () => {
   for (const [path, status] of [
     ["full/max/45/default.jpg", 501],
@@ -263,11 +280,25 @@ test("the day's renderings are the operator's", async () => {
     const last = made.at(-1);
     assert.deepEqual([last.status, last.headers.get("Retry-After")], [503, "3600"]);
     assert.match(last.body, /midnight UTC/);
-    const messages = (await calls(bounded)).filter((call) => call === "OPERATOR.takeRenderings").length;
+    const messages = (await calls(bounded)).filter((call) => call === "OPERATOR.countRenderings").length;
     assert.ok(messages > 0 && messages <= 6, `${messages} messages to the operator's object for ${a_day} renderings`);
     assert.equal((await bounded.send(`/iiif/${of}/0,0,512,512/512,512/0/default.png`)).status, 200, "tiles are served");
   } finally {
     await bounded.close();
+  }
+});
+
+test("one client has a tenth of the day's renderings, and others the rest", async () => {
+  const shared = await start({ REGIONS: "on", REGIONS_A_DAY: "100", DEVELOPMENT: "off" }, countingCalls(COUNTED));
+  try {
+    const of = await content(shared, "http://example.com/gradient.png");
+    const ask = async (number, address) => (await shared.send(`/iiif/${of}/full/${20 + number},20/0/default.jpg`, { headers: { "CF-Connecting-IP": address } })).status;
+    const statuses = [];
+    for (let number = 0; number < 14; number += 1) statuses.push(await ask(number, `2001:db8:7:${number}::1`));
+    assert.deepEqual(statuses, [...Array(10).fill(200), ...Array(4).fill(503)], "all of a network are one client");
+    assert.equal(await ask(50, "203.0.113.7"), 200);
+  } finally {
+    await shared.close();
   }
 });
 
@@ -284,12 +315,12 @@ test("the worst client costs what is documented", async () => {
 
   const limits = await readFile(new URL("../../docs/limits.md", import.meta.url), "utf8");
   const row = limits.split("\n").find((line) => line.startsWith("| rendered regions"));
-  const [, what, minute, hour, day] = row.split("|").map((cell) => cell.trim());
+  const [, what, minute, day] = row.split("|").map((cell) => cell.trim());
   const [, documentedReads, milliseconds] = /(\d+) reads of the store and (\d+) ms/.exec(what).map(Number);
-  const [perMinute, perHour, perDay] = [minute, hour, day].map((cell) => Number(/[\d,]+/.exec(cell)[0].replaceAll(",", "")));
+  const [perMinute, perDay] = [minute, day].map((cell) => Number(/[\d,]+/.exec(cell)[0].replaceAll(",", "")));
   const wrangler = parse(await readFile(new URL("../../wrangler.toml", import.meta.url), "utf8"));
   const { simple } = wrangler.ratelimits.find(({ name }) => name === "RENDERINGS");
-  assert.deepEqual([documentedReads, perMinute, perHour, perDay], [reads, simple.limit, 60 * simple.limit, 1440 * simple.limit]);
+  assert.deepEqual([documentedReads, perMinute, perDay], [reads, simple.limit, Number(wrangler.vars.REGIONS_A_DAY) / 10]);
   // Dollars per million: requests, reads, milliseconds.
   const dollars = (count) => (count * (0.3 + reads * 0.36 + milliseconds * 0.02)) / 1e6;
   const documented = [/\$([\d.]+)/.exec(day), /\$([\d.]+) a day for all/.exec(limits)].map(([, figure]) => Number(figure));

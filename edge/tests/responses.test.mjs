@@ -3,8 +3,9 @@
 
 import assert from "node:assert/strict";
 import http from "node:http";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { archive, store } from "./archive.mjs";
+import { aroundTests } from "./around.mjs";
 import { ORIGIN, byUrl, start } from "./system.mjs";
 
 const SOURCE = "http://example.com/a.jpg";
@@ -13,11 +14,13 @@ const VARIANTS = [[""], ["", "application/xml"], ["format=json"], ["format=xml"]
 
 let system;
 let id;
-before(async () => {
-  system = await start();
-  id = await system.content(SOURCE, "ready");
-});
-after(() => system.close());
+aroundTests(
+  async () => {
+    system = await start();
+    id = await system.content(SOURCE, "ready");
+  },
+  () => system.close(),
+);
 
 const paths = () => {
   const own = ["/", "/health", "/health/", "/version", "/robots.txt", "/sitemap.xml", "/nothing"];
@@ -30,6 +33,7 @@ test("every response can be read by any page, and has a media type", async () =>
   for (const path of paths()) {
     const { headers } = await system.fetch(path);
     assert.equal(headers.get("Access-Control-Allow-Origin"), "*", path);
+    assert.equal(headers.get("Cross-Origin-Resource-Policy"), "cross-origin", path);
     assert.equal(headers.get("X-Content-Type-Options"), "nosniff", path);
     assert.match(headers.get("Content-Type"), /; charset=utf-8$/, path);
     const exposed = headers.get("Access-Control-Expose-Headers").split(", ");

@@ -1,8 +1,9 @@
 // Retries: automatic ones after temporary failures, those that clients request, and those after a tiler's death.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import { aroundTests } from "./around.mjs";
 import { assertMatches, components } from "./openapi.mjs";
 import { PICTURE, byUrl, eventually, start } from "./system.mjs";
 
@@ -13,11 +14,13 @@ const ALONE = { tiler: 8, alone: true };
 
 let system;
 let patient;
-before(async () => {
-  system = await start({ RETRY_SECONDS: "1,1,1", ASK_AGAIN_SECONDS: "2", LEASE_SECONDS: "1" });
-  patient = await start();
-});
-after(() => Promise.all([system.close(), patient.close()]));
+aroundTests(
+  async () => {
+    system = await start({ RETRY_SECONDS: "1,1,1", ASK_AGAIN_SECONDS: "2", LEASE_SECONDS: "1" });
+    patient = await start();
+  },
+  () => Promise.all([system.close(), patient.close()]),
+);
 
 const messagesOf = async (id, of = system) => (await of.seen()).messages.filter((message) => message.id === id);
 const queued = (id, times, of) => eventually(async () => (await messagesOf(id, of)).length === times);

@@ -1,18 +1,21 @@
 // Share links: what sites find that show or embed them (the page's head, oEmbed, previews), and share links as sources.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { DZI, PREVIEW, THUMBNAIL, archive, store } from "./archive.mjs";
+import { aroundTests } from "./around.mjs";
 import { byUrl, start } from "./system.mjs";
 
 const SHARE = "https://zoom.example";
 let system;
 let id;
-before(async () => {
-  system = await start();
-  id = await store(system, "http://example.com/a.jpg", archive());
-});
-after(() => system.close());
+aroundTests(
+  async () => {
+    system = await start();
+    id = await store(system, "http://example.com/a.jpg", archive());
+  },
+  () => system.close(),
+);
 
 test("a consumer discovers oEmbed like WordPress, and can embed the result", async () => {
   const page = (await system.send(`/${id}`)).body;

@@ -2,8 +2,9 @@
 // is lifted.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { DZI, archive } from "./archive.mjs";
+import { aroundTests } from "./around.mjs";
 import { byUrl, eventually, start } from "./system.mjs";
 
 const REASON = `The owner's <wish> & "right".`;
@@ -20,12 +21,15 @@ const ELSEWHERE = `
   const now = Date.now;
   Date.now = () => now() + later;
   let lists = 0;
+  let loaded = 0;
   let outages = 0;
 
   export class OperatorObject extends Inner {
-    lists(known) {
+    changes(known) {
       lists += 1;
-      return super.lists(known);
+      const changes = super.changes(known);
+      loaded += changes?.removed.length ?? 0;
+      return changes;
     }
 
     note(entry) {
@@ -38,6 +42,7 @@ const ELSEWHERE = `
     async fetch(request, env, context) {
       const { pathname, searchParams } = new URL(request.url);
       if (pathname === "/lists") return Response.json(lists);
+      if (pathname === "/loaded") return Response.json(loaded);
       if (pathname === "/later") return Response.json((later += Number(searchParams.get("ms"))));
       if (pathname === "/outage") return Response.json((outages = Number(searchParams.get("calls"))));
       if (pathname !== "/elsewhere") return edge.fetch(request, env, context);
@@ -48,8 +53,7 @@ const ELSEWHERE = `
 
 const { object, place, previews } = archive();
 let system;
-before(async () => (system = await start({ UPLOAD_BYTES: "1000", LEASE_SECONDS: "1" }, ELSEWHERE)));
-after(() => system.close());
+aroundTests(async () => (system = await start({ UPLOAD_BYTES: "1000", LEASE_SECONDS: "1" }, ELSEWHERE)), () => system.close());
 
 const actionsOf = async (target) => (await system.operate("audit", { target })).actions.map(({ what }) => what);
 const takeDown = (target, reason = REASON) => system.operate("takedown", { target, reason });
@@ -159,6 +163,27 @@ test("the lists take one call in ten seconds, in the background", async () => {
   await system.send("/later?ms=11000");
   for (let times = 0; times < 50; times++) await system.send(`/v1/content/${id}`);
   assert.equal(await eventually(async () => (await count()) - before), 2);
+});
+
+test("isolates load what has changed, once for all requests, and not the whole lists", async () => {
+  const ids = [];
+  for (let number = 0; number < 5; number += 1) {
+    ids.push(await system.content(`http://example.com/listed-${number}.jpg`, "ready"));
+    await takeDown(ids[number]);
+  }
+  const count = async (of) => Number((await system.send(of)).body);
+  const [calls, loaded] = [await count("/lists"), await count("/loaded")];
+  const another = await system.content("http://example.com/listed.jpg", "ready");
+  await system.send("/later?ms=21000");
+  const removal = { kind: "taken-down", reason: REASON, action: "changed", by: "ben" };
+  await system.send(`/elsewhere?id=${another}`, { method: "POST", body: JSON.stringify({ event: { removed: { id: another, url: null, removal } } }) });
+  const answers = await Promise.all(Array.from({ length: 30 }, () => system.send(tile(another))));
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([410]));
+  assert.deepEqual([(await count("/lists")) - calls, (await count("/loaded")) - loaded], [1, 1], "a call, and a removed content");
+  await system.operate("lift", { target: ids[0] });
+  await system.send("/later?ms=21000");
+  for (const id of ids.slice(1)) assert.equal((await system.send(`/v1/content/${id}`)).status, 410);
+  assert.notEqual((await system.send(`/v1/content/${ids[0]}`)).status, 410, "lifted");
 });
 
 test("a takedown stops the conversion, ends event streams, and deletes late uploads", async () => {

@@ -1,12 +1,12 @@
 // The internal calls of tilers: claim, report and reset.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
+import { aroundTests } from "./around.mjs";
 import { PICTURE, TOKEN, eventually, start } from "./system.mjs";
 
 let system;
-before(async () => (system = await start({ LEASE_SECONDS: "1" })));
-after(() => system.close());
+aroundTests(async () => (system = await start({ LEASE_SECONDS: "1" })), () => system.close());
 
 const jobsOf = async (id) => (await system.seen()).jobs.filter((job) => job === id).length;
 const rendering = (progress) => ({ progress: { stage: "rendering", progress } });

@@ -1,12 +1,17 @@
-// Two clients who do their worst for half a simulated hour: pages and pictures that fail or take ten minutes, files
-// whole and in parts, begun and never finished, completed again and again, made-up ids and queries, event streams. The
-// Worker is the deployed one, with its objects; the clock, the rate limiters and the tiler are the test's. It counts
-// what reaches the store, the queue and the objects, and compares it with "What one client can cause" in
-// docs/limits.md. A third client's picture takes at most twice its usual time.
+// Clients who do their worst for half a simulated hour: pages and pictures that fail or take ten minutes, files whole
+// and in parts, begun and never finished, completed again and again, made-up ids and queries; and one that opens event
+// streams, leaves before every second response, and deletes what it uploads. The Worker is the deployed one, with its
+// objects; the clock, the rate limiters and the tiler are the test's. It counts what reaches the store, the queue and
+// the objects, and compares it with "What one client can cause" in docs/limits.md. A third client's picture takes at
+// most twice its usual time, and its tiles and regions have no error.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import net from "node:net";
+import { test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { encodePng } from "../viewer/png.mjs";
 import { archive, DZI } from "./archive.mjs";
+import { aroundTests } from "./around.mjs";
 import { byUrl, start } from "./system.mjs";
 
 // A fortieth of the limit of production, so that the half hour takes seconds. What a counted request causes does not
@@ -16,6 +21,7 @@ const PART = 8 << 20;
 const UPLOAD_BYTES = 2 * PART;
 const FILES_A_DAY = 20; // in `edge/src/uploads/object.js`, which only the runtime can load
 const MAX_GUESSES = 60; // in `edge/src/repository/unknown_ids.rs`
+const REQUESTS = 200; // a tenth of that of production
 
 const STEP = 10_000;
 const HALF_HOUR = 1_800_000;
@@ -71,14 +77,14 @@ const SIMULATED = `
       resumeMultipartUpload: (...of) => upload(bucket.resumeMultipartUpload(...of)), // reaches no store
     });
 
-  const limiter = (binding) =>
+  const limiter = (binding, kind = "", most = ${PER_MINUTE}) =>
     counted("limiter", binding, {
       async limit({ key }) {
-        const window = key + "/" + Math.floor(now / 60_000);
+        const window = kind + key + "/" + Math.floor(now / 60_000);
         const used = (admitted.get(window) ?? 0) + 1;
-        if (used > ${PER_MINUTE}) return { success: false };
+        if (used > most) return { success: false };
         admitted.set(window, used);
-        count("admitted " + key);
+        count("admitted " + kind + key);
         return { success: true };
       },
     });
@@ -95,6 +101,8 @@ const SIMULATED = `
       },
     }),
     CREATIONS: limiter(env.CREATIONS),
+    RENDERINGS: limiter(env.RENDERINGS, "to render "),
+    REQUESTS: limiter({}, "to request ", ${REQUESTS}),
   });
 
   /**
@@ -174,13 +182,22 @@ const SIMULATED = `
   };
 `;
 
+/** The ready content's picture. */
+const VIEWED = { ...DZI, tileFormat: "png" };
+
 let system;
+/** Id of a ready content with an archive. */
+let ready;
 let now = Date.UTC(2026, 0, 1);
-before(async () => {
-  system = await start({ DEVELOPMENT: "off", UPLOAD_BYTES: String(UPLOAD_BYTES) }, SIMULATED);
+aroundTests(begin, () => system.close());
+
+/** Starts a system without jobs. */
+async function begin() {
+  system = await start({ DEVELOPMENT: "off", UPLOAD_BYTES: String(UPLOAD_BYTES), REGIONS: "on" }, SIMULATED);
   await system.send(`/advance?now=${now}`);
-});
-after(() => system.close());
+  await system.reportBacklog({ messages: 0, capacity: { tiler: 7, slots: SLOTS } });
+  ready = await readyContent();
+}
 
 /** Returns numbers below `below` that are the same in each run. */
 let state = 20261125;
@@ -235,7 +252,17 @@ const queries = { tile: 0, preview: 0, ready: 0, waiting: 0 };
 
 /** The third client's pictures, with the times at which it asked for them. */
 const asked = new Map();
+/** True if the third client also requests tiles and regions, and the number of times that it has done so. */
+let looksAt = false;
+let looks = 0;
 async function askThird() {
+  if (looksAt) {
+    for (const path of [`/cache/${ready}/1_files/12/${looks % 8}_0.png`, `/iiif/${ready}/0,0,${2000 + looks},1000/900,450/0/default.jpg`, `/v1/content/${ready}`]) {
+      const { status, body } = await system.send(path, { headers: from("203.0.113.3") });
+      assert.equal(status, 200, `${path}: ${body.slice(0, 200)}`);
+    }
+    looks += 1;
+  }
   const { body, status } = await system.send(byUrl(`http://third.example/${now}`), { headers: from("203.0.113.3") });
   assert.equal(status, 301, body);
   const { id } = JSON.parse(body);
@@ -313,7 +340,7 @@ function attacker(address, sources, ready) {
         const { status, body } = await send(`${upload.path}/1`, { method: "PUT", body: "x" });
         if (status === 200) upload.parts = [JSON.parse(body).etag];
       }
-      const paths = { tile: `/cache/${ready}/1_files/14/7_3.jpg`, preview: `/${ready}/preview.jpg`, ready: `/v1/content/${ready}`, waiting: `/v1/content/${waiting}` };
+      const paths = { tile: `/cache/${ready}/1_files/14/7_3.png`, preview: `/${ready}/preview.jpg`, ready: `/v1/content/${ready}`, waiting: `/v1/content/${waiting}` };
       const kind = pick(Object.keys(paths));
       queries[kind] += 1;
       await send(`${paths[kind]}?${random(1e9)}`);
@@ -344,24 +371,75 @@ function attacker(address, sources, ready) {
   };
 }
 
+/**
+ * A client that leaves before every second response, at a random moment, and follows all that it has asked for. Returns
+ * its step, which counts the streams that stay open and are not for a job that a tiler works on.
+ */
+function restless(address, ready) {
+  const headers = from(address);
+  const { hostname, port } = new URL(system.address);
+  const known = [];
+  const owned = [];
+  let made = 0;
+  /** Sends a request, and perhaps closes the connection by RST. */
+  async function send(method, path, body = "") {
+    made += 1;
+    if (made % 2) {
+      const response = await fetch(system.address + path, { method, redirect: "manual", headers, ...(body && { body }) }).catch(() => undefined);
+      return response && { status: response.status, body: await response.text().catch(() => "") };
+    }
+    const socket = net.connect(Number(port), hostname).on("error", () => {});
+    const length = body ? `Content-Type: image/png\r\nContent-Length: ${body.length + random(2) * 6_000_000}\r\n` : "";
+    socket.write(`${method} ${path} HTTP/1.1\r\nHost: ${hostname}\r\nCF-Connecting-IP: ${address}\r\n${length}\r\n${body}`);
+    await pause(random(30));
+    socket.resetAndDestroy();
+    return undefined;
+  }
+  /** Returns true if a stream of a content stays open. */
+  async function follows(id) {
+    const leaving = new AbortController();
+    const response = await fetch(`${system.address}/v1/content/${id}/events`, { headers, signal: leaving.signal });
+    const ended = response.text().then(() => true).catch(() => true);
+    const isOpen = !(await Promise.race([ended, pause(100)]));
+    leaving.abort();
+    await ended;
+    return isOpen;
+  }
+  return async () => {
+    const created = await send("GET", byUrl(`http://${address}-${made}.example/huge`));
+    if (created?.status === 301) known.push(JSON.parse(created.body).id);
+    const uploaded = await send("POST", "/v1/content/", `file ${made}`);
+    if (uploaded?.status === 301) owned.push(JSON.parse(uploaded.body));
+    for (const { id, deletionKey } of owned.splice(0)) {
+      if (deletionKey) await system.send(`/v1/content/${id}`, { method: "DELETE", headers: { ...headers, Authorization: `Bearer ${deletionKey}` } });
+    }
+    await send("GET", `/iiif/${ready}/0,0,${3000 + made},1500/1400,700/0/default.jpg`);
+    await send("GET", `/cache/${ready}/1_files/12/${made % 8}_1.png?${made}`);
+    await send("GET", `/v1/content/${ready}`); // an odd number of requests, so that each kind is left at times
+    const claimed = new Set(tiler.running.map(({ id }) => id));
+    let open = 0;
+    for (const id of known.slice(-12, -1).filter((id) => !claimed.has(id))) if (await follows(id)) open += 1;
+    return open;
+  };
+}
+
 const sum = (made, ...names) => names.reduce((total, name) => total + (made[name] ?? 0), 0);
 const writes = (made) => sum(made, ...["put", "createMultipartUpload", "uploadPart", "complete", "list"].map((of) => `store.${of}`));
 const reads = (made) => sum(made, "store.get", "store.head");
 
-/** Creates a ready content with an archive. */
+/** Creates a ready content with an archive. Some of its tiles are pictures. */
 async function readyContent() {
-  const { object, place, previews } = archive();
+  const tile = encodePng({ width: 512, height: 512, channels: 3, pixels: Buffer.alloc(512 * 512 * 3, 90) }, 1);
+  const { object, place, previews } = archive((level, column, row) => (level >= 12 && column < 8 && row < 4 ? tile : "a tile"), VIEWED);
   const { id } = JSON.parse((await system.send(byUrl("http://third.example/ready.tif"), { headers: from("203.0.113.3") })).body);
   await system.send("/jobs?most=9");
   await system.claim(id);
   await system.pyramids.put(`${id}/1.szi`, object);
-  assert.equal((await system.report(id, 1, { finished: { dzi: DZI, archive: place, previews } })).status, 204);
+  assert.equal((await system.report(id, 1, { finished: { dzi: VIEWED, archive: place, previews } })).status, 204);
   return id;
 }
 
 test("two clients who do their worst for half an hour hardly delay a third, and cause no more than is documented", { timeout: 300_000 }, async (t) => {
-  await system.reportBacklog({ messages: 0, capacity: { tiler: 7, slots: SLOTS } });
-  const ready = await readyContent();
   const usual = await run(5 * 60_000);
   assert.equal(usual, USUAL);
   await counts();
@@ -400,14 +478,54 @@ test("two clients who do their worst for half an hour hardly delay a third, and 
     assert.equal(guessed["CONVERSIONS writes"] ?? 0, 0);
   }
 
-  // Event streams: each costs its content's object two messages, and nothing else.
+  // Event streams: each costs its content's object two messages, and nothing else. None of a content that waits is open.
   const streams = 120;
   const opened = await both((of) => of.listen(streams));
   const listened = await counts();
   t.diagnostic(JSON.stringify({ opened, ...listened }));
-  assert.ok(opened.every((count) => count <= 100), `${opened}`);
   assert.deepEqual([writes(listened), reads(listened), listened["queue.send"] ?? 0, listened["BACKLOG messages"] ?? 0], [0, 0, 0, 0]);
   assert.ok(listened["CONVERSIONS messages"] <= 2 * 2 * streams);
   assert.ok((await run(2 * 60_000)) <= 2 * usual, "while the streams are open");
   await both((of) => of.leave());
+});
+
+test("a client that leaves before every second response for half an hour keeps nothing", { timeout: 300_000 }, async (t) => {
+  await system.close();
+  tiler.running = [];
+  await begin();
+  looksAt = true;
+  const step = restless("203.0.113.4", ready);
+  await counts();
+  const begun = now;
+  let open = 0;
+  const longest = await run(HALF_HOUR, async () => (open += await step()));
+  const made = await counts();
+  t.diagnostic(JSON.stringify({ longest, looks, open, ...made }));
+  assert.ok(longest <= 2 * USUAL, `${longest / 1000} s instead of ${USUAL / 1000}`);
+  assert.ok(looks >= 50, "the third client's tiles and regions had no error");
+  assert.equal(open, 0, "streams of contents that wait stay open");
+  const minutes = (now - begun) / 60_000 + 1;
+  assert.ok(made["admitted 203.0.113.4"] <= minutes * PER_MINUTE && made["admitted to request 203.0.113.4"] <= minutes * REQUESTS);
+
+  // All of the memory that requests share is free: three large files begin beside each other, and a region is rendered.
+  const pieces = Array.from({ length: 3 }, (_, number) => {
+    let send;
+    const body = new ReadableStream({ start: (controller) => (send = controller) });
+    send.enqueue(new Uint8Array(1000).fill(number));
+    const headers = { ...from(`203.0.113.${50 + number}`), "Content-Type": "image/png" };
+    return { send, answer: fetch(`${system.address}/v1/content/`, { method: "POST", redirect: "manual", duplex: "half", headers, body }) };
+  });
+  await pause(300);
+  await askThird();
+  for (const { send } of pieces) send.close();
+  for (const { answer } of pieces) assert.equal((await answer).status, 301, "a place was still taken");
+});
+
+test("a client has a limit of requests that no cache answers, and others have their own", async () => {
+  const ask = async (address) => (await system.send(`/v1/content/${ready}`, { headers: from(address) })).status;
+  const statuses = [];
+  for (let number = 0; number < REQUESTS + 5; number += 1) statuses.push(await ask(`2001:db8:9:${number}::1`));
+  assert.deepEqual(statuses, [...Array(REQUESTS).fill(200), ...Array(5).fill(429)]);
+  assert.equal(await ask("203.0.113.60"), 200);
+  assert.equal((await system.reportBacklog({ messages: 0, capacity: { tiler: 7, slots: SLOTS } })).status, 204, "tilers have none");
 });

@@ -2,8 +2,10 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { after, before, mock, test } from "node:test";
+import { mock, test } from "node:test";
+import { free, hold } from "../src/platform/bounds.js";
 import { chunksOf, putPart, takePlace } from "../src/uploads/files.js";
+import { aroundTests } from "./around.mjs";
 import { countingCalls, start } from "./system.mjs";
 
 const PART = 8 << 20;
@@ -13,8 +15,7 @@ const MINUTE = 60_000;
 const [MAX_OPEN, MAX_TRIES, MAX_PUTS, FILES_A_DAY] = [16, 16, 2 * 2 + 8, 20];
 
 let system;
-before(async () => (system = await start({ UPLOAD_BYTES: String(MOST) }, countingCalls(["PYRAMIDS", "CREATIONS", "UPLOADS"]))));
-after(() => system.close());
+aroundTests(async () => (system = await start({ UPLOAD_BYTES: String(MOST) }, countingCalls(["PYRAMIDS", "CREATIONS", "UPLOADS"]))), () => system.close());
 
 let clients = 0;
 /** Returns the headers of a client that has not sent anything yet. */
@@ -123,6 +124,9 @@ test("no answer has the key of a file or the address of a client", async () => {
     const text = body + JSON.stringify([...sent]);
     assert.ok(!text.includes(upload.slice(8)) && !text.includes(headers["CF-Connecting-IP"]), text);
   }
+  // Neither its hash, which can be found by trying all addresses of IPv4.
+  const hash = createHash("sha256").update(headers["CF-Connecting-IP"]).digest("hex");
+  assert.ok(!path.includes(hash.slice(0, 16)), path);
 });
 
 test("a file that is not the one of the digest is refused and deleted, in parts and whole", async () => {
@@ -161,7 +165,7 @@ async function refusal(bytes, pauses) {
     cancel: async () => (isCancelled = true),
   };
   try {
-    const file = { at: Date.now(), started: Date.now(), bytes: 0 };
+    const file = { at: Date.now(), started: Date.now(), bytes: 0, room: {} };
     for await (const _ of chunksOf(reader, file));
     return undefined;
   } catch ({ message }) {
@@ -179,10 +183,23 @@ test("one byte in 59 seconds keeps no place, nor does a body that takes half an 
 });
 
 test("one client never has all places", () => {
-  const own = [takePlace("203.0.113.1"), takePlace("203.0.113.1"), takePlace("203.0.113.1")];
+  const own = [takePlace("203.0.113.1", 1000), takePlace("203.0.113.1", 1000), takePlace("203.0.113.1", 1000)];
   assert.deepEqual(own.map(Boolean), [true, true, false]);
-  const others = Array.from({ length: 7 }, (_, number) => takePlace(`203.0.113.${number + 2}`));
+  const others = Array.from({ length: 7 }, (_, number) => takePlace(`203.0.113.${number + 2}`, 1000));
   assert.equal(others.filter(Boolean).length, 6);
+  for (const place of [...own, ...others]) if (place) place.room.until = 0;
+});
+
+test("large files leave room for a region, and places of requests that ended without a word are free after a time", () => {
+  const large = Array.from({ length: 5 }, (_, number) => takePlace(`203.0.113.${number}`, number % 2 ? -1 : 100 << 20));
+  assert.deepEqual(large.map(Boolean), [true, true, true, false, false]);
+  const region = hold(24 << 20, Date.now() + MINUTE);
+  assert.ok(region, "the largest");
+  assert.equal(hold(24 << 20, Date.now() + MINUTE), undefined, "one after the other");
+  free(region);
+  mock.timers.enable({ apis: ["Date"], now: Date.now() + 3 * MINUTE });
+  assert.ok(hold(56 << 20, Date.now() + MINUTE), "everything is free");
+  mock.timers.reset();
 });
 
 test("a part that arrives too slowly ends", async () => {

@@ -126,6 +126,7 @@ pub fn of_download(error: &FetchError) -> (Class, TryAgain) {
         | FetchError::Unresolved
         | FetchError::Certificate => (Class::never(SourceUnreachable), TryAgain::No),
         FetchError::TooLarge(_) => (Class::never(SourceTooLarge), TryAgain::No),
+        FetchError::BrokenHttp | FetchError::OnlyPart => (Class::never(CorruptSource), TryAgain::No),
     }
 }
 
@@ -147,6 +148,7 @@ pub fn of_page(error: &PageError) -> Class {
         | PageError::SentAsFile
         | PageError::LeadsTo(_) => Class::never(UnsupportedFormat),
         PageError::Crashed => Class::never(CorruptSource),
+        PageError::TooMuchCpu(_) => Class::never(TooComplex),
         PageError::TooMuchMemory(_) | PageError::TooMuchTraffic(_) => Class::never(SourceTooLarge),
         PageError::Refused => Class::never(SourceForbidden),
     }
@@ -171,8 +173,11 @@ fn of_render(error: &RenderError) -> Class {
         RenderError::NotStarted(_) => Class::later(Internal),
         // The renderer has classified it, and would report the same for the same source.
         RenderError::Reported(failure) => Class::never(failure.code),
+        // The pipeline opens a browser, or has it drawn without.
+        RenderError::NeedsBrowser(_) => Class::never(UnsupportedFormat),
         RenderError::TimedOut | RenderError::Idle(_) => Class::never(TimedOut),
         RenderError::TooComplex { .. } => Class::never(TooComplex),
+        RenderError::UnpacksTooLarge(_) => Class::never(SourceTooLarge),
         RenderError::OutOfMemory => Class::never(TooManyPixels),
         RenderError::Crashed { .. } | RenderError::Died | RenderError::Protocol(_) | RenderError::Pipe(_) => {
             Class::never(Internal)
@@ -213,7 +218,8 @@ pub fn of_source(error: &SourceError) -> Failure {
         SourceError::Unknown { .. }
         | SourceError::Refused(_)
         | SourceError::Unsupported { .. }
-        | SourceError::NoPdf => FailureCode::UnsupportedFormat,
+        | SourceError::NoPdf
+        | SourceError::NeedsBrowser(_) => FailureCode::UnsupportedFormat,
         SourceError::Encrypted => FailureCode::SourceForbidden,
         SourceError::NoSuchPage { .. } => FailureCode::SourceNotFound,
         SourceError::NoBytes | SourceError::Corrupt { .. } | SourceError::Empty => FailureCode::CorruptSource,

@@ -18,6 +18,13 @@ pub struct Limits {
     /// The default is enough for scanned maps in TIFF; a JPEG of 20 gigapixels has about this size.
     #[arg(long = "max-source-mib", value_name = "MIB", env = "EDGEZOOM_MAX_SOURCE_MIB", default_value = "2048", value_parser = mebibytes)]
     pub source_bytes: u64,
+    /// Bytes that a source may unpack to regardless of its own size, if it has a content coding.
+    #[arg(skip = 256_u64 << 20)]
+    pub unpacked_free: u64,
+    /// Additional bytes that it may unpack to per byte, so that a small download costs no more than a large one. Text
+    /// packs to a tenth, and drawings of one colour to a thousandth.
+    #[arg(skip = 100_u64)]
+    pub unpacked_per_byte: u64,
     /// Maximum size of a picture, in millions of pixels
     #[arg(long = "max-megapixels", value_name = "MEGAPIXELS", env = "EDGEZOOM_MAX_MEGAPIXELS", default_value = "20000", value_parser = megapixels)]
     pub pixels: u64,
@@ -111,6 +118,33 @@ pub struct Limits {
     pub renderer_idle: Duration,
 }
 
+/// Bytes of the directory for temporary files that no conversion may use: other programs and the log need some.
+const DISK_RESERVE: u64 = 256 << 20;
+
+impl Limits {
+    /// Returns the maximum number of bytes that a source of `packed` bytes may unpack to.
+    pub(crate) fn unpacked_bytes(&self, packed: u64) -> u64 {
+        let by_length = packed.saturating_mul(self.unpacked_per_byte).saturating_add(self.unpacked_free);
+        by_length.min(self.source_bytes)
+    }
+
+    /// Returns limits with which the temporary files of `jobs` concurrent conversions fit into `free` bytes: the source,
+    /// the same unpacked, and the renderer's file. Each gets at least a third of a conversion's share.
+    #[must_use]
+    pub fn within_disk(self, free: u64, jobs: NonZeroUsize) -> Self {
+        let share = free.saturating_sub(DISK_RESERVE) / jobs.get() as u64;
+        let source_bytes = self.source_bytes.min(share / 3);
+        Self { source_bytes, renderer_file: self.renderer_file.min(share - 2 * source_bytes), ..self }
+    }
+
+    /// Returns the bytes that the temporary files of `jobs` concurrent conversions may have together.
+    #[must_use]
+    pub fn disk(&self, jobs: NonZeroUsize) -> u64 {
+        let one = self.source_bytes.saturating_mul(2).saturating_add(self.renderer_file);
+        one.saturating_mul(jobs.get() as u64).saturating_add(DISK_RESERVE)
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         defaults()
@@ -146,9 +180,37 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn a_source_unpacks_to_a_multiple_of_its_size_within_the_limit_for_sources() {
+        let limits = Limits::default();
+        assert_eq!(limits.unpacked_bytes(0), 256 << 20);
+        assert_eq!(limits.unpacked_bytes(1 << 20), 356 << 20);
+        assert_eq!(limits.unpacked_bytes(u64::MAX), limits.source_bytes);
+        assert_eq!(Limits { source_bytes: 1000, ..limits }.unpacked_bytes(1000), 1000);
+    }
+
     fn limits(flags: &[&str]) -> Result<Limits, clap::Error> {
         let command = Limits::augment_args(Command::new("limits").no_binary_name(true));
         Limits::from_arg_matches(&command.mut_args(|arg| arg.env(None)).try_get_matches_from(flags)?)
+    }
+
+    /// A job whose source or rendering filled the directory would make the jobs of other clients fail.
+    #[test]
+    fn one_job_cannot_fill_the_directory_for_temporary_files() {
+        let jobs = NonZeroUsize::new(4).unwrap();
+        let limits = Limits::default();
+        assert_eq!(limits.clone().within_disk(limits.disk(jobs), jobs), limits, "room for all");
+        for free in [0, 100 << 20, 8 << 30, 20 << 30, limits.disk(jobs) - 1] {
+            let within = limits.clone().within_disk(free, jobs);
+            assert!(within.disk(jobs) <= free.max(DISK_RESERVE), "{free}");
+            assert!(
+                within.source_bytes <= limits.source_bytes && within.renderer_file <= limits.renderer_file
+            );
+        }
+        let within = limits.clone().within_disk(8 << 30, jobs);
+        assert_eq!((within.source_bytes >> 20, within.renderer_file >> 20), (661, 662));
+        let small = Limits { source_bytes: 100 << 20, ..limits }.within_disk(8 << 30, jobs);
+        assert_eq!((small.source_bytes >> 20, small.renderer_file >> 20), (100, 1784));
     }
 
     #[test]

@@ -38,14 +38,16 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// Pause before reading again after an error, such as a lack of memory.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Reads the networks and starts a thread that follows their changes for as long as the program runs.
+/// Reads the networks and starts a thread that follows their changes for as long as the program runs. `others` are
+/// further networks, which stay.
 ///
 /// # Errors
 /// The system does not tell: it has no netlink sockets, or forbids them.
-pub fn follow() -> io::Result<LocalNetworks> {
+pub fn follow(others: Vec<Network>) -> io::Result<LocalNetworks> {
     let changes = open(CHANGES)?;
     let networks = LocalNetworks::default();
-    networks.replace(read()?);
+    let all = move || read().map(|read| [read, others.clone()].concat());
+    networks.replace(all()?);
     let list = networks.clone();
     thread::Builder::new().name("addresses".into()).spawn(move || {
         let mut message = vec![0; BUFFER_BYTES];
@@ -59,7 +61,7 @@ pub fn follow() -> io::Result<LocalNetworks> {
                     thread::sleep(PAUSE);
                 }
             }
-            while let Err(error) = read().map(|read| list.replace(read)) {
+            while let Err(error) = all().map(|all| list.replace(all)) {
                 tracing::error!(%error, "cannot read this machine's addresses");
                 thread::sleep(PAUSE);
             }

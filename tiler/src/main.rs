@@ -1,4 +1,4 @@
-//! The `tiler` command. `render`, `sandbox-probe` and `browser-supervisor` are processes that the other subcommands
+//! The `tiler` command. `render`, `unpack`, `sandbox-probe` and `browser-supervisor` are processes that the other subcommands
 //! start.
 
 mod commands;
@@ -52,6 +52,12 @@ enum Command {
         /// Request as JSON
         request: String,
     },
+    /// Removes the content codings of the source on standard input, in a sandbox
+    #[command(hide = true)]
+    Unpack {
+        /// Request as JSON
+        request: String,
+    },
     /// Tests the renderer's sandbox and prints the findings as JSON
     #[command(hide = true)]
     SandboxProbe,
@@ -76,6 +82,7 @@ fn main() -> ExitCode {
             Command::Man { directory } => write_man_pages(&directory),
             Command::BrowserSupervisor(options) => supervisor::run(&options).map_err(anyhow::Error::from),
             Command::Render { request } => render(&request),
+            Command::Unpack { request } => unpack(&request),
             Command::SandboxProbe => probe_sandbox(),
         });
     result.unwrap_or_else(|error| {
@@ -87,6 +94,11 @@ fn main() -> ExitCode {
 fn render(request: &str) -> anyhow::Result<ExitCode> {
     let request = serde_json::from_str(request).context("cannot parse the request")?;
     Ok(renderer::child::run(&request))
+}
+
+fn unpack(request: &str) -> anyhow::Result<ExitCode> {
+    let request = serde_json::from_str(request).context("cannot parse the request")?;
+    Ok(renderer::unpack::run(&request))
 }
 
 /// Writes the man pages of all commands that users run.

@@ -1,7 +1,8 @@
-//! Measures what other processes use, through `/proc` (proc(5)).
+//! Measures what other processes use, through `/proc` (proc(5)), and what this machine has.
 
-use std::fs;
+use std::path::Path;
 use std::time::Duration;
+use std::{fs, io};
 
 use rustix::process::Pid;
 
@@ -12,26 +13,69 @@ pub(crate) fn cpu_time(process: u32) -> Option<Duration> {
     let mut fields = fields_after_name(&stat)?.skip(11); // `utime`, `stime`
     let mut ticks = || fields.next()?.parse::<u64>().ok();
     let ticks = ticks()?.checked_add(ticks()?)?;
-    Some(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
+    Some(of_ticks(ticks))
 }
 
-/// Returns the private memory of the processes in `group`, in bytes: resident pages that are not shared with a file or
-/// another process. Ignores processes that exit meanwhile.
-pub(crate) fn memory_of_group(group: Pid) -> u64 {
-    let Ok(processes) = fs::read_dir("/proc") else { return 0 };
+/// Returns the bytes that the file system of `folder` has free for this user.
+///
+/// # Errors
+/// There is no such directory.
+pub fn free_bytes(folder: &Path) -> io::Result<u64> {
+    let system = rustix::fs::statvfs(folder)?;
+    Ok(system.f_bavail.saturating_mul(system.f_frsize))
+}
+
+/// Returns the memory that this process and its children may use, in bytes: the machine's, or less where control groups
+/// limit it (cgroups(7), version 2).
+#[must_use]
+pub fn memory() -> u64 {
+    let system = rustix::system::sysinfo();
+    let installed = u64::from(system.mem_unit).saturating_mul(system.totalram);
+    let group = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let group = group.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
+    Path::new("/sys/fs/cgroup")
+        .join(group.trim_start_matches('/'))
+        .ancestors()
+        .take_while(|folder| folder.starts_with("/sys/fs/cgroup"))
+        .filter_map(|folder| fs::read_to_string(folder.join("memory.max")).ok()?.trim().parse().ok())
+        .fold(installed, u64::min)
+}
+
+/// The use of a process group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct GroupUse {
+    /// Private memory in bytes: resident pages that are not shared with a file or another process.
+    pub memory: u64,
+    /// Processor time, including that of processes that have ended.
+    pub cpu: Duration,
+}
+
+/// Returns the use of the processes in `group`. Ignores processes that exit meanwhile.
+pub(crate) fn use_of_group(group: Pid) -> GroupUse {
+    let Ok(processes) = fs::read_dir("/proc") else { return GroupUse::default() };
     let names = processes.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-    names
-        .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
-        .filter(|pid| is_in_group(pid, group).unwrap_or(false))
-        .filter_map(|pid| private_pages(&pid))
-        .sum::<u64>()
-        * rustix::param::page_size() as u64
+    let (mut pages, mut ticks) = (0, 0);
+    for pid in names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())) {
+        if let Some(used) = ticks_in_group(&pid, group) {
+            ticks += used;
+            pages += private_pages(&pid).unwrap_or(0);
+        }
+    }
+    GroupUse { memory: pages * rustix::param::page_size() as u64, cpu: of_ticks(ticks) }
 }
 
-fn is_in_group(pid: &str, group: Pid) -> Option<bool> {
+/// Returns the processor time of a process in `group` and of its children that it has waited for; `None` if it is in
+/// another group.
+fn ticks_in_group(pid: &str, group: Pid) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let found: i32 = fields_after_name(&stat)?.nth(2)?.parse().ok()?; // `pgrp`
-    Some(found == group.as_raw_pid())
+    let mut fields = fields_after_name(&stat)?;
+    let found: i32 = fields.nth(2)?.parse().ok()?; // `pgrp`
+    // `utime`, `stime`, `cutime`, `cstime`
+    (found == group.as_raw_pid()).then(|| fields.skip(8).take(4).flat_map(str::parse::<u64>).sum())
+}
+
+fn of_ticks(ticks: u64) -> Duration {
+    Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
 /// Returns the fields of `stat` from the third on. The second, the name in parentheses, may contain any character.
@@ -48,6 +92,7 @@ fn private_pages(pid: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead, BufReader};
     use std::os::unix::process::CommandExt;
     use std::process::{Command, Stdio};
     use std::time::Instant;
@@ -65,6 +110,21 @@ mod tests {
         assert_eq!(cpu_time(u32::MAX), None);
     }
 
+    #[test]
+    fn processor_time_of_a_group_includes_that_of_children_that_have_ended() {
+        let mut command = Command::new("sh");
+        let script = "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'; echo done; read line";
+        command.args(["-c", script]).process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let group = Pid::from_child(&child);
+        let (own, all) = (cpu_time(child.id()).unwrap(), use_of_group(group).cpu);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(all > own, "{all:?} is no more than {own:?} of the shell alone");
+    }
+
     /// Uses a process group of its own, because other processes come and go in the group of the tests.
     #[test]
     fn memory_allocated_in_a_process_group_is_measured() {
@@ -74,13 +134,13 @@ mod tests {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let group = Pid::from_child(&child);
         let deadline = Instant::now() + Duration::from_secs(60);
-        while memory_of_group(group) < 100 << 20 && Instant::now() < deadline {
+        while use_of_group(group).memory < 100 << 20 && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(10));
         }
-        let measured = memory_of_group(group);
+        let measured = use_of_group(group).memory;
         child.kill().unwrap();
         child.wait().unwrap();
         assert!((100 << 20..120 << 20).contains(&measured), "{measured}");
-        assert_eq!(memory_of_group(group), 0);
+        assert_eq!(use_of_group(group), GroupUse::default());
     }
 }

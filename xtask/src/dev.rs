@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::build::{self, TILER};
 use crate::command;
-use crate::project::{Profile, Project};
+use crate::project::{self, Profile, Project};
 use crate::setup::{self, Purpose};
 use crate::steps::{self, Step, Tally};
 
@@ -98,7 +98,8 @@ fn worker(project: &Project, profile: Profile) -> Result<()> {
     let mut graph = build::worker(project, Purpose::Run);
     let tiler = Step::new("tiler", |out| {
         out.line(b"is compiled in the background");
-        let mut cargo = build::programs(project, &[TILER], profile);
+        // The Worker, whose link-time optimisation uses one core, comes first.
+        let mut cargo = project::in_background(&build::programs(project, &[TILER], profile));
         // Its progress bar and other lines would mix.
         *lock() = Some(cargo.env("CARGO_TERM_PROGRESS_WHEN", "never").spawn()?);
         Ok(Tally::default())

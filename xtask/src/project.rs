@@ -155,6 +155,22 @@ pub fn beside_tests(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
+/// Returns a command at low priority.
+pub fn in_background(command: &Command) -> Command {
+    let mut background = Command::new("nice");
+    background.arg("-n15").arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => background.env(name, value),
+            None => background.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        background.current_dir(folder);
+    }
+    background
+}
+
 /// Returns the Cargo that runs this program, or else the one in `PATH`.
 fn cargo() -> PathBuf {
     std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from)

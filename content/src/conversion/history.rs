@@ -1,6 +1,8 @@
 //! Records of past states: their durations, for metrics, and the names of the last ones, for the operator who asks
 //! what happened to a content.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Conversion, State};
@@ -8,6 +10,8 @@ use crate::{Attempt, ContentId, FailureCode, Timestamp};
 
 /// Maximum number of states in [`Conversion::history`], which is stored at each report of a tiler.
 const MAX_STATES: usize = 20;
+/// Time after which a job that no tiler has claimed waits: until then, a stream shows at once when one does.
+const FOLLOWED: Duration = Duration::from_secs(10);
 
 /// A state by its name, with the attempt and the failure code that it has. Progress does not change it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +35,11 @@ impl Times {
     /// Returns the times of a conversion that begins.
     pub(super) fn beginning(now: Timestamp) -> Self {
         Self { asked: now, since: now }
+    }
+
+    /// Returns the time until which a new job counts as one that starts at once.
+    pub(super) fn followed_until(&self) -> Timestamp {
+        self.asked + FOLLOWED
     }
 }
 

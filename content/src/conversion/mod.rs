@@ -219,6 +219,7 @@ impl Conversion {
             }
             Event::Uploaded { url, upload, owner, .. } => {
                 if !self.takes_upload(upload, context) {
+                    self.share_name(&url, context);
                     return self.reply();
                 }
                 // The content belongs to the client whose file is converted.
@@ -363,6 +364,18 @@ impl Conversion {
     #[must_use]
     pub fn alarm(&self) -> Option<Timestamp> {
         self.state.alarm().into_iter().chain(self.sweep_at).min()
+    }
+
+    /// Returns the time until which clients may follow the content's changes by a stream, which keeps its object in
+    /// memory: the end of a tiler's lease, or some seconds after a client has asked for the content. So the number of
+    /// streams does not grow with the queue.
+    #[must_use]
+    pub fn followed_until(&self) -> Option<Timestamp> {
+        match self.state {
+            State::Claimed { lease_until, .. } => Some(lease_until),
+            State::Queued { .. } => Some(self.times.followed_until()),
+            _ => None,
+        }
     }
 
     /// Returns the content as clients see it; `None` if it is removed.

@@ -3,7 +3,7 @@
 
 use super::event::{Effect, Reply};
 use super::{Context, Conversion, State};
-use crate::{DeletionKeyHash, Progress, Removal, RemovalKind};
+use crate::{DeletionKeyHash, Progress, Removal, RemovalKind, SourceUrl};
 
 /// Author of a deletion in the operator's log.
 const UPLOADER: &str = "uploader";
@@ -90,6 +90,15 @@ impl Conversion {
         if let State::Removed { sweep_again, .. } = &mut self.state {
             self.upload = None;
             self.sweep_at = std::mem::take(sweep_again).then(|| context.now + context.rules.sweep);
+        }
+    }
+
+    /// Drops the name of a file that was uploaded under another one, too: one client's words are no title of another's
+    /// upload.
+    pub(super) fn share_name(&mut self, url: &SourceUrl, context: &mut Context<'_>) {
+        if self.url != *url && self.url != self.url.without_name() {
+            self.url = self.url.without_name();
+            self.record(context);
         }
     }
 

@@ -102,13 +102,18 @@ async function find({ target, origin }, env) {
   const named = shared || rust.namedContent(name, env);
   if (!named) throw new Refused(400, "Give the id of a content, its share link or the URL of its source.");
   const { url, ids } = JSON.parse(named);
+  let deleted;
   for (const id of ids) {
     const state = await stateOf(env, id);
-    // The next upload of a file whose content was deleted has the next id.
-    if (url && state?.state.removed?.removal.kind === "deleted") continue;
     // On a collision another URL owns the first id. A file's name is not part of its identity.
-    if (!url || !state || state.url.split("?name=")[0] === url.split("?name=")[0] || state.url === url) return { id, url, state };
+    if (url && state && state.url.split("?name=")[0] !== url.split("?name=")[0]) continue;
+    const found = { id, url, state };
+    // The next upload of a file whose content was deleted has the next id.
+    if (!url || state?.state.removed?.removal.kind !== "deleted") return found;
+    deleted = found;
   }
+  // A takedown of the last one refuses the file, too.
+  if (deleted) return deleted;
   throw new Refused(404, "No content has this URL.");
 }
 

@@ -1,7 +1,10 @@
-// Keeps this isolate's copy of the operator's lists, removed contents and blocked hosts, up to date. A request waits
-// for the lists only if the isolate has none, or stale ones. `platform/isolate.rs` holds them for Rust.
+// Keeps this isolate's copy of the operator's lists, removed contents and blocked hosts, up to date. One request loads
+// what has changed, for all, and also if its client leaves. Others wait for it only if the isolate has no lists, or
+// stale ones. `platform/isolate.rs` holds them for Rust.
 
+import { waitUntil } from "cloudflare:workers";
 import * as rust from "wasm-bindgen-output";
+import { waitFor, wake } from "../platform/bounds.js";
 
 /** Age in milliseconds from which the lists are refreshed in the background. */
 const FRESH = 10_000;
@@ -9,10 +12,14 @@ const FRESH = 10_000;
  * Age in milliseconds from which a request waits for the refresh: a takedown is effective everywhere after this time.
  */
 const MAX_AGE = 20_000;
+/** Maximum time in milliseconds to wait for the operator's object. After that, the known lists stay in force. */
+const MAX_WAIT = 5_000;
 
 let at = 0;
+/** Time at which a request began to load the lists. */
+let begun = 0;
 let version;
-let takenDown = new Set();
+const takenDown = new Set();
 
 /** Returns true if this isolate knows that the content is taken down, or deleted by its uploader. */
 export const isTakenDown = (id) => takenDown.size > 0 && takenDown.has(id);
@@ -24,30 +31,41 @@ export function forget() {
 }
 
 /** Refreshes the lists if needed. Returns a promise if the request has to wait. */
-export function refresh(env, context) {
-  const age = Date.now() - at;
-  if (age < FRESH || !env.OPERATOR) return undefined;
-  // Requests do not share the promise: if the first request is cancelled, so is its subrequest.
-  const loading = load(env);
-  if (age >= MAX_AGE || !context) return loading;
-  at += FRESH / 5; // other requests do not refresh meanwhile
-  context.waitUntil(loading);
-  return undefined;
+export function refresh(env) {
+  const now = Date.now();
+  if (now - at < FRESH || !env.OPERATOR) return undefined;
+  if (now - begun >= MAX_WAIT) {
+    begun = now;
+    const loaded = load(env).finally(() => {
+      begun = 0;
+      wake("lists");
+    });
+    waitUntil(loaded);
+  }
+  return now - at < MAX_AGE ? undefined : waitFor("lists", MAX_WAIT);
 }
 
-/** Loads the lists from the operator's object. */
+/** Loads what has changed from the operator's object. */
 export async function load(env) {
   try {
-    const lists = await env.OPERATOR.getByName("operator").lists(version);
-    if (lists) {
-      rust.setOperatorLists(JSON.stringify(lists), env);
-      takenDown = new Set(lists.ids);
-      version = lists.version;
-    }
+    const changes = await env.OPERATOR.getByName("operator").changes(version);
+    if (changes) apply(changes, env);
     at = Date.now();
   } catch (error) {
     // The known lists stay in force. The next refresh is soon.
     console.error("cannot load the operator's lists:", error);
     at = Math.max(at, Date.now() - FRESH);
   }
+}
+
+/** Applies changes, unless this isolate has them already, or has lost what they were made from. */
+function apply(changes, env) {
+  if (changes.isWhole ? changes.version < version : !(changes.version > version)) return;
+  const { removed, hosts } = changes;
+  // All of the lists do not name what was lifted.
+  const lifted = changes.isWhole ? [...takenDown.difference(new Set(removed))] : changes.lifted;
+  rust.changeOperatorLists(hosts.join(), removed.join(), lifted.join(), env);
+  for (const id of removed) takenDown.add(id);
+  for (const id of lifted) takenDown.delete(id);
+  version = changes.version;
 }

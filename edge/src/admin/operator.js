@@ -10,8 +10,8 @@ import { DurableObject } from "cloudflare:workers";
  */
 const LISTED = 366 * 86_400_000;
 /**
- * Maximum number of deletions by uploaders in the list, which every isolate loads. Each has passed the rate limit
- * twice.
+ * Maximum number of deletions by uploaders in the list, which every isolate loads once: those that one client may have
+ * in eight months.
  */
 const MAX_DELETED = 50_000;
 
@@ -25,6 +25,7 @@ export class OperatorObject extends DurableObject {
     this.sql.exec("CREATE TABLE IF NOT EXISTS deleted (id TEXT PRIMARY KEY, at INTEGER) WITHOUT ROWID");
     this.sql.exec("CREATE INDEX IF NOT EXISTS latest_deleted ON deleted (at)");
     this.sql.exec("CREATE TABLE IF NOT EXISTS renderings (day INTEGER PRIMARY KEY, taken INTEGER)");
+    this.sql.exec("CREATE TABLE IF NOT EXISTS rendered (day INTEGER, party TEXT, number INTEGER, PRIMARY KEY (day, party)) WITHOUT ROWID");
     this.sql.exec("CREATE TABLE IF NOT EXISTS hosts (host TEXT PRIMARY KEY, at INTEGER, by TEXT, reason TEXT) WITHOUT ROWID");
   }
 
@@ -37,15 +38,24 @@ export class OperatorObject extends DurableObject {
     return this.ctx.storage.transactionSync(change);
   }
 
-  /** Returns the version, the blocked hosts and the removed ids; null if the caller has this version. */
-  lists(known) {
+  /**
+   * Returns what has changed in the lists since the version `known`, or all of the lists without one: the version, all
+   * blocked hosts, the removed ids, and those whose takedown was lifted. null: nothing.
+   */
+  changes(known) {
     // Every change of a list is in the log, so the last log number is the version.
     const [{ version }] = this.#rows("SELECT coalesce(max(number), 0) AS version FROM log");
     if (version === known) return null;
-    const hosts = this.#rows("SELECT host FROM hosts").map(({ host }) => host);
-    const removed = `SELECT id FROM taken_down WHERE at > ?1 UNION SELECT id FROM (SELECT id FROM deleted WHERE at > ?1 ORDER BY at DESC LIMIT ?2) ORDER BY id`;
-    const ids = this.#rows(removed, Date.now() - LISTED, MAX_DELETED).map(({ id }) => id);
-    return { version, hosts, ids };
+    const isWhole = !(known <= version);
+    const ids = (query, ...values) => this.#rows(query, ...values).map(({ id }) => id);
+    const hosts = ids("SELECT host AS id FROM hosts");
+    if (isWhole) {
+      const all = "SELECT id FROM taken_down WHERE at > ?1 UNION SELECT id FROM (SELECT id FROM deleted WHERE at > ?1 ORDER BY at DESC LIMIT ?2)";
+      return { version, isWhole, hosts, removed: ids(all, Date.now() - LISTED, MAX_DELETED) };
+    }
+    const changed = "WITH changed AS (SELECT substr(target, 1, 11) AS id FROM log WHERE number > ? AND what IN ('takedown', 'delete', 'lift')) SELECT id FROM changed WHERE id";
+    const listed = "IN (SELECT id FROM taken_down WHERE id = changed.id UNION SELECT id FROM deleted WHERE id = changed.id)";
+    return { version, hosts, removed: ids(`${changed} ${listed}`, known), lifted: ids(`${changed} NOT ${listed}`, known) };
   }
 
   /** Adds an action to the log. Returns false if the log has it already. */
@@ -98,18 +108,18 @@ export class OperatorObject extends DurableObject {
   }
 
   /**
-   * Returns the number of renderings that an isolate may have of a day, of `most` for all: the `wanted` ones, or the
-   * rest.
+   * Counts the renderings of clients that an isolate has `used`, a map. Returns the number that the isolate may have of
+   * the day, of `most` for all (the `wanted` ones, or the rest), and how many those clients have `made` everywhere.
    */
-  takeRenderings({ day, wanted, most }) {
+  countRenderings({ day, wanted, most, used }) {
     return this.#atOnce(() => {
       const [{ taken }] = this.#rows("SELECT coalesce(max(taken), 0) AS taken FROM renderings WHERE day = ?", day);
       const granted = Math.max(0, Math.min(wanted, most - taken));
-      if (granted > 0) {
-        this.sql.exec("DELETE FROM renderings WHERE day < ?", day - 1);
-        this.sql.exec("INSERT OR REPLACE INTO renderings VALUES (?, ?)", day, taken + granted);
-      }
-      return granted;
+      if (taken === 0) for (const table of ["renderings", "rendered"]) this.sql.exec(`DELETE FROM ${table} WHERE day < ?`, day - 1);
+      if (granted > 0) this.sql.exec("INSERT OR REPLACE INTO renderings VALUES (?, ?)", day, taken + granted);
+      const count = "INSERT INTO rendered VALUES (?, ?, ?) ON CONFLICT (day, party) DO UPDATE SET number = number + excluded.number RETURNING number";
+      const made = new Map([...used].map(([party, number]) => [party, this.#rows(count, day, party, number)[0].number]));
+      return { granted, made };
     });
   }
 

@@ -86,6 +86,12 @@ impl Client {
         }
     }
 
+    /// Returns the party of a client; the operator's is empty.
+    #[inline(never)]
+    pub fn party_of(client: Option<&Self>) -> String {
+        client.map(Self::party).unwrap_or_default()
+    }
+
     /// Returns true if the client signs its requests.
     pub fn is_signed(&self) -> bool {
         is_signed(&self.0)

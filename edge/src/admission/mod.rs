@@ -65,8 +65,8 @@ pub(crate) async fn admit_rate(
     Ok(())
 }
 
-/// Admits and counts a rendering of a client: by its rate, and by the operator's allowance for the day. If a part of
-/// the check fails, the rendering is refused: it would cost money, and stored tiles do without.
+/// Admits and counts a rendering of a client: by its rate, and by its share of the operator's allowance for the day. If
+/// a part of the check fails, the rendering is refused: it would cost money, and stored tiles do without.
 pub(crate) async fn admit_rendering(
     client: Option<&Client>,
     a_day: u64,
@@ -81,7 +81,12 @@ pub(crate) async fn admit_rendering(
             return Err(ApiError::TooManyRegions);
         }
     }
-    if pictures::take(a_day, env).await.map_err(failed)? { Ok(()) } else { Err(ApiError::NoRegionsLeft) }
+    let party = Client::party_of(client);
+    if pictures::take(&party, a_day, env).await.map_err(failed)? {
+        Ok(())
+    } else {
+        Err(ApiError::NoRegionsLeft)
+    }
 }
 
 /// Admits a job of a client that is already admitted, and returns its turn.

@@ -76,9 +76,15 @@ pub async fn send(id: ContentId, event: Event, client: Option<Client>, env: &Env
 
 /// Opens the stream of events of an unfinished content; `None` if there is no such content, or it has too many
 /// subscribers.
-pub async fn subscribe(id: ContentId, addresses: &Addresses, env: &Env) -> Result<Option<Response>> {
-    let addresses = serde_json::to_string(addresses)?;
-    let response = bridge::subscribe(env, BINDING, &id.to_string(), &addresses).await?;
+pub async fn subscribe(
+    id: ContentId,
+    addresses: &Addresses,
+    client: Option<&Client>,
+    env: &Env,
+) -> Result<Option<Response>> {
+    let party = Client::party_of(client);
+    let subscriber = format!("{party}\n{}", serde_json::to_string(addresses)?);
+    let response = bridge::subscribe(env, BINDING, &id.to_string(), &subscriber).await?;
     Ok((response.status() == 200).then(|| response.into()))
 }
 
@@ -123,13 +129,13 @@ impl ConversionObject {
         Ok(self.answer(&message).await?)
     }
 
-    /// Streams the content's events until it is finished, with [`Addresses`] that are given as JSON. 503: no content,
-    /// or too many subscribers.
+    /// Streams the content's events while a tiler works on it. The subscriber is a line with the client's party, and
+    /// [`Addresses`] as JSON. 503: no content, or too many subscribers.
     ///
     /// # Errors
     /// The storage fails.
-    pub async fn subscribe(&self, addresses: String) -> std::result::Result<web_sys::Response, JsValue> {
-        Ok(self.events(&addresses).await?.into())
+    pub async fn subscribe(&self, subscriber: String) -> std::result::Result<web_sys::Response, JsValue> {
+        Ok(self.events(&subscriber).await?.into())
     }
 
     /// Returns the stored state as JSON, for the operator.
@@ -168,11 +174,14 @@ impl ConversionObject {
         Ok(serde_json::to_string(&answer)?)
     }
 
-    async fn events(&self, addresses: &str) -> Result<Response> {
-        let addresses = serde_json::from_str(addresses)?;
+    async fn events(&self, subscriber: &str) -> Result<Response> {
+        let (party, addresses) = subscriber.split_once('\n').unwrap_or_default();
+        let subscriber = (serde_json::from_str(addresses)?, party.to_owned());
         self.read().await?;
-        let content = self.conversion.borrow().as_ref().and_then(Conversion::content);
-        match content.and_then(|content| self.subscribers.add(&content, addresses, now())) {
+        let conversion = self.conversion.borrow().clone();
+        self.subscribers.allow_until(conversion.as_ref().and_then(Conversion::followed_until));
+        let content = conversion.as_ref().and_then(Conversion::content);
+        match content.and_then(|content| self.subscribers.add(&content, subscriber, now())) {
             Some(events) => Response::from_stream(events),
             None => Response::error("", 503),
         }
@@ -361,6 +370,7 @@ impl ConversionObject {
             && let Some(conversion) = &decision.after
         {
             self.store(conversion).await?;
+            self.subscribers.allow_until(conversion.followed_until());
             self.subscribers.publish(conversion.content().as_ref(), now);
             if let Some(change) = Change::between(before.as_ref(), conversion, now) {
                 bridge::note_change(&change);

@@ -1,7 +1,11 @@
 //! The subscribers of a content: the open streams of its Durable Object, and the events sent into them.
+//!
+//! An object with an open stream is billed for all of its time, so a stream is open only while a tiler works. For
+//! contents that wait, a stream has one event, and the time after which a browser opens the next one.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::pin::pin;
+use std::rc::Rc;
 use std::time::Duration;
 
 use edgezoom_content::Content;
@@ -12,10 +16,13 @@ use futures::stream::{Stream, StreamExt, unfold};
 use worker::Delay;
 
 use crate::config::Addresses;
+use crate::platform::isolate::now;
 use crate::representation::events;
 
 /// Maximum number of subscribers per content: each costs the object memory, and a write per change. Other clients poll.
 const MAX_SUBSCRIBERS: usize = 100;
+/// Maximum number of them for one client, who would otherwise take all.
+const MAX_OF_CLIENT: usize = 4;
 /// Maximum duration of a stream. Browsers reopen it by themselves, and connections that broke without notice end.
 const MAX_DURATION: Duration = Duration::from_secs(10 * 60);
 /// Interval of heartbeats: most proxies close connections that are idle for a minute.
@@ -23,45 +30,59 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// All subscribers of one content.
 #[derive(Default)]
-pub struct Subscribers(RefCell<Vec<Subscriber>>);
+pub struct Subscribers {
+    open: RefCell<Vec<Subscriber>>,
+    /// Time until which streams may be open, by the content's state.
+    until: Rc<Cell<Timestamp>>,
+}
 
 struct Subscriber {
     addresses: Addresses,
+    /// Client; empty for the operator.
+    party: String,
     since: Timestamp,
     sender: UnboundedSender<String>,
 }
 
 impl Subscribers {
-    /// Adds a subscriber and sends it the current content; `None` if the content has too many subscribers.
+    /// Sets the time until which streams may be open: [`Conversion::followed_until`].
+    ///
+    /// [`Conversion::followed_until`]: edgezoom_content::Conversion::followed_until
+    pub fn allow_until(&self, until: Option<Timestamp>) {
+        self.until.set(until.unwrap_or_default());
+    }
+
+    /// Adds a subscriber of a client's party and sends it the current content. The stream ends at once if it may not be
+    /// open. `None`: the content, or the client, has too many subscribers.
     pub fn add(
         &self,
         content: &Content,
-        addresses: Addresses,
+        (addresses, party): (Addresses, String),
         now: Timestamp,
     ) -> Option<impl Stream<Item = worker::Result<String>> + use<>> {
-        let mut subscribers = self.0.borrow_mut();
-        subscribers
-            .retain(|subscriber| !subscriber.sender.is_closed() && now - subscriber.since < MAX_DURATION);
-        if subscribers.len() >= MAX_SUBSCRIBERS {
-            return None;
-        }
         let (sender, receiver) = unbounded();
-        let subscriber = Subscriber { addresses, since: now, sender };
+        let subscriber = Subscriber { addresses, party, since: now, sender };
         subscriber.send(content, now);
-        if !content.is_finished() {
-            subscribers.push(subscriber);
+        if now < self.until.get() {
+            let mut open = self.open.borrow_mut();
+            open.retain(|other| !other.sender.is_closed() && now - other.since < MAX_DURATION);
+            let own = open.iter().filter(|other| other.party == subscriber.party).count();
+            let is_client = !subscriber.party.is_empty();
+            if open.len() >= MAX_SUBSCRIBERS || is_client && own >= MAX_OF_CLIENT {
+                return None;
+            }
+            open.push(subscriber);
         }
-        Some(with_heartbeat(receiver))
+        Some(with_heartbeat(receiver, Rc::clone(&self.until), now + MAX_DURATION))
     }
 
-    /// Sends the content to all subscribers. Their streams end if the content is finished or removed.
+    /// Sends the content to all subscribers. Their streams end if they may not be open any longer.
     pub fn publish(&self, content: Option<&Content>, now: Timestamp) {
-        let mut subscribers = self.0.borrow_mut();
-        let Some(content) = content else { return subscribers.clear() };
-        subscribers
-            .retain(|subscriber| subscriber.send(content, now) && now - subscriber.since < MAX_DURATION);
-        if content.is_finished() {
-            subscribers.clear();
+        let mut open = self.open.borrow_mut();
+        let Some(content) = content else { return open.clear() };
+        open.retain(|subscriber| subscriber.send(content, now) && now - subscriber.since < MAX_DURATION);
+        if now >= self.until.get() {
+            open.clear();
         }
     }
 }
@@ -73,13 +94,20 @@ impl Subscriber {
     }
 }
 
-/// Returns the received events, with heartbeats between distant ones.
-fn with_heartbeat(receiver: UnboundedReceiver<String>) -> impl Stream<Item = worker::Result<String>> {
-    unfold(receiver, |mut receiver| async move {
-        let event = match select(receiver.next(), pin!(Delay::from(HEARTBEAT))).await {
+/// Returns the received events, with heartbeats between distant ones, until `end` or the time that the content's state
+/// allows.
+fn with_heartbeat(
+    receiver: UnboundedReceiver<String>,
+    until: Rc<Cell<Timestamp>>,
+    end: Timestamp,
+) -> impl Stream<Item = worker::Result<String>> {
+    unfold((receiver, until), move |(mut receiver, until)| async move {
+        let left = || until.get().min(end) - now();
+        let event = match select(receiver.next(), pin!(Delay::from(left().min(HEARTBEAT)))).await {
             Either::Left((event, _)) => event?,
+            Either::Right(_) if left().is_zero() => return None,
             Either::Right(_) => events::HEARTBEAT.to_owned(),
         };
-        Some((Ok(event), receiver))
+        Some((Ok(event), (receiver, until)))
     })
 }

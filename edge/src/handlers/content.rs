@@ -17,6 +17,7 @@ use crate::representation::response::{ContentResponse, FoundContent, dzi_respons
 use crate::request::route::{ContentKey, HomeForm, Route};
 use crate::response::negotiation::Variant;
 use crate::response::{ApiError, CachePolicy, Response};
+use crate::uploads::files::count_deletion;
 
 /// Returns the response that needs only the record in KV. If the route needs more, or the id belongs to another source,
 /// it returns the record.
@@ -144,6 +145,7 @@ pub async fn delete(
         let key = bearer(authorization).ok_or(ApiError::NoDeletionKey)?;
         admit_rate(client, env).await?;
         repository.admit_guess().map_err(RepositoryError::api_error)?;
+        count_deletion(client, env).await?;
         repository.delete(id, DeletionKey::new(key).hash()).await.map_err(RepositoryError::api_error)
     };
     match deleted.await {

@@ -15,7 +15,7 @@ use super::content::by_id;
 use crate::pages;
 use crate::platform::bridge::{Outgoing, wait_for, wake};
 use crate::platform::index_cache::{StoredPyramid, with_cache};
-use crate::platform::isolate::is_taken_down;
+use crate::platform::isolate::{is_taken_down, now};
 use crate::platform::r2::{self, Part};
 use crate::repository::{Repository, RepositoryError};
 use crate::request::object_key::{ObjectKey, PyramidObject};
@@ -158,7 +158,7 @@ pub async fn stored(key: &ObjectKey, repository: &Repository<'_>, env: &Env) -> 
         if let Some(known) = with_cache(|cache| cache.get(pyramid)) {
             return Ok(Ok(known));
         }
-        if !with_cache(|cache| cache.begin(pyramid)) {
+        if !with_cache(|cache| cache.begin(pyramid, now())) {
             wait_for(&name(), MAX_WAIT).await?;
             if let Some(known) = with_cache(|cache| cache.get(pyramid)) {
                 return Ok(Ok(known));

@@ -49,10 +49,17 @@ impl Page<'_> {
             head = self.head,
             body = self.body,
         );
-        Response::new(self.status, "text/html; charset=utf-8", self.cache, html)
+        let response = Response::new(self.status, "text/html; charset=utf-8", self.cache, html)
             .tagged()
             .with("Content-Security-Policy", policy(addresses, self.frames))
             .with("Referrer-Policy", "strict-origin-when-cross-origin")
+            // Not for subdomains, which are not ours. Browsers ignore it where the service has no TLS.
+            .with("Strict-Transport-Security", "max-age=31536000");
+        match self.frames {
+            Frames::None => response,
+            // Pages that isolate themselves only show frames that do so, too.
+            Frames::Any => response.with("Cross-Origin-Embedder-Policy", "require-corp"),
+        }
     }
 }
 
@@ -64,8 +71,9 @@ fn policy(addresses: &Addresses, frames: Frames) -> String {
         Frames::None => "'none'",
         Frames::Any => "*",
     };
+    // Scripts not from all of the origin: the API answers with JSONP, which is a script, too.
     format!(
-        "default-src 'none'; script-src {share}; style-src {share}; img-src {base} {share} {cache} data:; \
+        "default-src 'none'; script-src {share}/assets/; style-src {share}; img-src {base} {share} {cache} data:; \
          connect-src {base} {share} {cache}; manifest-src {share}; base-uri 'none'; form-action {share}; frame-ancestors {ancestors}"
     )
 }

@@ -54,25 +54,6 @@ export const sendMessage = (queue, message) => queue.send(JSON.parse(message));
 /** Opens the stream of a Durable Object's events. Returns the response. */
 export const subscribeTo = (objects, name, addresses) => objects.getByName(name).fetch("http://object/", { method: "POST", body: addresses });
 
-/** Requests that wait for another request, by what they wait for: functions that resolve their promises. */
-const waiting = new Map();
-
-/**
- * Returns a promise that `wake` resolves, or else time: the other request may be cancelled. The promise belongs to the
- * request that waits, so the runtime continues that request and not the other one.
- */
-export const waitFor = (key, milliseconds) =>
-  new Promise((resolve) => {
-    waiting.set(key, [...(waiting.get(key) ?? []), resolve]);
-    setTimeout(resolve, milliseconds);
-  });
-
-/** Resolves the promises of all requests that wait for `key`. */
-export function wake(key) {
-  for (const resolve of waiting.get(key) ?? []) resolve();
-  waiting.delete(key);
-}
-
 /** Maximum number of lists of up to 1,000 objects in a sweep: one invocation may make a thousand subrequests. */
 const MAX_LISTS = 100;
 

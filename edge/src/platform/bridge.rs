@@ -54,12 +54,16 @@ extern "C" {
         body: Option<&str>,
         counts_as: u16,
     ) -> std::result::Result<web_sys::Response, JsValue>;
+    #[wasm_bindgen(js_name = noteChange)]
+    fn note(id: &str, attempt: &str, from: &str, state: &str, code: &str, seconds: f64, since_asked: f64);
+}
+
+#[wasm_bindgen(module = "/src/platform/bounds.js")]
+extern "C" {
     #[wasm_bindgen(js_name = waitFor)]
     fn wait(key: &str, milliseconds: u32) -> Promise;
     /// Wakes all requests that [`wait_for`] a key.
     pub fn wake(key: &str);
-    #[wasm_bindgen(js_name = noteChange)]
-    fn note(id: &str, attempt: &str, from: &str, state: &str, code: &str, seconds: f64, since_asked: f64);
 }
 
 /// A response as it is sent.

@@ -3,14 +3,17 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Duration;
 
-use edgezoom_content::{Attempt, ContentId, Dzi, TileIndex};
+use edgezoom_content::{Attempt, ContentId, Dzi, TileIndex, Timestamp};
 
 /// Maximum size of all indexes. An isolate has 128 MB; the index of a picture of 20 gigapixels has about half a
 /// megabyte.
 const MAX_BYTES: usize = 16 << 20;
 /// Size of an entry without its index.
 const ENTRY_BYTES: usize = 128;
+/// Time after which a look-up counts as lost: its request may have ended without a word.
+const LOOK_UP: Duration = Duration::from_secs(60);
 
 /// A stored pyramid.
 #[derive(Debug)]
@@ -31,8 +34,8 @@ type Key = (ContentId, Attempt);
 pub struct IndexCache {
     entries: Vec<(Key, Rc<StoredPyramid>)>,
     bytes: usize,
-    /// Pyramids that a request is looking up.
-    loading: Vec<Key>,
+    /// Pyramids that a request is looking up, with the time of its beginning.
+    loading: Vec<(Key, Timestamp)>,
     max_bytes: usize,
 }
 
@@ -72,17 +75,18 @@ impl IndexCache {
     }
 
     /// Returns true if the caller should look the pyramid up; false if another request is already doing so.
-    pub fn begin(&mut self, key: Key) -> bool {
-        let is_loading = self.loading.contains(&key);
+    pub fn begin(&mut self, key: Key, now: Timestamp) -> bool {
+        self.loading.retain(|(_, since)| now - *since < LOOK_UP);
+        let is_loading = self.loading.iter().any(|(loading, _)| *loading == key);
         if !is_loading {
-            self.loading.push(key);
+            self.loading.push((key, now));
         }
         !is_loading
     }
 
     /// Notes that a look-up has ended.
     pub fn end(&mut self, key: Key) {
-        self.loading.retain(|loading| *loading != key);
+        self.loading.retain(|(loading, _)| *loading != key);
     }
 
     /// Returns the size of all entries in bytes.
@@ -150,8 +154,19 @@ mod tests {
     #[test]
     fn only_one_request_looks_a_pyramid_up() {
         let mut cache = IndexCache::new(1000);
-        assert!(cache.begin(key(1)) && !cache.begin(key(1)) && cache.begin(key(2)));
+        let now = Timestamp(0);
+        assert!(cache.begin(key(1), now) && !cache.begin(key(1), now) && cache.begin(key(2), now));
         cache.end(key(1));
-        assert!(cache.begin(key(1)));
+        assert!(cache.begin(key(1), now));
+    }
+
+    #[test]
+    fn look_ups_that_never_end_are_forgotten() {
+        let mut cache = IndexCache::new(1000);
+        for second in 0..100_000 {
+            cache.begin(key(second + 1), Timestamp(u64::from(second) * 1000));
+        }
+        assert_eq!(cache.loading.len(), 60);
+        assert!(cache.begin(key(1), Timestamp(100_000_000)));
     }
 }

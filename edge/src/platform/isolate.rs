@@ -5,7 +5,6 @@ use std::rc::Rc;
 
 use edgezoom_content::conversion::Timestamp;
 use edgezoom_content::{AddressPolicy, ContentId};
-use serde::Deserialize;
 use worker::{Date, Env, Error, Result};
 
 use crate::config::Config;
@@ -14,16 +13,6 @@ thread_local! {
     static CONFIG: OnceCell<Rc<Config>> = const { OnceCell::new() };
     static TAKEN_DOWN: RefCell<Vec<ContentId>> = const { RefCell::new(Vec::new()) };
     static BLOCKING: RefCell<Option<Rc<AddressPolicy>>> = const { RefCell::new(None) };
-}
-
-/// The operator's lists. They make a removal effective everywhere at once: KV and caches may keep a content longer.
-/// `edge/src/admin/lists.js` refreshes them from the operator's Durable Object.
-#[derive(Deserialize)]
-pub struct OperatorLists {
-    /// The blocked hosts.
-    hosts: Vec<String>,
-    /// The contents that are taken down or deleted by their uploaders, in order.
-    ids: Vec<ContentId>,
 }
 
 /// Returns the time. The runtime's clock stands still between I/O.
@@ -41,11 +30,24 @@ pub fn config(env: &Env) -> Result<Rc<Config>> {
     Ok(CONFIG.with(|cell| Rc::clone(cell.get_or_init(|| Rc::new(config)))))
 }
 
-/// Sets the operator's lists.
-pub fn set_operator_lists(OperatorLists { hosts, ids }: OperatorLists, config: &Config) {
-    let policy = (!hosts.is_empty()).then(|| Rc::new(config.policy.denying_also(&hosts.join(","))));
+/// Sets the hosts that the operator blocks, separated by commas.
+pub fn block_hosts(hosts: &str, config: &Config) {
+    let policy = (!hosts.is_empty()).then(|| Rc::new(config.policy.denying_also(hosts)));
     BLOCKING.set(policy);
-    TAKEN_DOWN.set(ids);
+}
+
+/// Adds contents to the list of removed ones, or takes them out of it. The list makes a removal effective everywhere at
+/// once: KV and caches may keep a content longer. `edge/src/admin/lists.js` loads it from the operator's Durable Object.
+pub fn list_removed(ids: &str, removed: bool) {
+    TAKEN_DOWN.with_borrow_mut(|known| {
+        for id in ids.split(',').filter_map(|id| id.parse().ok()) {
+            match (known.binary_search(&id), removed) {
+                (Err(at), true) => known.insert(at, id),
+                (Ok(at), false) => _ = known.remove(at),
+                _ => {}
+            }
+        }
+    });
 }
 
 /// Returns true if a content is in the list of removed ones, which may be some seconds old.

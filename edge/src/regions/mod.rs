@@ -25,8 +25,9 @@ use crate::response::{ApiError, COMMON_HEADERS, Response, plain};
 use pictures::Job;
 use tile_runs::TileRuns;
 
-/// Maximum number of bytes of a picture's tiles. An isolate has 128 MB.
-const MAX_BYTES: u64 = 40 << 20;
+/// Maximum number of bytes of a picture's tiles: 48 tiles of half a megabyte. An isolate has 128 MB, and files that are
+/// being received leave this much of what all requests may hold (`edge/src/platform/bounds.js`).
+const MAX_BYTES: u64 = 24 << 20;
 
 /// A picture to render.
 pub struct Picture<'a> {

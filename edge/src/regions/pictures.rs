@@ -14,7 +14,7 @@ extern "C" {
     #[wasm_bindgen(catch, js_name = keptPicture)]
     fn kept_picture(address: &str) -> std::result::Result<Promise, JsValue>;
     #[wasm_bindgen(catch, js_name = takeOfTheDay)]
-    fn take_of_the_day(env: &JsValue, a_day: f64) -> std::result::Result<Promise, JsValue>;
+    fn take_of_the_day(env: &JsValue, party: &str, a_day: f64) -> std::result::Result<Promise, JsValue>;
     #[wasm_bindgen(catch, js_name = renderPicture)]
     fn render_picture(
         bucket: &JsValue,
@@ -52,9 +52,9 @@ pub async fn kept(address: &str) -> Result<Option<web_sys::Response>> {
     Ok(JsFuture::from(kept_picture(address)?).await?.dyn_into().ok())
 }
 
-/// Counts a rendering. Returns false if those of the day are used up.
-pub async fn take(a_day: u64, env: &Env) -> Result<bool> {
-    Ok(JsFuture::from(take_of_the_day(env, a_day as f64)?).await?.is_truthy())
+/// Counts a rendering of a client's party. Returns false if those of the day, or the client's share, are used up.
+pub async fn take(party: &str, a_day: u64, env: &Env) -> Result<bool> {
+    Ok(JsFuture::from(take_of_the_day(env, party, a_day as f64)?).await?.is_truthy())
 }
 
 /// Renders a picture. `None`: the archive does not exist.

@@ -118,7 +118,8 @@ impl<'a> Repository<'a> {
         owner: DeletionKeyHash,
     ) -> Result<(FoundContent, bool), RepositoryError> {
         let client = (self.client)();
-        for id in ContentId::candidates(url) {
+        let party = Client::party_of(client.as_ref());
+        for id in ContentId::candidates_of_file(url, &party) {
             let uploaded = Event::Uploaded { id, url: url.clone(), upload, owner: Some(owner) };
             if let Some(found) = self.create(id, uploaded, client.clone()).await? {
                 return Ok(found);
@@ -234,13 +235,13 @@ impl<'a> Repository<'a> {
         }
     }
 
-    /// Returns the stream of events of an unfinished content; `None` if it has too many subscribers.
+    /// Returns the stream of events of an unfinished content; `None` if it, or the client, has too many subscribers.
     pub async fn subscribe(
         &self,
         id: ContentId,
         addresses: &Addresses,
     ) -> Result<Option<ResponseBody>, RepositoryError> {
-        let response = conversion::subscribe(id, addresses, self.env).await;
+        let response = conversion::subscribe(id, addresses, (self.client)().as_ref(), self.env).await;
         let response = response.map_err(|error| RepositoryError::Object(id, error))?;
         Ok(response.map(|response| response.body().clone()))
     }

@@ -1,9 +1,12 @@
 //! `/v1/content/<id>/events`: a content's progress as server-sent events
 //! (<https://html.spec.whatwg.org/multipage/server-sent-events.html>). Each event is the content object as JSON. The
 //! last one, ready or failed, has the id `finished`. When the stream has ended, a browser reconnects with that id in
-//! `Last-Event-ID`; 204 stops it.
+//! `Last-Event-ID`; 204 stops it. The stream of a content that waits ends after one event, whose `retry` says when to
+//! reconnect.
 
-use edgezoom_content::{Content, Timestamp};
+use std::time::Duration;
+
+use edgezoom_content::{Content, Stage, Status, Timestamp};
 use http::StatusCode;
 
 use crate::config::Addresses;
@@ -19,10 +22,21 @@ pub const HEARTBEAT: &str = ":\n\n";
 /// The id of the last event.
 const FINISHED: &str = "finished";
 
+/// Least and most time after which the client of a waiting content reconnects.
+const RECONNECT: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(60)];
+
 /// Returns the event of a content.
 pub fn event(content: &Content, addresses: &Addresses, now: Timestamp) -> String {
+    let [least, most] = RECONNECT;
     let id = if content.is_finished() { format!("id: {FINISHED}\n") } else { String::new() };
-    format!("{id}data: {}\n\n", content_json(content, addresses, now)) // JSON has no line ends
+    let retry = match &content.status {
+        Status::Processing { stage: Stage::Queued | Stage::Waiting, next, .. } => {
+            let due = next.as_ref().map_or(least, |next| (next.until - now).clamp(least, most));
+            format!("retry: {}000\n", due.as_secs())
+        }
+        _ => String::new(),
+    };
+    format!("{id}data: {}\n{retry}\n", content_json(content, addresses, now)) // JSON has no line ends
 }
 
 /// Returns the whole stream of a finished content. `last` is the id of the client's last event.
@@ -40,7 +54,7 @@ pub fn head() -> Response {
 
 #[cfg(test)]
 mod tests {
-    use edgezoom_content::{Failure, FailureCode, Progress, SourceUrl, Stage, Status};
+    use edgezoom_content::{Failure, FailureCode, NextTry, Progress, SourceUrl, Stage, Status};
 
     use super::*;
 
@@ -62,12 +76,29 @@ mod tests {
 
     #[test]
     fn each_event_is_one_line_of_json() {
-        let queued = event(&content(Status::processing(Stage::Queued)), &addresses(), NOW);
-        assert!(queued.starts_with("data: {\"id\":"), "{queued}");
+        let rendering = event(&content(Status::processing(Stage::Rendering)), &addresses(), NOW);
+        assert!(rendering.starts_with("data: {\"id\":"), "{rendering}");
         let failed = event(&failed("a\r\n\r\ndata: b\n\n"), &addresses(), NOW);
         assert!(failed.starts_with("id: finished\ndata: {"), "{failed}");
         assert!(failed.ends_with("}\n\n"));
         assert_eq!(failed.matches('\n').count(), 3);
+    }
+
+    #[test]
+    fn the_event_of_a_waiting_content_says_when_to_reconnect() {
+        let retry = |status| {
+            let event = event(&content(status), &addresses(), NOW);
+            event.split('\n').nth(1).unwrap_or_default().to_owned()
+        };
+        let waiting = |until| {
+            let reason = Failure::new(FailureCode::SourceUnreachable, "");
+            let next = Some(NextTry { until: Timestamp(until), left: 1, reason });
+            retry(Status::Processing { stage: Stage::Waiting, coarse: None, next })
+        };
+        assert_eq!(retry(Status::processing(Stage::Queued)), "retry: 5000");
+        assert_eq!(waiting(1000), "retry: 5000");
+        assert_eq!(waiting(30_000), "retry: 30000");
+        assert_eq!(waiting(1_800_000), "retry: 60000");
     }
 
     #[test]

@@ -54,10 +54,12 @@ pub enum ApiError {
     /// The client has reached its daily limit of uploaded bytes.
     #[error("You have reached today's upload limit. Try again tomorrow.")]
     TooMuchSent,
+    #[error("You have reached today's deletion limit. Try again tomorrow.")]
+    TooManyDeleted,
     #[error("You have requested too many new regions in a minute. Tiles and previews have no such limit.")]
     TooManyRegions,
     #[error(
-        "The service has rendered all regions of today. Tiles and previews are served, and regions again from midnight UTC."
+        "The service has rendered all regions of today, or your part of them. Tiles and previews are served, and regions again from midnight UTC."
     )]
     NoRegionsLeft,
     /// The tiles of a region have more bytes than an isolate can hold.
@@ -152,6 +154,7 @@ impl ApiError {
             | Self::TooManyUnknown
             | Self::TooManyOpen
             | Self::TooMuchSent
+            | Self::TooManyDeleted
             | Self::NoRegionsLeft
             | Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         }
@@ -163,7 +166,7 @@ impl ApiError {
             Self::NotReady => 2,
             Self::Unavailable => 5,
             Self::TooManyUnknown | Self::TooManyRegions => 60,
-            Self::TooManyOpen | Self::TooMuchSent | Self::NoRegionsLeft => 3600,
+            Self::TooManyOpen | Self::TooMuchSent | Self::TooManyDeleted | Self::NoRegionsLeft => 3600,
             Self::NotAdmitted(error) => match error {
                 AdmissionError::Overloaded | AdmissionError::TooManyNew | AdmissionError::TooManyWaiting => {
                     60

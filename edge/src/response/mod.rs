@@ -27,10 +27,11 @@ pub struct Response {
     pub wrapped: Option<StatusCode>,
 }
 
-/// The headers of every response: pages of all sites may read it, with all headers that matter to clients (CORS), and
-/// its media type is final.
-pub const COMMON_HEADERS: [(&str, &str); 3] = [
+/// The headers of every response: pages of all sites may read it, with all headers that matter to clients (CORS), or
+/// show it though they isolate themselves (`Cross-Origin-Embedder-Policy`), and its media type is final.
+pub const COMMON_HEADERS: [(&str, &str); 4] = [
     ("Access-Control-Allow-Origin", "*"),
+    ("Cross-Origin-Resource-Policy", "cross-origin"),
     ("Access-Control-Expose-Headers", "Accept-Ranges, Allow, Content-Range, ETag, Location, Retry-After"),
     ("X-Content-Type-Options", "nosniff"),
 ];

@@ -2,12 +2,16 @@
 // In parts, it is R2's own multipart upload: parts stream from requests to R2, and the complete file is read once for
 // its hash. No byte passes through wasm.
 
+import { free, hold, within } from "../platform/bounds.js";
+
 /** Size of a part in bytes: R2's minimum. All parts but the last must have one size. */
 const PART = 5 << 20;
-/** Maximum number of files received concurrently: an isolate has 128 MB of memory and keeps two parts of each. */
+/** Maximum number of files received concurrently. */
 const MAX_RECEIVING = 8;
 /** Maximum number of them for one client. */
 const MAX_OF_CLIENT = 2;
+/** Files are received while all requests hold at most this number of bytes, so that a region always finds room. */
+const MAX_HELD = 32 << 20;
 /** Time without data, in milliseconds, after which an upload counts as stalled. */
 const STALL = 60_000;
 /** Minimum number of bytes in each minute that the service waits for the client. */
@@ -38,21 +42,22 @@ function granted(answer) {
   return answer;
 }
 
-/**
- * The files being received: `{ client, at, started }`, with the times of the last data and of the beginning. A request
- * that was aborted leaves its entry here.
- */
+/** The files being received, as `takePlace` returns them. */
 const receiving = new Set();
 
 /**
- * Takes a place among the files being received. Returns it, or undefined if there is none. Places of clients are never
- * all taken by one.
+ * Takes a place among the files being received, and memory for two parts of a body of `length` bytes, -1 if that is
+ * unknown. Returns the place, with its room and the times of the last data and of the beginning; undefined if there is
+ * none. Places of clients are never all taken by one.
  */
-export function takePlace(client) {
-  for (const file of receiving) if (Date.now() - file.at > 2 * STALL) receiving.delete(file);
+export function takePlace(client, length) {
+  const now = Date.now();
+  for (const file of receiving) if (file.room.until < now) receiving.delete(file);
   const own = [...receiving].filter((file) => file.client === client).length;
   if (receiving.size >= MAX_RECEIVING || (client && own >= MAX_OF_CLIENT)) return undefined;
-  const file = { client, at: Date.now(), started: Date.now() };
+  const room = hold(length < 0 ? 2 * PART : Math.min(length, 2 * PART), now + 2 * STALL, MAX_HELD);
+  if (!room) return undefined;
+  const file = { client, room, at: now, started: now };
   receiving.add(file);
   return file;
 }
@@ -64,13 +69,13 @@ export function takePlace(client) {
 export const receiveFile = (...of) => result(() => received(...of));
 
 async function received(request, env, party, length, expected, maxBytes) {
-  const file = takePlace(party);
+  const file = takePlace(party, length);
   if (!file) throw new Refused("busy");
   let body = [];
   let back = 0;
   try {
     const counted = length >= 0 ? Math.min(length, maxBytes) : maxBytes;
-    const objects = env.UPLOADS.getByName(await nameOf(party));
+    const objects = env.UPLOADS.getByName(await nameOf(party, env));
     granted(await objects.receive(party, counted, maxBytes));
     file.bytes = 0;
     if (request.body) body = chunksOf(request.body.getReader(), file);
@@ -78,7 +83,7 @@ async function received(request, env, party, length, expected, maxBytes) {
     const isForm = /^multipart\/form-data\b/i.test(type);
     const { name, chunks } = isForm ? await fileIn(body, boundaryOf(type), maxBytes) : { name: "", chunks: body };
     const key = `uploads/${crypto.randomUUID().replaceAll("-", "")}`;
-    const digest = await store(chunks, env.PYRAMIDS, key, maxBytes);
+    const digest = await store(chunks, env.PYRAMIDS, key, maxBytes, length < 0 ? maxBytes : length);
     // Without a length, the largest file was counted.
     back = length >= 0 ? 0 : file.bytes - counted;
     if (back < 0) await objects.receive(party, back, maxBytes);
@@ -91,6 +96,7 @@ async function received(request, env, party, length, expected, maxBytes) {
     return { key, digest, name };
   } finally {
     receiving.delete(file);
+    free(file.room);
     await body.return?.(); // the rest of a form is not read
   }
 }
@@ -111,6 +117,7 @@ export async function* chunksOf(reader, file) {
   try {
     for (;;) {
       [file.at, isWaiting] = [Date.now(), true];
+      file.room.until = file.at + 2 * STALL;
       const { value, done } = await reader.read();
       isWaiting = false;
       if (isStalled) throw new Refused("stalled");
@@ -130,13 +137,14 @@ export async function* chunksOf(reader, file) {
 }
 
 /**
- * Stores chunks under a key. Returns their SHA-256; null if there is no byte. Then, and on failure, nothing is stored.
+ * Stores chunks under a key, `atMost` this number of bytes. Returns their SHA-256; null if there is no byte. Then, and
+ * on failure, nothing is stored.
  */
-async function store(chunks, bucket, key, maxBytes) {
+async function store(chunks, bucket, key, maxBytes, atMost) {
   const hash = new crypto.DigestStream("SHA-256");
   hash.digest.catch(() => {}); // awaited only after the last chunk
   const hashed = hash.getWriter();
-  let part = new Uint8Array(PART);
+  let part = new Uint8Array(Math.min(PART, atMost));
   let filled = 0;
   let bytes = 0;
   let upload;
@@ -160,7 +168,7 @@ async function store(chunks, bucket, key, maxBytes) {
       for (let at = 0; at < chunk.length; ) {
         if (filled === PART) {
           await send();
-          [part, filled] = [new Uint8Array(PART), 0];
+          [part, filled] = [new Uint8Array(Math.min(PART, atMost - sent.length * PART)), 0];
         }
         const next = chunk.subarray(at, at + PART - filled);
         part.set(next, filled);
@@ -283,17 +291,17 @@ const WRONG_PARTS = /\((10011|10025|10048)\)/;
 
 /**
  * Returns the name of the object with a client's uploads. It is in the addresses of uploads, so it does not show the
- * client's address.
+ * client's address: without the secret, it could be found by trying all addresses of IPv4.
  */
-async function nameOf(party) {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(party));
+async function nameOf(party, env) {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`${env.TILER_TOKEN} ${party}`));
   return new Uint8Array(digest).toHex().slice(0, 32);
 }
 
 /** Begins an upload of `owner`, the key of a client of `party`. Returns the name of its object, and its token. */
 export const beginUpload = (env, party, owner, expected) =>
   result(async () => {
-    const object = await nameOf(party);
+    const object = await nameOf(party, env);
     const { token } = granted(await env.UPLOADS.getByName(object).begin(party, owner, expected));
     return { object, token };
   });
@@ -302,16 +310,19 @@ export const beginUpload = (env, party, owner, expected) =>
 export const putPart = (request, env, object, token, number, bytes, partBytes, maxBytes) =>
   result(async () => {
     const { key, id } = granted(await env.UPLOADS.getByName(object).part(token, number, bytes, partBytes, maxBytes));
-    let timer;
-    const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Refused("stalled")), PART_DEADLINE)));
+    const sent = env.PYRAMIDS.resumeMultipartUpload(key, id).uploadPart(number, request.body);
     try {
-      const sent = env.PYRAMIDS.resumeMultipartUpload(key, id).uploadPart(number, request.body);
-      return (await Promise.race([sent, late])).etag;
+      return (await within(PART_DEADLINE, sent, new Refused("stalled"))).etag;
     } catch (error) {
       throw refused(error);
-    } finally {
-      clearTimeout(timer);
     }
+  });
+
+/** Counts a deletion by a client. */
+export const countDeletion = (env, party) =>
+  result(async () => {
+    granted(await env.UPLOADS.getByName(await nameOf(party, env)).deletion(party));
+    return "";
   });
 
 /** Returns the key of the client that began an upload. */

@@ -40,6 +40,8 @@ extern "C" {
         part_bytes: f64,
         max_bytes: f64,
     ) -> Result<Promise, JsValue>;
+    #[wasm_bindgen(catch, js_name = countDeletion)]
+    fn count_deletion_of(env: &Env, party: &str) -> Result<Promise, JsValue>;
     #[wasm_bindgen(catch, js_name = ownerOf)]
     fn owner_of(env: &Env, object: &str, token: &str) -> Result<Promise, JsValue>;
     #[wasm_bindgen(catch, js_name = finishUpload)]
@@ -79,7 +81,7 @@ pub async fn receive(
     max_bytes: u64,
     env: &Env,
 ) -> Result<ReceivedFile, ApiError> {
-    let party = client.map(Client::party).unwrap_or_default();
+    let party = Client::party_of(client);
     let length = length.map_or(-1.0, |length| length as f64);
     let received = receive_file(request, env, &party, length, digest.unwrap_or_default(), max_bytes as f64);
     result(received, max_bytes).await
@@ -91,7 +93,7 @@ pub async fn begin(
     digest: Option<&str>,
     env: &Env,
 ) -> Result<PartedUpload, ApiError> {
-    let party = client.map(Client::party).unwrap_or_default();
+    let party = Client::party_of(client);
     let owner = client.map(Client::key).unwrap_or_default();
     result(begin_upload(env, &party, owner, digest.unwrap_or_default()), 0).await
 }
@@ -107,6 +109,15 @@ pub async fn put(
     let stored =
         put_part(request, env, object, token, number, bytes as f64, PART_BYTES as f64, max_bytes as f64);
     result(stored, max_bytes).await
+}
+
+/// Counts a deletion by a client.
+///
+/// # Errors
+/// Those of the day are used up.
+pub async fn count_deletion(client: Option<&Client>, env: &Env) -> Result<(), ApiError> {
+    let party = Client::party_of(client);
+    result::<String>(count_deletion_of(env, &party), 0).await.map(drop)
 }
 
 /// Returns the client that began an upload; `None` is the operator.
@@ -152,6 +163,7 @@ fn error(name: &str, max_bytes: u64) -> ApiError {
         "busy" => AdmissionError::Overloaded.into(),
         "too-many-open" | "too-much-open" => ApiError::TooManyOpen,
         "too-much-today" => ApiError::TooMuchSent,
+        "too-many-deleted" => ApiError::TooManyDeleted,
         "too-large" => UploadError::TooLarge(max_bytes).into(),
         "no-file" => UploadError::NoFile.into(),
         "empty-file" => UploadError::EmptyFile.into(),

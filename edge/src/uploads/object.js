@@ -1,5 +1,6 @@
-// The Durable Object with the uploads of one client: those that it has begun and not completed, and the bytes that it
-// has sent today. Its name is a hash of the client's party, which is part of the addresses of the client's uploads.
+// The Durable Object with the uploads of one client: those that it has begun and not completed, the bytes that it has
+// sent today, and the number of its deletions. Its name is a hash of the client's party, which is part of the addresses
+// of the client's uploads.
 // Keys of files are random and never leave the service, so a public bucket cannot be asked for them.
 //
 // A party is empty for the operator, who has no limits, and begins with `@` for a client that signs its requests, which
@@ -14,6 +15,13 @@ export const MAX_OPEN = 16;
 export const OPEN_FILES = 2;
 /** Maximum number of bytes that a client sends in a day (UTC), in largest files. */
 export const FILES_A_DAY = 20;
+/** A file of fewer bytes than this part of the largest counts as that many, because each costs a write. */
+const LEAST_PART = 500;
+/**
+ * Maximum number of deletions by a client in a day (UTC). Each isolate keeps the latest 50,000 of all clients
+ * (`edge/src/admin/operator.js`).
+ */
+export const DELETIONS_A_DAY = 200;
 /** Maximum number of requests to complete an upload. A client repeats one whose response was lost. */
 export const MAX_TRIES = 16;
 /** Milliseconds after which an upload is no longer being completed: the Worker that did so has died. */
@@ -34,6 +42,7 @@ export class UploadsObject extends DurableObject {
       puts INTEGER DEFAULT 0, tries INTEGER DEFAULT 0, completing INTEGER DEFAULT 0, digest TEXT DEFAULT '') WITHOUT ROWID`);
     this.#sql.exec("CREATE TABLE IF NOT EXISTS parts (upload TEXT, number INTEGER, bytes INTEGER, PRIMARY KEY (upload, number)) WITHOUT ROWID");
     this.#sql.exec("CREATE TABLE IF NOT EXISTS days (day INTEGER PRIMARY KEY, bytes INTEGER)");
+    this.#sql.exec("CREATE TABLE IF NOT EXISTS deletions (day INTEGER PRIMARY KEY, number INTEGER)");
   }
 
   #rows(query, ...values) {
@@ -62,7 +71,21 @@ export class UploadsObject extends DurableObject {
   /** Counts a file that is sent in one request; negative bytes were counted and did not arrive. */
   receive(party, bytes, maxBytes) {
     this.#prepare();
-    return this.#charge(party, bytes, maxBytes) ? {} : { error: "too-much-today" };
+    const least = Math.ceil(maxBytes / LEAST_PART);
+    const counted = bytes < 0 ? Math.min(0, bytes + least) : Math.max(bytes, least);
+    return this.#charge(party, counted, maxBytes) ? {} : { error: "too-much-today" };
+  }
+
+  /** Counts a deletion, whether or not its key is right. */
+  deletion(party) {
+    if (!party || party.startsWith("@")) return {};
+    this.#prepare();
+    const day = Math.floor(Date.now() / DAY);
+    const [{ number } = { number: 0 }] = this.#rows("SELECT number FROM deletions WHERE day = ?", day);
+    if (number >= DELETIONS_A_DAY) return { error: "too-many-deleted" };
+    this.#sql.exec("DELETE FROM deletions WHERE day < ?", day);
+    this.#sql.exec("INSERT OR REPLACE INTO deletions VALUES (?, ?)", day, number + 1);
+    return {};
   }
 
   /** Begins an upload of `owner`, the key of a client. Returns its token. */

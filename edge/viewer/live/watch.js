@@ -62,23 +62,28 @@ async function follow(url, onUpdate, { known, revalidate, signal }) {
 }
 
 /**
- * Follows server-sent events. Resolves to true when the content is finished, and to false if there is no stream or it
- * broke.
+ * Follows server-sent events. Resolves to true when the content is finished, and to false if there is no stream. One
+ * that ended after an event is opened again by the browser: the stream of a content that waits is short.
  */
 function followEvents(url, onUpdate, signal) {
   return new Promise((resolve) => {
     const stream = new EventSource(`${url}/events`);
+    let hasEvent = false;
     const end = (finished) => {
       stream.close();
       resolve(finished);
     };
     stream.addEventListener("message", ({ data }) => {
+      hasEvent = true;
       const update = updateOf(JSON.parse(data));
       if (update.kind !== "processing") end(true);
       onUpdate(update);
     });
     // The browser would reconnect forever. Polling distinguishes a service that is down from a stream that ended.
-    stream.addEventListener("error", () => end(false));
+    stream.addEventListener("error", () => {
+      if (!hasEvent || stream.readyState === EventSource.CLOSED) end(false);
+      hasEvent = false;
+    });
     signal.addEventListener("abort", () => end(true));
   });
 }

@@ -327,6 +327,35 @@ test("a strict policy, an AMD loader and a hostile style sheet do no harm", ofTh
   assert.deepEqual(page.wrongs, []);
 });
 
+test("it works on a page that requires Trusted Types", ofTheViewer, async () => {
+  const policy = "require-trusted-types-for 'script'; trusted-types 'none'";
+  await openElsewhere(script(), { policy });
+  await painted(page);
+  await parts(page).zoomIn.click();
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("script and frame work on a page that isolates itself", async () => {
+  const frame = `<iframe title="Picture" src="${service.origin}/${ready}/embed" width="800" height="400"></iframe>`;
+  await openElsewhere(script() + frame, { isolated: true });
+  assert.ok(await page.evaluate(() => globalThis.crossOriginIsolated));
+  await painted(page);
+  await painted(page, page.frameLocator("iframe"));
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("script and frame work in a sandbox that only permits scripts", async () => {
+  const written = `<!doctype html><title>A frame</title><link rel="icon" href="data:,">${script("?height=250px")}`.replaceAll('"', "&quot;");
+  await openElsewhere(`<iframe sandbox="allow-scripts" title="Script" srcdoc="${written}" width="800" height="300"></iframe>
+    <iframe sandbox="allow-scripts" title="Frame" src="${service.origin}/${ready}/embed" width="800" height="300"></iframe>`);
+  for (const title of ["Script", "Frame"]) {
+    const frame = page.frameLocator(`iframe[title=${title}]`);
+    await painted(page, frame);
+    await parts(frame).zoomIn.click();
+  }
+  assert.deepEqual(page.wrongs, []);
+});
+
 test("if the viewer does not load, the reader can retry", ofTheViewer, async () => {
   await openEmpty();
   let broken = true;

@@ -19,7 +19,7 @@ const TYPES = {
   svg: "image/svg+xml",
   webmanifest: "application/manifest+json",
 };
-const CORS = { "Access-Control-Allow-Origin": "*" };
+const CORS = { "Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin" };
 const [, DOCS_POLICY] = /^\/docs\n {2}Content-Security-Policy: (.+)$/m.exec(await readFile(at("../pages/_headers"), "utf8"));
 
 const { stage, ...QUEUED } = example("/v1/content/", "get", 301);
@@ -92,7 +92,8 @@ export async function startFakeService() {
       `default-src 'none'; script-src ${origin}; style-src ${origin}; img-src ${origin} data:; connect-src ${origin}; manifest-src ${origin}`,
       `base-uri 'none'; form-action ${origin}; frame-ancestors ${framed ? "*" : "'none'"}`,
     ].join("; ");
-    return { headers: { "Content-Security-Policy": policy }, body: await fill("frame", { ...common, title, head, body }) };
+    const isolation = framed && { "Cross-Origin-Embedder-Policy": "require-corp" };
+    return { headers: { ...CORS, "Content-Security-Policy": policy, ...isolation }, body: await fill("frame", { ...common, title, head, body }) };
   }
   function contentPage(name, id) {
     const { url, title } = contentObject(id);
@@ -179,7 +180,7 @@ export async function startFakeService() {
       return { ...(await page("notice", "Deleted – Edgezoom", { title: "Deleted", text })), status: 410 };
     }
     const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed|\/thumbnail\.jpg|\/preview\.jpg|\/at\/[\d.,]+\.jpg)?$/.exec(pathname) ?? [];
-    if (/^\/[^/]+\.js$/.test(pathname)) return { type: TYPES.js, body: await readFile(at("../embed/loader.js")) };
+    if (/^\/[^/]+\.js$/.test(pathname)) return { type: TYPES.js, headers: CORS, body: await readFile(at("../embed/loader.js")) };
     if (id && states.has(id) && !rest?.endsWith(".jpg")) return contentPage(rest ? "embed" : "share", id);
     if (pathname === "/") {
       const entered = searchParams.get("url") ?? "";
@@ -265,7 +266,7 @@ async function asset(path) {
 function coarsePicture(fifths, { width, height } = SIZE) {
   const body = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 5 5" preserveAspectRatio="none" width="${width / 10}" height="${height / 10}">
     <rect width="5" height="5" fill="#9a9"/><rect width="5" height="${fifths}" fill="#263"/></svg>`;
-  return { type: TYPES.svg, body };
+  return { type: TYPES.svg, headers: CORS, body };
 }
 
 function tile(path, size = SIZE) {
@@ -280,5 +281,5 @@ function tile(path, size = SIZE) {
     <stop offset="1" stop-color="hsl(${hue} 60% 35%)"/></linearGradient>
     <rect width="100%" height="100%" fill="url(#g)"/>
     <text x="50%" y="50%" fill="#fff" font-size="24" text-anchor="middle">${level}/${column}_${row}</text></svg>`;
-  return { type: TYPES.svg, body };
+  return { type: TYPES.svg, headers: CORS, body };
 }

@@ -4,9 +4,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { assertAccessible, assertEventually, isFocused, painted, placed, restingScale } from "./browser.mjs";
+import { assertAccessible, assertEventually, isFocused, painted, parts, placed, restingScale } from "./browser.mjs";
 import { startFake } from "./service.mjs";
-import { open, page, ready, service, setUp } from "./site.mjs";
+import { open, openEmpty, page, ready, service, setUp } from "./site.mjs";
 
 setUp(undefined, startFake);
 
@@ -148,4 +148,40 @@ test("a double tap and drag zooms with one finger, as in maps", async () => {
   await touch("touchEnd");
   const after = await restingScale(viewer);
   assert.notEqual(after, before);
+});
+
+test("a view at rest requests no frames until something changes", async () => {
+  await openEmpty();
+  await page.addInitScript(() => {
+    const { requestAnimationFrame } = window;
+    window.requested = 0;
+    window.requestAnimationFrame = (callback) => {
+      window.requested += 1;
+      return requestAnimationFrame(callback);
+    };
+  });
+  await page.goto(`${service.origin}/${ready}`);
+  const viewer = parts(page);
+  await painted(page);
+  const requested = () => page.evaluate(() => window.requested);
+  const rests = async () => {
+    const before = await requested();
+    await page.waitForTimeout(700);
+    return (await requested()) === before;
+  };
+  const { width, height } = page.viewportSize();
+  const changes = [
+    () => viewer.zoomIn.click(),
+    () => viewer.picture.press("ArrowLeft"),
+    () => viewer.picture.press("r"),
+    () => page.setViewportSize({ width: width - 300, height }),
+    () => page.mouse.wheel(0, -300),
+  ];
+  await viewer.picture.hover();
+  for (const change of changes) {
+    await assertEventually(rests, "the frames do not end");
+    const before = await requested();
+    await change();
+    await assertEventually(async () => (await requested()) > before + 3, `nothing is drawn after ${change}`);
+  }
 });

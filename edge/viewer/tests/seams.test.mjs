@@ -10,7 +10,7 @@ import { assertTilesDecode } from "./engines/tiles.mjs";
 import { gradient, pyramidOf, scene } from "./pyramid.mjs";
 import { seamsOf, seamsPage } from "./seams.mjs";
 import { serve } from "./servers.mjs";
-import { aroundTests } from "./site.mjs";
+import { aroundTests } from "../../tests/around.mjs";
 
 /** Visibility in steps of 255, averaged along the seam. In a gradient, steps below 1 are invisible. */
 const VISIBLE = 0.5;

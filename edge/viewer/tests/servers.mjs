@@ -31,9 +31,12 @@ export async function startHost() {
     /** Adds a file. */
     file: (path, type, body) => void pages.set(path, { type, body }),
     /** Adds a page and returns its URL. */
-    put(body, { policy } = {}) {
+    put(body, { policy, isolated } = {}) {
       const path = `/page-${pages.size}`;
-      const headers = policy ? { "Content-Security-Policy": policy } : {};
+      const headers = {
+        ...(policy && { "Content-Security-Policy": policy }),
+        ...(isolated && { "Cross-Origin-Embedder-Policy": "require-corp", "Cross-Origin-Opener-Policy": "same-origin" }),
+      };
       const frame = `<!doctype html><html lang="en"><head><title>A site</title>
         <meta name="viewport" content="width=device-width, initial-scale=1">
         <link rel="icon" href="data:,"></head><body><main><h1>A site</h1>${body}</main></body></html>`;

@@ -120,6 +120,23 @@ test("without events the page polls", async () => {
   await painted(page);
 });
 
+test("a stream that ends after an event, because the content waits, is opened again", async () => {
+  const { id, finish } = await service.slow();
+  await openEmpty();
+  let ended = 0;
+  await page.route("**/events", async (route) => {
+    if (ended === 2) return route.continue();
+    const content = await (await fetch(`${service.origin}/v1/content/${id}`)).text();
+    await route.fulfill({ contentType: "text/event-stream", body: `data: ${content}\nretry: 50\n\n` });
+    ended += 1;
+  });
+  const third = page.waitForRequest((request) => request.url().endsWith("/events") && ended === 2);
+  await page.goto(`${service.origin}/${id}`);
+  await third;
+  finish();
+  await painted(page);
+});
+
 test("a failure shows its reason, advice and retry, and a link to the home page", async () => {
   await open(`/${await service.failed()}`);
   await page.getByRole("heading", { name: "The source does not exist" }).waitFor();

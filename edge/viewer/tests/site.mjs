@@ -1,8 +1,9 @@
 // The browser, the service, another site and the current page of a file of tests, as live bindings. `setUp` starts and
-// closes them; `aroundTests` does so for what else a file needs.
+// closes them.
 
-import { after, afterEach, before } from "node:test";
+import { afterEach } from "node:test";
 
+import { aroundTests } from "../../tests/around.mjs";
 import { newPage, parts, startBrowser } from "./browser.mjs";
 import { startHost } from "./servers.mjs";
 import { startService } from "./service.mjs";
@@ -15,19 +16,6 @@ export let host;
 export let ready;
 /** Page of the running test. */
 export let page;
-
-/**
- * Runs `start` before the tests of a file, and `stop` after them. If no test matches a pattern, Node.js runs `after`
- * while `before` still runs, and what that starts later would keep the process running for ever.
- */
-export function aroundTests(start, stop) {
-  let started;
-  before(() => (started = start()));
-  after(async () => {
-    await Promise.allSettled([started]); // `before` has reported its error
-    await stop();
-  });
-}
 
 /** Registers the hooks of a file of tests; `prepare` runs after the start. */
 export function setUp(prepare = () => {}, start = startService) {

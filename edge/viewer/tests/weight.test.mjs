@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 
 import { startBrowser } from "./browser.mjs";
 import { startService } from "./service.mjs";
-import { aroundTests } from "./site.mjs";
+import { aroundTests } from "../../tests/around.mjs";
 import { compressed, firstPaint } from "./slow.mjs";
 
 const MAX_BYTES = 120 * 1024;

@@ -70,6 +70,7 @@ export function lostTilesNotice(viewer) {
     for (const tile of lost) tile.exists = true;
     lost.clear();
     viewer.world.getItemAt(0)?.reset();
+    viewer.wake();
   }
   return region;
 }

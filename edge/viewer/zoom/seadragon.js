@@ -7,6 +7,20 @@ import { SeamlessDrawer } from "./drawer.js";
 /** OpenSeadragon's default of 1.2 s feels slow. */
 const ANIMATION_S = 0.7;
 
+/** Time without a drawn frame after which OpenSeadragon's frames pause. */
+const REST_MS = 500;
+/** The events of a change at rest. */
+const WAKING = ["open", "zoom", "pan", "rotate", "tile-loaded", "tile-load-failed", "update-viewport"];
+
+// A frame that OpenSeadragon asks for is an object, so that it can be held back and requested later.
+OpenSeadragon.requestAnimationFrame = (callback) => {
+  const frame = { callback };
+  request(frame);
+  return frame;
+};
+OpenSeadragon.cancelAnimationFrame = ({ id }) => cancelAnimationFrame(id);
+const request = (frame) => (frame.id = requestAnimationFrame(frame.callback));
+
 const POINTER = { clickToZoom: false, dblClickToZoom: true };
 
 /**
@@ -32,9 +46,34 @@ export function openPicture(element, dzi, { still, cooperative, drawer = Seamles
     maxImageCacheCount: 120,
     tileRetryMax: 2,
     tileRetryDelay: 1500,
+    preserveOverlays: true, // there are none; clearing them assigns HTML, which Trusted Types forbid
   });
   unmark();
+  pauseAtRest(viewer);
   return viewer;
+}
+
+/**
+ * Pauses OpenSeadragon's frames while nothing changes: it would request one after the other, which keeps the processor
+ * awake. Sets `viewer.wake()`, for changes that raise none of the events of `WAKING`.
+ */
+function pauseAtRest(viewer) {
+  let held = null;
+  let timer = 0;
+  function pause() {
+    if (!viewer.isOpen() || viewer.world.needsDraw() || viewer.imageLoader.jobsInProgress > 0) return wake();
+    held = viewer._updateRequestId;
+    OpenSeadragon.cancelAnimationFrame(held);
+  }
+  function wake() {
+    if (held) request(held);
+    held = null;
+    clearTimeout(timer);
+    timer = setTimeout(pause, REST_MS);
+  }
+  viewer.wake = wake;
+  for (const event of WAKING) viewer.addHandler(event, wake);
+  new ResizeObserver(wake).observe(viewer.container);
 }
 
 /** Returns the tile source that OpenSeadragon would read from the descriptor. */

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io;
 
-use edgezoom_geometry::Size;
+use edgezoom_geometry::{DrawingFeatures, Size};
 
 /// The reason why a source cannot be read. The messages are for people and name no file, URL or library.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +53,9 @@ pub enum SourceError {
         /// Number of the last page.
         last: u32,
     },
+    /// The drawing uses features that only browsers know.
+    #[error("The SVG needs a browser: {}.", .0.features)]
+    NeedsBrowser(BrowserDrawing),
     /// A side is zero.
     #[error("The picture has no pixels.")]
     Empty,
@@ -125,6 +128,16 @@ pub enum SourceError {
     Io(#[source] io::Error),
 }
 
+/// A drawing that a browser is to draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct BrowserDrawing {
+    /// Its size in CSS pixels, rounded up.
+    pub size: Size,
+    /// The features that resvg does not know.
+    pub features: DrawingFeatures,
+}
+
 impl From<io::Error> for SourceError {
     /// A thread without memory for its stack is not started. pthread_create(3) says `EAGAIN`, which a regular file
     /// never does.
@@ -158,14 +171,29 @@ impl SourceError {
 const REASON_CHARS: usize = 160;
 
 /// Returns a reason as part of a sentence. Drops a library's full stop, because the message adds one. A long reason
-/// quotes the file: its beginning is enough.
+/// quotes the file: its beginning is enough. A reason that only programmers understand is left out.
 fn clause(reason: impl Display) -> String {
     let reason = reason.to_string();
     let reason = reason.trim_end_matches('.');
+    if has_debug_text(reason) {
+        return "its structure is invalid".to_owned();
+    }
     match reason.char_indices().nth(REASON_CHARS) {
         Some((end, _)) => format!("{}…", &reason[..end]),
         None => reason.to_owned(),
     }
+}
+
+/// Returns true if a text has values in the form of Rust's `Debug`, as `Some(3)` or `Point { x: 3 }`.
+fn has_debug_text(text: &str) -> bool {
+    let is_variant = |before: &str| {
+        let name = before.rsplit(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default();
+        name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase)
+    };
+    let mut opened = text.match_indices('(').map(|(at, _)| &text[..at]);
+    text.contains("{ ")
+        || text.split_whitespace().skip(1).any(|word| word == "None")
+        || opened.any(is_variant)
 }
 
 #[cfg(test)]
@@ -176,6 +204,24 @@ mod tests {
     fn a_thread_that_cannot_have_a_stack_is_out_of_memory() {
         let error = std::thread::Builder::new().stack_size(1 << 47).spawn(|| ()).unwrap_err();
         assert!(matches!(SourceError::from(error), SourceError::OutOfMemory));
+    }
+
+    #[test]
+    fn a_reason_in_rusts_form_is_left_out() {
+        for debug in [
+            format!("Invalid HybridUintConfig: 1 2 {:?}", Some(3)),
+            format!("Invalid HybridUintConfig: 1 2 {:?}", None::<u8>),
+            format!("a wrong size: {:?}", Size { width: 1, height: 2 }),
+            format!("it says {:?}", Err::<(), _>("no")),
+        ] {
+            let said = SourceError::corrupt("JPEG XL", debug).to_string();
+            assert_eq!(said, "The JPEG XL is cut off or broken: its structure is invalid.");
+        }
+        for plain in
+            ["it ends early", "its size (3 by 4) is wrong", "None of its rows is there", "the IDAT(s) differ"]
+        {
+            assert_eq!(clause(plain), plain);
+        }
     }
 
     #[test]

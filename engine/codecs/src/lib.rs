@@ -63,14 +63,14 @@ mod upright;
 
 pub use bounds::Bounds;
 pub use colour::flatten::{Flattened, is_opaque};
-pub use edgezoom_geometry::{Damage, Orientation};
+pub use edgezoom_geometry::{Damage, DrawingFeatures, Orientation};
 pub use edgezoom_jpeg::ycbcr420;
-pub use error::SourceError;
+pub use error::{BrowserDrawing, SourceError};
 pub use format::{Format, Reading};
 #[cfg(any(feature = "pdf", feature = "svg"))]
 pub use formats::fonts::installed as installed_fonts;
 #[cfg(feature = "pdf")]
-pub use formats::pdf::locate as locate_pdfium;
+pub use formats::pdf::{installed_cjk_font, locate as locate_pdfium};
 pub use formats::{HEAD_BYTES, Thumbnail};
 pub use open::{Prepared, open, open_with, prepare};
 pub use options::{AsPlanes, DecodeOptions, DrawingOptions};

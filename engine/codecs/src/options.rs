@@ -22,6 +22,10 @@ pub struct DrawingOptions {
     pub page_width: u32,
     /// Minimum length in pixels of the longer side of an SVG.
     pub svg_side: u32,
+    /// True to leave an SVG that resvg would draw otherwise than browsers to a browser: opening it fails with
+    /// [`NeedsBrowser`](crate::SourceError::NeedsBrowser). Otherwise it is drawn as far as possible, with
+    /// [`Damage::NotDrawn`](crate::Damage::NotDrawn).
+    pub to_browser: bool,
 }
 
 /// Options for decoding a source. The default suits every caller: any layout but planes, and one thread.
@@ -56,7 +60,7 @@ pub enum AsPlanes {
 
 impl Default for DrawingOptions {
     fn default() -> Self {
-        Self { page: None, dpi: 200, page_width: 4_000, svg_side: 8_192 }
+        Self { page: None, dpi: 200, page_width: 4_000, svg_side: 8_192, to_browser: false }
     }
 }
 

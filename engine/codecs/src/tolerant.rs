@@ -108,7 +108,8 @@ impl Strict {
 
     fn refuse_damage(&self) -> Result<(), SourceError> {
         match self.source.damage() {
-            None => Ok(()),
+            // A drawing that needs a browser is not damaged.
+            None | Some(Damage::NotDrawn(_)) => Ok(()),
             Some(Damage::FromRow { .. }) => {
                 Err(SourceError::corrupt(self.format, "it ends before its last row"))
             }

@@ -1,10 +1,12 @@
-//! The part of a picture that its damaged file lacks, and the sentence that says so.
+//! The part that a picture lacks, because its file is damaged or needs a browser, and the sentence that says so.
 
 use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 
-/// The part of a picture that its damaged file lacks. Displays as a sentence for people.
+use crate::DrawingFeatures;
+
+/// The part that a picture lacks. Displays as a sentence for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Damage {
@@ -18,6 +20,8 @@ pub enum Damage {
     },
     /// Some of the pixels, or of their detail.
     Partial,
+    /// These features of a drawing, for lack of a browser.
+    NotDrawn(DrawingFeatures),
 }
 
 impl Display for Damage {
@@ -30,6 +34,9 @@ impl Display for Damage {
                 grouped(u64::from(*rows))
             ),
             Self::Partial => f.write_str("The file is damaged: some of its pixels could not be read."),
+            Self::NotDrawn(features) => {
+                write!(f, "Some parts of the drawing need a browser and may be missing: {features}.")
+            }
         }
     }
 }
@@ -60,6 +67,11 @@ mod tests {
         );
         assert_eq!(sentence(7, 120), "The file is damaged: from row 8 of 120 on nothing could be read.");
         assert!(sentence(u32::MAX, u32::MAX).contains("4,294,967,296 of 4,294,967,295"));
+        let html = Damage::NotDrawn(DrawingFeatures::HTML);
+        assert_eq!(
+            html.to_string(),
+            "Some parts of the drawing need a browser and may be missing: HTML inside the drawing."
+        );
         assert!(sentence(999_999, 1_234_567).contains("1,000,000 of 1,234,567"));
     }
 }

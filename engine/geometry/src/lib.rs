@@ -3,7 +3,7 @@
 //! A [`Dzi`] describes a pyramid: its [`Size`], levels and tiles, and the descriptor that viewers read. A [`TileIndex`]
 //! finds a tile in a pyramid that is stored as one [`Archive`]. [`Previews`] are two small pictures of the whole. A
 //! [`Scale`] is the physical size of a pixel, an [`Orientation`] the way in which a picture is stored, [`Damage`] what
-//! a damaged file lacks.
+//! a picture lacks.
 //!
 //! ```
 //! use edgezoom_geometry::{Dzi, Size, TileFormat};
@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod damage;
+mod drawing_features;
 mod dzi;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
@@ -30,6 +31,7 @@ mod scale;
 mod tile_index;
 
 pub use damage::Damage;
+pub use drawing_features::DrawingFeatures;
 pub use dzi::{Dzi, NAMESPACE, Size, TileFormat};
 pub use orientation::Orientation;
 pub use preview::{PreviewKind, Previews};

@@ -88,6 +88,41 @@ pub fn scan(picture: &Picture, more: &str) -> Vec<u8> {
     pdf.page_with(612, 792, &format!("q 612 0 0 792 0 0 cm /I Do Q {more}"), &resources).bytes()
 }
 
+/// A mask of a picture in a PDF, of this size: a stencil, or one of shades of grey.
+#[derive(Clone, Copy)]
+pub enum Mask {
+    Stencil(u32, u32),
+    Soft(u32, u32),
+}
+
+/// Adds a grey picture of this size without compression, and returns its number.
+pub fn grey_picture(pdf: &mut Pdf, (width, height): (u32, u32), mask: Option<Mask>) -> usize {
+    let image = "/Type /XObject /Subtype /Image";
+    let mask = match mask {
+        None => String::new(),
+        Some(Mask::Stencil(across, down)) => {
+            let bits = vec![0x55; (across.div_ceil(8) * down) as usize];
+            let head = format!("{image} /ImageMask true /Width {across} /Height {down} /BitsPerComponent 1");
+            format!("/Mask {} 0 R", pdf.object(&stream(&head, &bits)))
+        }
+        Some(Mask::Soft(across, down)) => {
+            let greys = vec![200; (across * down) as usize];
+            let head =
+                format!("{image} /ColorSpace /DeviceGray /Width {across} /Height {down} /BitsPerComponent 8");
+            format!("/SMask {} 0 R", pdf.object(&stream(&head, &greys)))
+        }
+    };
+    let head =
+        format!("{image} /Width {width} /Height {height} /ColorSpace /DeviceGray /BitsPerComponent 8 {mask}");
+    pdf.object(&stream(&head, &vec![90; (width * height) as usize]))
+}
+
+/// Adds a drawing that is used as an object, and returns its number.
+pub fn drawing(pdf: &mut Pdf, content: &str, resources: &str) -> usize {
+    let head = format!("/Type /XObject /Subtype /Form /BBox [0 0 1000 1000] /Resources << {resources} >>");
+    pdf.object(&stream(&head, content.as_bytes()))
+}
+
 /// Returns a PDF with a filled-in form field, an annotation, and text in a font that is not embedded.
 pub fn form() -> Vec<u8> {
     let mut pdf = Pdf::new();

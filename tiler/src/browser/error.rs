@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use edgezoom_content::SourceUrl;
 
-use super::process::supervisor::ExitReason;
 use super::proxy::connector::ConnectError;
 
 /// The reason why a page could not be captured.
@@ -73,25 +72,13 @@ pub enum PageError {
     /// The page took longer than [`PageLimits::page`](super::PageLimits::page) altogether.
     #[error("The page could not be captured within {} s.", .0.as_secs())]
     TookTooLong(Duration),
+    /// The browser used more processor time than [`PageLimits::cpu`](super::PageLimits::cpu). Decided in
+    /// [`supervisor`](super::supervisor).
+    #[error("The page computes for longer than {} s.", .0.as_secs())]
+    TooMuchCpu(Duration),
     /// The screenshot could not be written.
     #[error("The screenshot of the page could not be stored.")]
     File(#[from] io::Error),
-}
-
-impl PageError {
-    /// Returns this error, or a more precise one given why the supervisor exited: a browser that uses too much memory
-    /// is killed, and the tiler first notices only a closed connection.
-    pub(super) fn given(self, exit_reason: Option<ExitReason>, memory_limit: u64) -> Self {
-        if let Self::Command(error) = &self {
-            tracing::warn!(error, "the browser refused a command");
-        }
-        match (self, exit_reason) {
-            (Self::BrowserGone | Self::Crashed, Some(ExitReason::OutOfMemory)) => {
-                Self::TooMuchMemory(memory_limit)
-            }
-            (error, _) => error,
-        }
-    }
 }
 
 impl From<ConnectError> for PageError {

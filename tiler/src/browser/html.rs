@@ -16,13 +16,16 @@ const HEAD_BYTES: usize = 16 << 10;
 const MAX_HTML_BYTES: u64 = 32 << 20;
 
 /// A downloaded page. Its HTML replaces the server's response if that declares a media type that the browser would not
-/// display as a page.
+/// display as a page, or a content coding that the body does not have.
 #[derive(Clone, Debug)]
 pub struct Html {
     /// Empty if the page is larger than [`MAX_HTML_BYTES`].
     pub(super) bytes: Vec<u8>,
     /// Encoding declared by the server.
     pub(super) charset: Option<String>,
+    /// False if the body of the response is not in the content coding that its headers declare. The browser shows
+    /// nothing of it then.
+    pub is_as_declared: bool,
 }
 
 impl Html {
@@ -41,7 +44,7 @@ impl Html {
             bytes.resize(length as usize, 0);
             file.read_exact_at(&mut bytes, 0)?;
         }
-        Ok(Some(Self { bytes, charset: content_type.and_then(charset) }))
+        Ok(Some(Self { bytes, charset: content_type.and_then(charset), is_as_declared: true }))
     }
 }
 

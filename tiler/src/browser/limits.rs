@@ -7,6 +7,7 @@ use clap::{Args, value_parser};
 use tokio::time::{Instant, timeout_at};
 
 use super::error::PageError;
+use super::process::supervisor::ExitReason;
 use crate::limits::{defaults, mebibytes};
 
 /// Limits for one page, and the size and scale of its window.
@@ -18,6 +19,9 @@ pub struct PageLimits {
     /// Most sites are designed for the default.
     #[arg(long = "web-width", value_name = "PIXELS", env = "EDGEZOOM_WEB_WIDTH", default_value = "1280", value_parser = value_parser!(u32).range(100..=8_000))]
     pub width: u32,
+    /// Maximum width of a page whose content is wider than the window, in CSS pixels; the rest is cut off.
+    #[arg(skip = 5_000_u32)]
+    pub max_width: u32,
     /// Window height in CSS pixels: the value of `100vh`, and where a fixed footer is placed.
     #[arg(skip = 800_u32)]
     pub window: u32,
@@ -73,6 +77,9 @@ pub struct PageLimits {
     /// Concurrent connections of a page. Chromium opens at most 32 through a proxy, and more only for WebSockets.
     #[arg(skip = 128_usize)]
     pub connections: usize,
+    /// Concurrent look-ups of host names for a page. Each takes a thread until the name servers respond.
+    #[arg(skip = 16_usize)]
+    pub look_ups: usize,
     /// Concurrent connections of all pages to one host; further ones wait. The default is what Chromium opens for two
     /// pages: six each.
     #[arg(skip = const { NonZeroUsize::new(12).unwrap() })]
@@ -80,6 +87,10 @@ pub struct PageLimits {
     /// Maximum memory of a web page's browser, all its processes together, in MiB
     #[arg(long = "web-memory-mib", value_name = "MIB", env = "EDGEZOOM_WEB_MEMORY_MIB", default_value = "2048", value_parser = mebibytes)]
     pub memory: u64,
+    /// Maximum processor time of a web page's browser, all its processes together. Pages run at low priority, but workers
+    /// of one page would occupy all cores for the whole time.
+    #[arg(skip = Duration::from_secs(120))]
+    pub cpu: Duration,
     /// Open web pages even as root without namespaces, in a Chromium without its sandbox: a page that escapes the
     /// browser controls the whole machine
     #[arg(long = "web-pages-without-sandbox", env = "EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX")]
@@ -99,11 +110,28 @@ impl Default for PageLimits {
 const MAX_TEXTURE_HEIGHT: u32 = 8192;
 
 impl PageLimits {
-    /// Returns the height of a strip in CSS pixels.
-    pub(super) fn strip_height(&self) -> u32 {
+    /// Returns the height of a strip of this width, both in CSS pixels.
+    pub(super) fn strip_height(&self, width: u32) -> u32 {
         let scale = self.scale.max(1);
-        let rows = self.strip_pixels / self.width.saturating_mul(scale).max(1);
+        let rows = self.strip_pixels / width.saturating_mul(scale).max(1);
         (rows.min(MAX_TEXTURE_HEIGHT) / scale).max(1)
+    }
+
+    /// Returns `error`, or a more precise one given why the supervisor exited: a browser that uses too much memory or
+    /// processor time is killed, and the tiler first notices only a closed connection.
+    pub(super) fn explain(&self, error: PageError, exit_reason: Option<ExitReason>) -> PageError {
+        if let PageError::Command(error) = &error {
+            tracing::warn!(error, "the browser refused a command");
+        }
+        match (error, exit_reason) {
+            (PageError::BrowserGone | PageError::Crashed, Some(ExitReason::OutOfMemory)) => {
+                PageError::TooMuchMemory(self.memory)
+            }
+            (PageError::BrowserGone | PageError::Crashed, Some(ExitReason::OutOfCpu)) => {
+                PageError::TooMuchCpu(self.cpu)
+            }
+            (error, _) => error,
+        }
     }
 
     /// Runs `work` until `deadline`, when the page has used up its total time.
@@ -122,7 +150,7 @@ mod tests {
 
     #[test]
     fn the_height_of_a_strip_depends_on_the_width_of_the_page() {
-        let height = |width, scale| PageLimits { width, scale, ..PageLimits::default() }.strip_height();
+        let height = |width, scale| PageLimits { scale, ..PageLimits::default() }.strip_height(width);
         assert_eq!(
             (height(1280, 2), height(1280, 1), height(2560, 2), height(8000, 8)),
             (4096, 8192, 2048, 40)

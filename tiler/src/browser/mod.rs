@@ -12,19 +12,24 @@
 //! | What does the proxy allow? | [`proxy`]: the checks of a request, in their order |
 //! | How is a page loaded? | [`page_loader`]: the steps; `script/`: what runs in the page |
 //! | When is it finished? | [`virtual_time`]: its clock, and when its window is at rest |
+//! | Which part of it is shown, and how is it unfolded? | [`layout`], and the scripts that it calls |
 //! | What did the browser report? | [`page_state`]: events; [`document`] and [`interception`]: what they mean |
 //! | How does it become a picture? | [`screenshot`]: the strips, and the pipe to the renderer |
+//!
+//! A [`drawing`] that resvg does not know is shown by the browser, too, without any network.
 //!
 //! [`Pages::open`] starts a [`process`] and a [`proxy`], opens a [`tab`] over the DevTools protocol ([`cdp`]), and lets
 //! the [`page_loader`] load and freeze the page. [`OpenPage::stream`] captures it into a pipe.
 
 mod cdp;
 mod document;
+mod drawing;
 mod error;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod html;
 mod interception;
+mod layout;
 mod limits;
 mod network_idle;
 mod page_loader;
@@ -36,6 +41,7 @@ mod screenshot;
 mod tab;
 mod virtual_time;
 
+pub use drawing::{DrawingSize, OpenDrawing};
 pub use error::PageError;
 pub use html::Html;
 pub use limits::PageLimits;

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::document::network_error;
 use super::error::PageError;
 use super::html::Html;
+use super::layout::{Area, PageLayout};
 use super::limits::PageLimits;
 use super::proxy::Proxy;
 use super::tab::Tab;
@@ -29,8 +30,8 @@ pub(super) struct FrozenPage {
     pub title: Option<Title>,
     /// Its URL after all redirects.
     pub url: String,
-    /// Height in CSS pixels.
-    pub height: u32,
+    /// The part of it to capture.
+    pub area: Area,
     /// Number of documents that the tab has shown, this one included.
     pub document: u32,
 }
@@ -164,13 +165,11 @@ impl PageLoader<'_> {
 
     /// Hides consent banners and unfolds scrolling boxes, which make sense only in a window.
     async fn rearrange(&mut self) -> Result<(), PageError> {
-        self.hide_consent_banners().await?;
-        let height = self.limits.height;
-        self.tab.call(include_str!("script/unfold.js"), json!({ "height": height })).await.map(drop)
+        self.layout().rearrange().await
     }
 
-    async fn hide_consent_banners(&mut self) -> Result<(), PageError> {
-        self.tab.call(include_str!("script/consent.js"), json!({})).await.map(drop)
+    fn layout(&mut self) -> PageLayout<'_> {
+        PageLayout { tab: self.tab, limits: self.limits }
     }
 
     /// Returns why the document was not parsed completely.
@@ -197,18 +196,16 @@ impl PageLoader<'_> {
         self.tab.command("Page.stopLoading", json!({})).await?;
         self.tab.command("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await?;
         // Hides a banner that has appeared since. No other can appear, because only our scripts still run.
-        self.hide_consent_banners().await?;
+        self.layout().hide_consent_banners().await?;
         self.tab.command("Animation.enable", json!({})).await?;
         self.tab.command("Animation.setPlaybackRate", json!({ "playbackRate": 0 })).await?;
-        let metrics = self.tab.command("Page.getLayoutMetrics", json!({})).await?;
-        let height = metrics["cssContentSize"]["height"].as_f64().unwrap_or_default().ceil() as u32;
-        let height = height.clamp(1, self.limits.height);
-        let size = Size { width: self.limits.width * self.limits.scale, height: height * self.limits.scale };
+        let area = self.layout().measure().await?;
+        let size = Size { width: area.width * self.limits.scale, height: area.height * self.limits.scale };
         Ok(FrozenPage {
             size,
             title: Title::of_page(location["title"].as_str().unwrap_or_default()),
             url: location["url"].as_str().unwrap_or_default().to_owned(),
-            height,
+            area,
             document,
         })
     }

@@ -206,9 +206,7 @@ impl PageState {
         let response =
             PausedResponse::new(params).filter(|response| response.is_document_of(&self.main_frame));
         match (response, &self.navigation) {
-            (Some(response), Navigation::Source(Some(html)))
-                if !response.is_declared_page() && !html.bytes.is_empty() =>
-            {
+            (Some(response), Navigation::Source(Some(html))) if replaces(html, &response) => {
                 return Some(Command::to_page("Fetch.fulfillRequest", response.fulfill_with(html)));
             }
             (Some(response), Navigation::ByPage) => self.leads_to = response.source_url(),
@@ -249,6 +247,12 @@ impl PageState {
             params: json!({ "targetId": target }),
         })
     }
+}
+
+/// Returns true if the downloaded HTML replaces a response, because the browser would not show it as a page.
+fn replaces(html: &Html, response: &PausedResponse<'_>) -> bool {
+    let is_shown = response.is_declared_page() && html.is_as_declared;
+    !is_shown && !html.bytes.is_empty()
 }
 
 impl Command {
@@ -302,9 +306,14 @@ mod tests {
         };
         page.expect_source(None);
         assert_eq!(observe(&mut page, "Fetch.requestPaused", &picture), Some("Fetch.continueRequest"));
-        let html = Html { bytes: b"<p>".to_vec(), charset: None };
-        page.expect_source(Some(html));
+        let html = Html { bytes: b"<p>".to_vec(), charset: None, is_as_declared: true };
+        page.expect_source(Some(html.clone()));
         assert_eq!(observe(&mut page, "Fetch.requestPaused", &picture), Some("Fetch.fulfillRequest"));
+        let mut declared = picture.clone();
+        declared["responseHeaders"][0]["value"] = json!("text/html");
+        assert_eq!(observe(&mut page, "Fetch.requestPaused", &declared), Some("Fetch.continueRequest"));
+        page.expect_source(Some(Html { is_as_declared: false, ..html }));
+        assert_eq!(observe(&mut page, "Fetch.requestPaused", &declared), Some("Fetch.fulfillRequest"));
         assert!(page.leads_to.is_none());
         observe(&mut page, "Page.frameNavigated", &frame);
         assert_eq!(observe(&mut page, "Fetch.requestPaused", &picture), None, "it stays paused");

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use edgezoom_content::{AddressPolicy, SourceUrl};
 use tokio::net::UnixStream;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
+use super::drawing::{DrawingSize, OpenDrawing, load_drawing};
 use super::error::PageError;
 use super::html::Html;
 use super::limits::PageLimits;
@@ -22,7 +23,7 @@ use super::screenshot::OpenPage;
 use super::tab::Tab;
 use crate::OWN_PROGRAM;
 use crate::bot::BotSettings;
-use crate::fetch::resolver::{Resolver, SystemResolver};
+use crate::fetch::resolver::{LimitedResolver, Resolver, SystemResolver};
 
 /// The settings of [`Pages`].
 pub struct PageSettings {
@@ -96,8 +97,8 @@ impl Pages {
                 let namespaces = namespaces && has_namespaces(&supervisor);
                 let is_contained = namespaces || !rustix::process::geteuid().is_root();
                 if is_contained || limits.without_sandbox {
-                    let (memory, timeout) = (limits.memory, limits.command);
-                    Ok(Launch { browser, supervisor, folder, namespaces, memory, timeout })
+                    let PageLimits { memory, cpu, command: timeout, .. } = limits;
+                    Ok(Launch { browser, supervisor, folder, namespaces, memory, cpu, timeout })
                 } else {
                     tracing::warn!("web pages are refused: the tiler runs as root without namespaces");
                     Err((|| PageError::NotContained) as fn() -> _)
@@ -133,18 +134,52 @@ impl Pages {
         self.open_url(&url, Some(html), Some(files)).await
     }
 
+    /// Opens a drawing in a browser of its own, without any network, and stops it. Waits first while the maximum number
+    /// of pages is open.
+    ///
+    /// # Errors
+    /// The drawing could not be opened.
+    pub async fn open_drawing(&self, svg: Vec<u8>, size: DrawingSize) -> Result<OpenDrawing, PageError> {
+        let (files, url) = LocalFiles::drawing(svg);
+        let (mut ready, permit, deadline) = self.ready(Some(files)).await?;
+        match self.limits.before(deadline, load_drawing(&mut ready.tab, &url, size, &self.limits)).await {
+            Ok(document) => {
+                let Ready { browser, proxy, tab } = ready;
+                let limits = self.limits.clone();
+                Ok(OpenDrawing {
+                    browser,
+                    tab,
+                    size,
+                    document,
+                    limits,
+                    deadline,
+                    _proxy: proxy,
+                    _permit: permit,
+                })
+            }
+            Err(error) => Err(self.limits.explain(error, ready.browser.close().await)),
+        }
+    }
+
+    /// Waits until another page may be opened, and starts a browser for it. Returns its deadline, too.
+    async fn ready(
+        &self,
+        files: Option<LocalFiles>,
+    ) -> Result<(Ready, OwnedSemaphorePermit, Instant), PageError> {
+        let launch = self.launch.as_ref().map_err(|error| error())?;
+        let closed = |_| PageError::BrowserGone; // never happens: the semaphore is never closed
+        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(closed)?;
+        let deadline = Instant::now() + self.limits.page;
+        Ok((self.start(launch, files, deadline).await?, permit, deadline))
+    }
+
     async fn open_url(
         &self,
         url: &str,
         html: Option<Html>,
         files: Option<LocalFiles>,
     ) -> Result<OpenPage, PageError> {
-        let launch = self.launch.as_ref().map_err(|error| error())?;
-        let closed = |_| PageError::BrowserGone; // never happens: the semaphore is never closed
-        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(closed)?;
-        let deadline = Instant::now() + self.limits.page;
-
-        let mut ready = self.start(launch, files, deadline).await?;
+        let (mut ready, permit, deadline) = self.ready(files).await?;
         let load = async {
             PageLoader { tab: &mut ready.tab, proxy: &ready.proxy, limits: &self.limits }
                 .load(url, html)
@@ -156,7 +191,7 @@ impl Pages {
                 let limits = self.limits.clone();
                 Ok(OpenPage { browser, tab, page, limits, deadline, _proxy: proxy, _permit: permit })
             }
-            Err(error) => Err(error.given(ready.browser.close().await, self.limits.memory)),
+            Err(error) => Err(self.limits.explain(error, ready.browser.close().await)),
         }
     }
 
@@ -183,7 +218,9 @@ impl Pages {
         let started = started.and_then(|started| started).map_err(PageError::NotStarted)?;
         let browser = started.browser;
         let open = async {
-            let proxy = Proxy::start(started.listener, self.connector.clone(), files, &self.limits)?;
+            let resolver = LimitedResolver::new(Arc::clone(&self.connector.resolver), self.limits.look_ups);
+            let connector = Connector { resolver: Arc::new(resolver), ..self.connector.clone() };
+            let proxy = Proxy::start(started.listener, connector, files, &self.limits)?;
             started.devtools.set_nonblocking(true)?;
             let devtools = UnixStream::from_std(started.devtools)?;
             let tab = Tab::open(devtools, &self.limits, &self.bot.user_agent, &proxy.password).await?;
@@ -191,7 +228,7 @@ impl Pages {
         };
         match open.await {
             Ok((proxy, tab)) => Ok(Ready { browser, tab, proxy }),
-            Err(error) => Err(PageError::given(error, browser.close().await, self.limits.memory)),
+            Err(error) => Err(self.limits.explain(error, browser.close().await)),
         }
     }
 }

@@ -21,6 +21,7 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::error::PageError;
+use super::layout::Area;
 use super::limits::PageLimits;
 use super::page_loader::FrozenPage;
 use super::process::Browser;
@@ -41,7 +42,7 @@ pub struct OpenPage {
 
 /// A capture in progress. Dropping it cancels the capture and closes the browser.
 #[derive(Debug)]
-pub struct Capturing(JoinHandle<Result<(), PageError>>);
+pub struct Capturing(pub(super) JoinHandle<Result<(), PageError>>);
 
 impl OpenPage {
     /// Returns the size of the screenshot in pixels.
@@ -81,14 +82,15 @@ impl OpenPage {
         let (limits, deadline) = (self.limits.clone(), self.deadline);
         let written = limits.before(deadline, self.write_strips(out)).await;
         let exit_reason = self.browser.close().await;
-        written.map_err(|error| error.given(exit_reason, limits.memory))
+        written.map_err(|error| limits.explain(error, exit_reason))
     }
 
     async fn write_strips(&mut self, out: &mut (impl AsyncWrite + Unpin)) -> Result<(), PageError> {
         out.write_all(&screenshot::header(self.page.size)).await?;
-        let strip_height = self.limits.strip_height();
-        for top in (0..self.page.height).step_by(strip_height as usize) {
-            let png = self.capture(top, strip_height.min(self.page.height - top)).await?;
+        let Area { width, height, .. } = self.page.area;
+        let strip_height = self.limits.strip_height(width);
+        for top in (0..height).step_by(strip_height as usize) {
+            let png = self.capture(top, strip_height.min(height - top)).await?;
             if self.tab.state.document_count != self.page.document {
                 return Err(PageError::NeverLoaded(self.limits.settle)); // it navigated in spite of being frozen
             }
@@ -102,11 +104,12 @@ impl OpenPage {
 
     /// Captures one strip as PNG. `top` and `height` are in CSS pixels.
     async fn capture(&mut self, top: u32, height: u32) -> Result<Vec<u8>, PageError> {
+        let Area { left, width, .. } = self.page.area;
         let parameters = json!({
             "format": "png",
             "optimizeForSpeed": true, // twice as many bytes, but they are not stored
             "captureBeyondViewport": true,
-            "clip": { "x": 0, "y": top, "width": self.limits.width, "height": height, "scale": 1 },
+            "clip": { "x": left, "y": top, "width": width, "height": height, "scale": 1 },
         });
         self.tab.draw_for(self.limits.command).await?;
         let captured = self.tab.command("Page.captureScreenshot", parameters).await?;

@@ -42,10 +42,7 @@ impl Tab {
         for domain in ["Page.enable", "Network.enable", "Inspector.enable"] {
             tab.command(domain, json!({})).await?;
         }
-        let metrics = json!({
-            "width": limits.width, "height": limits.window, "deviceScaleFactor": limits.scale, "mobile": false,
-        });
-        tab.command("Emulation.setDeviceMetricsOverride", metrics).await?;
+        tab.set_window(limits, limits.window).await?;
         // Many sites refuse a browser whose user agent contains "Headless".
         let browser = version["userAgent"].as_str().unwrap_or_default().replace("HeadlessChrome", "Chrome");
         let user_agent = json!({ "userAgent": format!("{browser} {service}") });
@@ -138,20 +135,51 @@ impl Tab {
         self.call_function(function, argument, Instant::now() + self.limits.command).await
     }
 
-    /// Calls a JavaScript function and returns the value that it resolves to. The function runs in an isolated world,
-    /// in which the page cannot replace built-in objects. It must not wait for timers: see
-    /// [`virtual_time`](super::virtual_time).
+    /// Returns the id of the page's main frame.
+    pub(super) fn main_frame(&self) -> &str {
+        &self.main_frame
+    }
+
+    /// Sets the height of the window.
+    pub(super) async fn set_window(&mut self, limits: &PageLimits, height: u32) -> Result<(), PageError> {
+        let metrics = json!({
+            "width": limits.width, "height": height, "deviceScaleFactor": limits.scale, "mobile": false,
+        });
+        self.command("Emulation.setDeviceMetricsOverride", metrics).await.map(drop)
+    }
+
+    /// Calls a JavaScript function in the main frame, as [`Tab::call_function_in`] does.
     pub(super) async fn call_function(
         &mut self,
         function: &str,
         argument: Value,
         deadline: Instant,
     ) -> Result<Value, PageError> {
-        let world = json!({ "frameId": self.main_frame, "worldName": "edgezoom" });
-        let world = self.command_until("Page.createIsolatedWorld", world, deadline).await?;
+        self.call_function_in(&self.main_frame.clone(), function, argument, deadline).await
+    }
+
+    /// Returns the id of a frame's isolated world, in which the page cannot replace built-in objects.
+    pub(super) async fn isolated_world(
+        &mut self,
+        frame: &str,
+        deadline: Instant,
+    ) -> Result<Value, PageError> {
+        let world = json!({ "frameId": frame, "worldName": "edgezoom" });
+        let mut world = self.command_until("Page.createIsolatedWorld", world, deadline).await?;
+        Ok(world["executionContextId"].take())
+    }
+
+    /// Calls a JavaScript function in the isolated world of a frame, and returns the value that it resolves to.
+    pub(super) async fn call_function_in(
+        &mut self,
+        frame: &str,
+        function: &str,
+        argument: Value,
+        deadline: Instant,
+    ) -> Result<Value, PageError> {
         let call = json!({
             "functionDeclaration": function,
-            "executionContextId": world["executionContextId"],
+            "executionContextId": self.isolated_world(frame, deadline).await?,
             "arguments": [{ "value": argument }],
             "awaitPromise": true,
             "returnByValue": true,
@@ -166,9 +194,10 @@ impl Tab {
     /// Waits until the document has loaded, all but requests that may never end, until it is truncated, or until
     /// `deadline`.
     pub(super) async fn wait_until_loaded(&mut self, deadline: Instant) -> Result<(), PageError> {
-        let timeout = self.limits.request;
+        let (quiet, timeout) = (self.limits.quiet, self.limits.request);
         self.wait_until(deadline, |PageState { document, network, .. }, now| {
-            document.truncated || document.loaded || (document.parsed && !network.is_pending(timeout, now))
+            let is_idle = document.parsed && network.is_idle(quiet, timeout, now);
+            document.truncated || document.loaded || is_idle
         })
         .await
     }

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, SystemTime};
@@ -16,7 +17,7 @@ use edgezoom_content::FailureCode;
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderError, RenderOptions, Renderer};
 use edgezoom_tiler::sandbox::{Landlock, probe::Findings};
-use edgezoom_tiler::{OWN_PROGRAM, browser, http_client, local_networks};
+use edgezoom_tiler::{OWN_PROGRAM, browser, http_client, local_networks, proc};
 use reqwest::StatusCode;
 use rustix::io::{FdFlags, fcntl_setfd};
 use url::Url;
@@ -34,6 +35,9 @@ pub struct Args {
     /// Directory for temporary files [default: the system's]
     #[arg(long, env = "EDGEZOOM_TMP")]
     tmp: Option<PathBuf>,
+    /// Number of concurrent conversions that `tiler serve` will run
+    #[arg(long, env = "EDGEZOOM_JOBS", default_value = "2")]
+    jobs: NonZeroUsize,
     /// URL of the Worker, to check that it is set up
     #[arg(long, env = "EDGEZOOM_EDGE_URL")]
     edge_url: Option<Url>,
@@ -93,7 +97,9 @@ async fn examine(args: &Args) -> bool {
         ("web pages: namespaces", needs_namespaces, namespaces()),
         ("PDF: library", is_required(Requirement::Pdf), pdf().await),
         ("fonts", is_required(Requirement::Fonts), fonts()),
+        ("fonts: Chinese, Japanese, Korean", false, cjk_fonts(edgezoom_codecs::installed_cjk_font())),
         ("temporary files", true, temporary(&folder)),
+        ("temporary files: room", false, room(&folder, args.jobs)),
     ];
     if let Some(browser) = browser::find_browser(args.chromium.as_deref()) {
         checks.push(("web pages: browser's age", false, browser_age(&browser, SystemTime::now())));
@@ -279,6 +285,16 @@ fn fonts() -> Found {
     }
 }
 
+fn cjk_fonts(installed: Option<String>) -> Found {
+    match installed {
+        Some(name) => Ok(name),
+        None => missing(
+            "none is installed: text in a document that does not include its fonts is not visible",
+            "install one (Debian: apt-get install fonts-noto-cjk, or the smaller fonts-wqy-microhei)",
+        ),
+    }
+}
+
 fn temporary(folder: &Path) -> Found {
     match tempfile::tempfile_in(folder) {
         Ok(_) => Ok(folder.display().to_string()),
@@ -287,6 +303,29 @@ fn temporary(folder: &Path) -> Found {
             "set EDGEZOOM_TMP to a directory that the tiler's user may write to",
         ),
     }
+}
+
+/// Compares what is free for temporary files with what concurrent conversions may use.
+fn room(folder: &Path, jobs: NonZeroUsize) -> Found {
+    let limits: Limits = Limits::default();
+    let wanted = limits.disk(jobs);
+    let free = proc::free_bytes(folder).map_err(|error| Missing {
+        mark: "missing",
+        what: error.to_string(),
+        remedy: "set EDGEZOOM_TMP to an existing directory",
+    })?;
+    let [free_mib, wanted_mib] = [free, wanted].map(|bytes| bytes >> 20);
+    if free >= wanted {
+        return Ok(format!("{free_mib} MiB, of which {jobs} conversions use at most {wanted_mib}"));
+    }
+    let source = limits.within_disk(free, jobs).source_bytes >> 20;
+    Err(Missing {
+        mark: "limited",
+        what: format!(
+            "{free_mib} MiB are free, {jobs} conversions may use {wanted_mib}: sources are limited to {source} MiB"
+        ),
+        remedy: "set EDGEZOOM_TMP to a directory on a larger disk, or EDGEZOOM_JOBS to fewer conversions",
+    })
 }
 
 /// Asks the Worker whether it is set up. Until it knows its own URL it refuses all requests, because it would have to

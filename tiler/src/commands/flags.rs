@@ -8,11 +8,12 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, value_parser};
 use edgezoom_codecs::DrawingOptions;
 use edgezoom_content::AddressPolicy;
+use edgezoom_content::address::Network;
 use edgezoom_tiler::bot::{BadContact, BotSettings, Contact, UserAgent};
 use edgezoom_tiler::browser::PageLimits;
 use edgezoom_tiler::limits::Limits;
-use edgezoom_tiler::local_networks;
 use edgezoom_tiler::pipeline::PipelineSettings;
+use edgezoom_tiler::{local_networks, nat64};
 use url::Url;
 
 /// Connections of web pages to one host, per permitted download from it.
@@ -42,7 +43,7 @@ impl ConversionArgs {
     pub fn settings(&self, edge: Option<&Url>, temporary: PathBuf) -> anyhow::Result<PipelineSettings> {
         let per_host = self.limits.downloads_per_host.saturating_mul(CONNECTIONS_PER_DOWNLOAD);
         Ok(PipelineSettings {
-            policy: self.policy.policy()?,
+            policy: self.policy.policy(edge.and_then(|_| nat64::prefix()))?,
             browser: self.chromium.clone(),
             page_limits: PageLimits { connections_per_host: per_host, ..self.pages.clone() },
             limits: Limits { renderer_folder: temporary.clone(), ..self.limits.clone() },
@@ -54,7 +55,7 @@ impl ConversionArgs {
     /// Returns the options for one page of a document, or for all its pages.
     pub fn drawing(&self, page: Option<NonZeroU32>) -> DrawingOptions {
         let DrawingArgs { pdf_dpi, pdf_width, svg_side } = self.drawing;
-        DrawingOptions { page, dpi: pdf_dpi, page_width: pdf_width, svg_side }
+        DrawingOptions { page, dpi: pdf_dpi, page_width: pdf_width, svg_side, to_browser: false }
     }
 }
 
@@ -77,8 +78,9 @@ struct PolicyArgs {
 }
 
 impl PolicyArgs {
-    fn policy(&self) -> anyhow::Result<AddressPolicy> {
-        let local = local_networks::follow().context(
+    /// Returns the policy. `translated` is the prefix with which this network translates to IPv4, if any.
+    fn policy(&self, translated: Option<Network>) -> anyhow::Result<AddressPolicy> {
+        let local = local_networks::follow(translated.into_iter().collect()).context(
             "cannot read this machine's addresses, which sources must not be at; allow netlink sockets (systemd: \
              RestrictAddressFamilies=AF_NETLINK)",
         )?;

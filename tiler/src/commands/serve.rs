@@ -5,9 +5,12 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use anyhow::Context;
+use edgezoom_tiler::pipeline::PipelineSettings;
+use edgezoom_tiler::proc;
 use edgezoom_tiler::renderer::RenderOptions;
 use edgezoom_tiler::s3::S3Settings;
 use edgezoom_tiler::secret::Secret;
@@ -75,8 +78,9 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let settings = settings(args)?;
+    let mut settings = settings(args)?;
     log::start(args.log);
+    share_disk(&mut settings.pipeline, args.jobs)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let shutdown = CancellationToken::new();
@@ -93,7 +97,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn settings(args: &Args) -> anyhow::Result<Settings> {
     let edge_url = required(&args.edge_url, "EDGEZOOM_EDGE_URL")?;
     let mut pipeline = args.conversion.settings(Some(&edge_url), temporary(args)?)?;
-    pipeline.page_limits.at_once = args.jobs;
+    let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let per_page = pipeline.page_limits.memory.saturating_add(pipeline.limits.renderer_memory);
+    pipeline.page_limits.at_once = pages_at_once(args.jobs, cores, proc::memory(), per_page);
     Ok(Settings {
         edge_url,
         tiler_token: required(&args.tiler_token, "EDGEZOOM_TILER_TOKEN")?,
@@ -120,6 +126,28 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
     })
 }
 
+/// Returns the number of pages that may be open at once, of this number of jobs: each takes about a core, and up to
+/// `per_page` bytes of memory with its renderer.
+fn pages_at_once(jobs: NonZeroUsize, cores: NonZeroUsize, memory: u64, per_page: u64) -> NonZeroUsize {
+    let fitting = usize::try_from(memory / per_page.max(1)).unwrap_or(usize::MAX);
+    jobs.min(cores).min(NonZeroUsize::new(fitting).unwrap_or(NonZeroUsize::MIN))
+}
+
+/// Reduces the temporary files of each job to its share of what is free, so that one job cannot make the others fail.
+fn share_disk(pipeline: &mut PipelineSettings, jobs: NonZeroUsize) -> anyhow::Result<()> {
+    let free = proc::free_bytes(&pipeline.temporary)?;
+    let wanted = pipeline.limits.disk(jobs);
+    pipeline.limits = pipeline.limits.clone().within_disk(free, jobs);
+    if pipeline.limits.disk(jobs) < wanted {
+        let [wanted, free, source] = [wanted, free, pipeline.limits.source_bytes].map(|bytes| bytes >> 20);
+        tracing::warn!(
+            folder = %pipeline.temporary.display(),
+            "{free} MiB are free for temporary files and {wanted} would be used: sources are limited to {source} MiB"
+        );
+    }
+    Ok(())
+}
+
 fn required<T: Clone>(value: &Option<T>, variable: &str) -> anyhow::Result<T> {
     value.clone().with_context(|| format!("{variable} is not set"))
 }
@@ -144,4 +172,21 @@ async fn shut_down_on(mut terminate: Signal, mut interrupt: Signal, shutdown: Ca
     shutdown.cancel();
     next().await;
     std::process::exit(1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_pages_are_open_as_cores_and_memory_carry() {
+        let number = |number| NonZeroUsize::new(number).unwrap();
+        let pages = |jobs, cores, memory: u64| {
+            pages_at_once(number(jobs), number(cores), memory << 30, 3 << 30).get()
+        };
+        assert_eq!(pages(32, 8, 64), 8);
+        assert_eq!(pages(32, 64, 24), 8);
+        assert_eq!(pages(4, 64, 64), 4);
+        assert_eq!(pages(4, 8, 1), 1);
+    }
 }

@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use edgezoom_content::SourceUrl;
-use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::{Response, StatusCode};
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use super::codings::Coding;
 use super::error::FetchError;
-use super::resumption::{Continuation, Validator};
+use super::resumption::{Continuation, Unrequested, Validator};
 use crate::limits::Limits;
 
 /// The latest [`Arrival`] of a download; `None` before its first byte.
@@ -35,6 +36,8 @@ pub struct Arrival {
     pub announced: Option<u64>,
     /// True if the download has succeeded, so that the file is complete.
     pub is_complete: bool,
+    /// True if the bytes have a content coding.
+    pub is_coded: bool,
 }
 
 /// A downloaded source.
@@ -50,6 +53,8 @@ pub struct Fetched {
     pub redirects: u32,
     /// `Content-Type` of the response.
     pub content_type: Option<String>,
+    /// Content codings of the file, in the order in which its server has applied them.
+    pub codings: Vec<Coding>,
     /// [`Arrival::beginning`] of the file.
     pub beginning: u32,
 }
@@ -71,6 +76,7 @@ struct Source {
     url: SourceUrl,
     redirects: u32,
     content_type: Option<String>,
+    codings: Vec<Coding>,
     length: Option<u64>,
     validator: Option<Validator>,
 }
@@ -165,9 +171,26 @@ impl Download {
         }
         let content_type = response.headers().get(CONTENT_TYPE);
         let content_type = content_type.and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let (length, validator) = (response.content_length(), Validator::of(response.headers()));
-        self.source = Some(Source { url, redirects, content_type, length, validator });
-        self.append(response, length, limits, on_arrival).await
+        let validator = Validator::of(response.headers());
+        let part =
+            (response.status() == StatusCode::PARTIAL_CONTENT).then(|| Unrequested::of(response.headers()));
+        let (length, is_part) = match part {
+            None | Some(Unrequested::Whole(None)) => (response.content_length(), false),
+            Some(Unrequested::Whole(length)) => (length, false),
+            Some(Unrequested::Beginning(length)) => (Some(length), true),
+            Some(Unrequested::Other) => return Err(FetchError::OnlyPart),
+        };
+        let codings = Coding::of(response.headers());
+        self.source = Some(Source { url, redirects, content_type, codings, length, validator });
+        self.append(response, length, limits, on_arrival).await?;
+        match length {
+            // The rest is requested, if it can be told to be of the same version.
+            Some(length) if is_part && self.received < length => {
+                Err(if self.rest().is_some() { FetchError::BrokenOff } else { FetchError::OnlyPart })
+            }
+            Some(length) if part.is_some() && self.received < length => Err(FetchError::BrokenOff),
+            _ => Ok(()),
+        }
     }
 
     /// Appends the body of a response. `announced` is the length of the source including that body.
@@ -186,7 +209,7 @@ impl Download {
             let chunk = match timeout(limits.stall, response.chunk()).await {
                 Ok(Ok(Some(chunk))) => chunk,
                 Ok(Ok(None)) => return Ok(()),
-                Ok(Err(_)) => return Err(FetchError::BrokenOff),
+                Ok(Err(error)) => return Err(FetchError::in_body(&error)),
                 Err(_) => return Err(FetchError::Stalled(limits.stall)),
             };
             let received = self.received + chunk.len() as u64;
@@ -212,6 +235,7 @@ impl Download {
             bytes: self.received,
             announced,
             is_complete,
+            is_coded: self.source.as_ref().is_some_and(|source| !source.codings.is_empty()),
         }
     }
 
@@ -223,11 +247,11 @@ impl Download {
     ) -> Result<Fetched, FetchError> {
         on_arrival(self.arrival(Some(self.received), true));
         let file = self.file.try_clone()?;
-        let (url, redirects, content_type) = match self.source {
-            Some(source) => (source.url, source.redirects, source.content_type),
-            None => (requested.clone(), 0, None),
+        let (url, redirects, content_type, codings) = match self.source {
+            Some(source) => (source.url, source.redirects, source.content_type, source.codings),
+            None => (requested.clone(), 0, None, Vec::new()),
         };
         let (length, beginning) = (self.received, self.beginnings);
-        Ok(Fetched { file, length, url, redirects, content_type, beginning })
+        Ok(Fetched { file, length, url, redirects, content_type, codings, beginning })
     }
 }

@@ -46,6 +46,12 @@ pub enum FetchError {
     /// The connection or its TLS handshake failed, or it was closed before the response.
     #[error("The source's server could not be reached.")]
     Unreachable,
+    /// The response is not HTTP, or its framing is broken.
+    #[error("The source's server responded with broken HTTP.")]
+    BrokenHttp,
+    /// The server sent a part of the source although all of it was requested.
+    #[error("The source's server sent only a part of the source.")]
+    OnlyPart,
     /// Other jobs are already downloading from this host, as many as allowed.
     #[error("Too many other downloads from the source's host are in progress.")]
     HostBusy,
@@ -94,9 +100,22 @@ impl FetchError {
             matches!(cause.downcast_ref(), Some(rustls::Error::InvalidCertificate(_)))
         }) {
             Self::Certificate
+        } else if is_caused_by(|cause| {
+            cause.downcast_ref().is_some_and(|error: &hyper::Error| error.is_parse())
+        }) {
+            Self::BrokenHttp
         } else {
             Self::Unreachable
         }
+    }
+
+    /// Returns the reason why a body ended before it was complete: its chunks are malformed (RFC 9112, 7.1), or else the
+    /// connection was closed.
+    pub(super) fn in_body(error: &reqwest::Error) -> Self {
+        let is_malformed = causes(error)
+            .filter_map(|cause| cause.downcast_ref::<io::Error>())
+            .any(|error| matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput));
+        if is_malformed { Self::BrokenHttp } else { Self::BrokenOff }
     }
 }
 

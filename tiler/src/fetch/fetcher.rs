@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use edgezoom_content::{AddressPolicy, SourceUrl};
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderValue, IF_RANGE, LOCATION, RANGE};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, COOKIE, HeaderMap, HeaderValue, IF_RANGE, LOCATION, RANGE};
 use reqwest::{Client, Response, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use url::Url;
 
+use super::cookies::Cookies;
 use super::download::{Arrival, Download, Fetched, Rest};
 use super::error::FetchError;
 use super::host_slots::HostSlots;
@@ -27,8 +29,8 @@ use crate::limits::Limits;
 pub struct Fetcher {
     client: Client,
     policy: AddressPolicy,
-    limits: Limits,
-    folder: PathBuf,
+    pub(super) limits: Limits,
+    pub(super) folder: PathBuf,
     pub(super) bot: BotSettings,
     pub(super) hosts: HostSlots,
     pub(super) robots: RulesCache,
@@ -36,6 +38,9 @@ pub struct Fetcher {
 
 /// Longest wait for other downloads from the same host. A tiler has few slots and should not spend them waiting.
 const HOST_PATIENCE: Duration = Duration::from_secs(5 * 60);
+
+/// Maximum number of headers of a response. Their total length is limited to about 400 KiB by hyper.
+const MOST_HEADERS: usize = 1024;
 
 /// Value of `Accept`. Servers that negotiate (RFC 9110, 12.5.1) should send a format that pictures are stored in, not
 /// one that they produce on the fly for browsers.
@@ -68,13 +73,18 @@ impl Fetcher {
     ) -> reqwest::Result<Self> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static(PREFERENCE));
-        // The size limit counts received bytes. With a content coding, a small body could unpack to a huge one.
+        // A content coding costs a process that removes it. Some servers apply one nevertheless.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         let client = http_client::builder()
             .user_agent(bot.user_agent.as_str())
             .default_headers(headers)
             .dns_resolver(Arc::new(FilteringResolver::new(policy.clone(), resolver)))
             .connect_timeout(limits.connect)
+            // What browsers accept, too: `Name : value`, lines without a name or a colon, and folded lines.
+            .http1_allow_spaces_after_header_name_in_responses(true)
+            .http1_ignore_invalid_headers_in_responses(true)
+            .http1_allow_obsolete_multiline_headers_in_responses(true)
+            .http1_max_headers(MOST_HEADERS)
             .pool_max_idle_per_host(0) // so that the policy applies to every request
             .build()?;
         let hosts = HostSlots::new(limits.downloads_per_host, limits.host_interval, HOST_PATIENCE);
@@ -107,11 +117,12 @@ impl Fetcher {
         let deadline = Instant::now() + self.limits.download;
         let mut download = Download::new(&self.folder)?;
         let mut tries = Tries::default();
+        let mut cookies = Cookies::default();
         loop {
             let furthest = download.furthest();
             let one_try = async {
                 self.hosts.turn(source.host(), Duration::ZERO).await?;
-                self.follow(redirects, source, &mut download, &mut on_arrival).await
+                self.follow(redirects, source, &mut cookies, &mut download, &mut on_arrival).await
             };
             let error = match timeout_at(deadline, one_try).await {
                 Ok(Ok(())) => return download.finish(source, on_arrival),
@@ -131,37 +142,43 @@ impl Fetcher {
         &self,
         before: u32,
         source: &SourceUrl,
+        cookies: &mut Cookies,
         download: &mut Download,
         on_arrival: &mut impl FnMut(Arrival),
     ) -> Result<(), FetchError> {
         if let Some(rest) = download.rest() {
-            let (response, _, _, _slot) = self.get(rest.url.clone(), rest.redirects, Some(&rest)).await?;
+            let (response, _, _, _slot) =
+                self.get(rest.url.clone(), rest.redirects, Some(&rest), cookies).await?;
             match download.take_rest(response, &self.limits, &mut *on_arrival).await? {
                 None => return Ok(()),
                 Some(unfit) if is_transient_status(unfit.status().as_u16()) => return Err(answered(&unfit)),
                 Some(_) => {} // the source has changed, or its URL after redirects is no longer valid
             }
         }
-        let (response, url, redirects, _slot) = self.get(source.clone(), before, None).await?;
-        // A part that was not requested: nothing says what it is part of.
-        if !response.status().is_success() || response.status() == StatusCode::PARTIAL_CONTENT {
+        let (response, url, redirects, _slot) = self.get(source.clone(), before, None, cookies).await?;
+        if !response.status().is_success() {
             return Err(answered(&response));
         }
         download.take_whole(response, url, redirects, &self.limits, on_arrival).await
     }
 
-    /// Sends a request and follows its redirects, after `before` earlier ones. Returns the first response that is not a
+    /// Sends a request and follows its redirects, after `before` earlier ones, with the cookies that they set. Returns the first response that is not a
     /// redirect, with its URL, the number of redirects that led to it, and the host's slot that the download occupies.
     pub(super) async fn get(
         &self,
         mut url: SourceUrl,
         before: u32,
         rest: Option<&Rest>,
+        cookies: &mut Cookies,
     ) -> Result<(Response, SourceUrl, u32, OwnedSemaphorePermit), FetchError> {
         for redirects in before..=self.limits.redirects {
             self.policy.admit(&url)?;
             let slot = self.hosts.acquire(url.host()).await?;
+            let parsed = Url::parse(url.as_str()).map_err(|_| FetchError::RedirectsNowhere)?;
             let mut request = self.client.get(url.as_str());
+            if let Some(cookie) = cookies.header(&parsed) {
+                request = request.header(COOKIE, cookie);
+            }
             if let Some(Rest { range, if_range, .. }) = rest {
                 request = request.header(RANGE, range).header(IF_RANGE, if_range);
             }
@@ -169,10 +186,11 @@ impl Fetcher {
                 Ok(response) => response.map_err(|error| FetchError::before_response(&error))?,
                 Err(_) => return Err(FetchError::Stalled(self.limits.stall)),
             };
+            cookies.record(&parsed, response.headers(), SystemTime::now());
             if response.status() == StatusCode::TOO_MANY_REQUESTS {
                 self.hosts.pause(url.host(), retry_after(&response).unwrap_or_default());
             }
-            match redirect::target(&url, response.status(), response.headers().get(LOCATION))? {
+            match redirect::target(&url, response.status(), response.headers().get_all(LOCATION))? {
                 Some(target) => url = target,
                 None => return Ok((response, url, redirects, slot)),
             }

@@ -43,7 +43,7 @@ pub fn response_headers(bytes: &[u8]) {
         .unwrap_or(StatusCode::PARTIAL_CONTENT);
     let headers = headers(lines);
     let Ok(from) = SourceUrl::parse("https://a.example/b/c?d#page=2") else { unreachable!() };
-    if let Ok(Some(to)) = redirect::target(&from, status, headers.get(LOCATION)) {
+    if let Ok(Some(to)) = redirect::target(&from, status, headers.get_all(LOCATION)) {
         assert_eq!(SourceUrl::parse(to.as_str()), Ok(to));
     }
     let validator = Validator::of(&headers).unwrap_or(Validator::Tag(HeaderValue::from_static("\"a\"")));

@@ -7,10 +7,15 @@
 //! [`SourceUrl`](edgezoom_content::SourceUrl). Sizes and times are limited. This module does not determine a source's
 //! format.
 //!
+//! Headers are read as leniently as browsers read them. A redirect's [`cookies`] are sent back within the same download.
+//! [`codings`] are only named here.
+//!
 //! A download that breaks off is resumed with a further request under the same policy, if the server can prove that the
 //! source is unchanged ([`resumption`]); otherwise it starts over. [`tries`] limits the number of requests.
 //! [`host_slots`] spaces out the requests to a host, and [`visit`] asks its robots.txt before a web page is opened.
 
+mod codings;
+mod cookies;
 mod download;
 mod error;
 mod fetcher;
@@ -25,6 +30,7 @@ mod rules_cache;
 mod tries;
 mod visit;
 
+pub use codings::Coding;
 pub use download::{Arrival, Arrivals, Fetched};
 pub use error::FetchError;
 pub use fetcher::Fetcher;

@@ -2,6 +2,7 @@
 //! https, and it has neither credentials nor a private host.
 
 use edgezoom_content::SourceUrl;
+use percent_encoding::{AsciiSet, percent_encode};
 use reqwest::StatusCode;
 use reqwest::header::HeaderValue;
 use url::Url;
@@ -9,10 +10,10 @@ use url::Url;
 use super::error::FetchError;
 
 /// Returns the target of a redirect; `None` for other responses.
-pub(super) fn target(
+pub(super) fn target<'a>(
     from: &SourceUrl,
     status: StatusCode,
-    location: Option<&HeaderValue>,
+    location: impl IntoIterator<Item = &'a HeaderValue>,
 ) -> Result<Option<SourceUrl>, FetchError> {
     use StatusCode as S;
     let redirects =
@@ -21,14 +22,20 @@ pub(super) fn target(
         return Ok(None);
     }
     let from = Url::parse(from.as_str()).map_err(|_| FetchError::RedirectsNowhere)?;
-    // Some servers send raw UTF-8 in Location, and browsers accept it.
-    let location = location.and_then(|location| std::str::from_utf8(location.as_bytes()).ok());
-    let mut to =
-        location.and_then(|location| from.join(location).ok()).ok_or(FetchError::RedirectsNowhere)?;
+    // An empty value does not count (Chromium: HttpResponseHeaders::IsRedirect).
+    let location = location.into_iter().find(|location| !location.is_empty());
+    let location = location.ok_or(FetchError::RedirectsNowhere)?;
+    let mut to = from.join(&escaped(location.as_bytes())).map_err(|_| FetchError::RedirectsNowhere)?;
     if to.fragment().is_none() {
         to.set_fragment(from.fragment()); // RFC 9110, 10.2.2
     }
     Ok(Some(SourceUrl::parse(to.as_str())?))
+}
+
+/// Escapes the bytes of a `Location` that are not ASCII, as browsers do. So they arrive as the server has sent them, in
+/// UTF-8, in Latin-1 or in any other encoding.
+fn escaped(location: &[u8]) -> String {
+    percent_encode(location, &AsciiSet::EMPTY).to_string()
 }
 
 #[cfg(test)]
@@ -38,7 +45,7 @@ mod tests {
     fn follow(from: &str, status: u16, location: &[u8]) -> Result<Option<String>, FetchError> {
         let location = HeaderValue::from_bytes(location).unwrap();
         let from = SourceUrl::parse(from).unwrap();
-        let target = target(&from, StatusCode::from_u16(status).unwrap(), Some(&location))?;
+        let target = target(&from, StatusCode::from_u16(status).unwrap(), [&location])?;
         Ok(target.map(String::from))
     }
 
@@ -49,6 +56,15 @@ mod tests {
         assert_eq!(followed("/e#f").unwrap(), "https://a.example/e");
         assert_eq!(followed("//e.example/").unwrap(), "https://e.example/");
         assert_eq!(followed("http://E.example:80/ä").unwrap(), "http://e.example/%C3%A4");
+    }
+
+    #[test]
+    fn a_target_has_the_bytes_that_the_server_has_sent() {
+        let followed = |location: &[u8]| follow("http://a.example/b/", 301, location).unwrap().unwrap();
+        assert_eq!(followed(b"/\xe4 b.jpg"), "http://a.example/%E4%20b.jpg");
+        assert_eq!(followed("/ä.jpg?ö".as_bytes()), "http://a.example/%C3%A4.jpg?%C3%B6");
+        assert_eq!(followed("http://ä.example/".as_bytes()), "http://xn--4ca.example/");
+        assert_eq!(followed(b"  \\\\c.example\\d\\..\\e "), "http://c.example/e");
     }
 
     #[test]
@@ -79,12 +95,12 @@ mod tests {
 
     #[test]
     fn a_redirect_needs_a_valid_location() {
-        for location in [&b"http://"[..], b"http://[", b"\xff"] {
+        for location in [&b"http://"[..], b"http://[", b"http://\xff/", b""] {
             let result = follow("http://a.example/", 301, location);
             assert!(matches!(result, Err(FetchError::RedirectsNowhere)), "{result:?}");
         }
         let from = SourceUrl::parse("http://a.example/").unwrap();
-        assert!(matches!(target(&from, StatusCode::FOUND, None), Err(FetchError::RedirectsNowhere)));
+        assert!(matches!(target(&from, StatusCode::FOUND, []), Err(FetchError::RedirectsNowhere)));
     }
 
     #[test]

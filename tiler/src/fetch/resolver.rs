@@ -9,6 +9,7 @@ use edgezoom_content::AddressPolicy;
 use edgezoom_content::address::RefusedAddress;
 use futures::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use tokio::sync::Semaphore;
 
 /// Resolves host names.
 pub trait Resolver: Send + Sync {
@@ -18,6 +19,34 @@ pub trait Resolver: Send + Sync {
 
 /// The operating system's resolver.
 pub struct SystemResolver;
+
+/// A resolver with a maximum number of concurrent look-ups. A look-up counts until it has ended, even if its caller has
+/// stopped waiting: getaddrinfo(3) cannot be cancelled, and occupies a thread of the pool that downloads share.
+pub(crate) struct LimitedResolver {
+    resolver: Arc<dyn Resolver>,
+    permits: Arc<Semaphore>,
+}
+
+impl LimitedResolver {
+    pub(crate) fn new(resolver: Arc<dyn Resolver>, most: usize) -> Self {
+        Self { resolver, permits: Arc::new(Semaphore::new(most)) }
+    }
+}
+
+impl Resolver for LimitedResolver {
+    fn resolve(&self, host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+        let (resolver, permits) = (Arc::clone(&self.resolver), Arc::clone(&self.permits));
+        Box::pin(async move {
+            // Never fails: the semaphore is never closed.
+            let permit = permits.acquire_owned().await.map_err(io::Error::other)?;
+            let looking_up = tokio::spawn(async move {
+                let _permit = permit;
+                resolver.resolve(host).await
+            });
+            looking_up.await.map_err(io::Error::other)?
+        })
+    }
+}
 
 /// The name servers did not respond, so the name may or may not have an address.
 #[derive(Debug, thiserror::Error)]
@@ -69,5 +98,40 @@ impl Resolve for FilteringResolver {
             // The client replaces port 0 by the port of the URL.
             Ok(Box::new(addresses.into_iter().map(|ip| SocketAddr::new(ip, 0))) as Addrs)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// Name servers that never respond.
+    #[derive(Default)]
+    struct Silent {
+        asked: Arc<AtomicUsize>,
+    }
+
+    impl Resolver for Silent {
+        fn resolve(&self, _: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> {
+            self.asked.fetch_add(1, Ordering::SeqCst);
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_page_whose_name_servers_are_silent_occupies_few_threads() {
+        let silent = Silent::default();
+        let asked = Arc::clone(&silent.asked);
+        let resolver = LimitedResolver::new(Arc::new(silent), 16);
+        let connections = (0..100).map(|number| {
+            timeout(Duration::from_millis(100), resolver.resolve(format!("{number}.attacker.example")))
+        });
+        assert!(futures::future::join_all(connections).await.iter().all(Result::is_err));
+        assert_eq!(asked.load(Ordering::SeqCst), 16);
     }
 }

@@ -5,7 +5,9 @@
 use std::time::Duration;
 
 use reqwest::StatusCode;
-use reqwest::header::{ACCEPT_RANGES, CONTENT_RANGE, DATE, ETAG, HeaderMap, HeaderValue, LAST_MODIFIED};
+use reqwest::header::{
+    ACCEPT_RANGES, CONTENT_RANGE, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderValue, LAST_MODIFIED,
+};
 
 /// Identifies a version of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +93,35 @@ impl Continuation {
     }
 }
 
+/// The part of a source that a response with status 206 contains although none was requested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unrequested {
+    /// All of it, as far as the server says. Contains its length, if known.
+    Whole(Option<u64>),
+    /// Its beginning. Contains the length of the whole.
+    Beginning(u64),
+    /// Any other part.
+    Other,
+}
+
+impl Unrequested {
+    /// Interprets the headers of a response with status 206 to a request without `Range`. Some servers send each file so,
+    /// and browsers show it.
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let is_in_parts = headers.get(CONTENT_TYPE).is_some_and(|kind| {
+            kind.as_bytes().to_ascii_lowercase().starts_with(b"multipart/byteranges") // RFC 9110, 14.6
+        });
+        match (content_range(headers), headers.get(CONTENT_RANGE)) {
+            _ if is_in_parts => Self::Other,
+            (Some((0, last, length)), _) if last.checked_add(1) == Some(length) => Self::Whole(Some(length)),
+            (Some((0, last, length)), _) if last < length => Self::Beginning(length),
+            (None, None) => Self::Whole(None),
+            (None, Some(range)) if range.as_bytes().starts_with(b"bytes 0-") => Self::Whole(None),
+            _ => Self::Other,
+        }
+    }
+}
+
 /// Returns the first byte, the last byte and the length of the whole from `Content-Range`. The unknown length `*` is
 /// not accepted: nothing would tell when the download is complete.
 fn content_range(headers: &HeaderMap) -> Option<(u64, u64, u64)> {
@@ -160,6 +191,20 @@ mod tests {
         for status in [304, 403, 404, 416] {
             assert_eq!(of(status, Some(1000), &[]), Continuation::Unfit, "{status}");
         }
+    }
+
+    #[test]
+    fn an_unrequested_part_is_the_whole_if_its_range_says_so() {
+        let of = |fields: &[_]| Unrequested::of(&headers(fields));
+        assert_eq!(of(&[(CONTENT_RANGE, "bytes 0-999/1000")]), Unrequested::Whole(Some(1000)));
+        assert_eq!(of(&[(CONTENT_RANGE, "bytes 0-998/1000")]), Unrequested::Beginning(1000));
+        assert_eq!(of(&[(CONTENT_RANGE, "bytes 0-999/*")]), Unrequested::Whole(None));
+        assert_eq!(of(&[]), Unrequested::Whole(None));
+        for range in ["bytes 1-999/1000", "bytes 0-1000/1000", "bytes */1000", "lines 0-9/10", ""] {
+            assert_eq!(of(&[(CONTENT_RANGE, range)]), Unrequested::Other, "{range}");
+        }
+        let parts = (CONTENT_TYPE, "multipart/byteranges; boundary=a");
+        assert_eq!(of(&[parts]), Unrequested::Other);
     }
 
     proptest! {

@@ -1,6 +1,8 @@
 //! Asks a server's robots.txt whether a web page may be opened (RFC 9309), and waits for the turn that it gives. The
 //! file is downloaded as sources are: under the address policy and within their limits, redirects included.
 
+use std::io::{Read, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -9,12 +11,16 @@ use reqwest::Response;
 use tokio::time::{Instant, timeout};
 use url::{Position, Url};
 
+use super::codings::Coding;
+use super::cookies::Cookies;
 use super::error::FetchError;
 use super::fetcher::Fetcher;
 use super::robots::{MOST_BYTES, Rules};
+use crate::OWN_PROGRAM;
 use crate::bot::PRODUCT;
 use crate::failure::is_transient_status;
 use crate::http_client;
+use crate::renderer::unpack::unpack;
 
 /// Longest time for fetching a robots.txt. A page waits for it.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -67,12 +73,12 @@ impl Fetcher {
     async fn fetch_rules(&self, origin: &str) -> Result<Rules, FetchError> {
         let robots = SourceUrl::parse(&format!("{origin}/robots.txt"))?;
         let asked = timeout(PATIENCE, async {
-            let (response, _, _, _slot) = self.get(robots, 0, None).await?;
+            let (response, _, _, _slot) = self.get(robots, 0, None, &mut Cookies::default()).await?;
             if is_transient_status(response.status().as_u16()) {
                 let retry_after = http_client::retry_after(response.headers(), SystemTime::now());
                 return Err(FetchError::RobotsUnreadable(retry_after));
             }
-            let file = if response.status().is_success() { head_of(response).await? } else { vec![] };
+            let file = if response.status().is_success() { self.beginning(response).await? } else { vec![] };
             Ok(Rules::parse(&file, PRODUCT))
         });
         match asked.await {
@@ -89,6 +95,25 @@ impl Fetcher {
             Ok(Ok(rules)) => Ok(rules),
             Ok(Err(_)) | Err(_) => Err(FetchError::RobotsUnreadable(None)),
         }
+    }
+}
+
+impl Fetcher {
+    /// Returns the beginning of a body without its content codings.
+    async fn beginning(&self, response: Response) -> Result<Vec<u8>, FetchError> {
+        let codings = Coding::of(response.headers());
+        let head = head_of(response).await?;
+        if codings.is_empty() {
+            return Ok(head);
+        }
+        let mut packed = tempfile::tempfile_in(&self.folder)?;
+        packed.write_all(&head)?;
+        let unpacked = unpack(Path::new(OWN_PROGRAM), &packed, &codings, &self.folder, &self.limits).await;
+        let unpacked = unpacked.map_err(|_| FetchError::RobotsUnreadable(None))?;
+        let mut beginning = Vec::new();
+        unpacked.file.take(MOST_BYTES as u64 + 1).read_to_end(&mut beginning)?;
+        // A server may name a coding that it has not applied.
+        Ok(if unpacked.is_whole || !beginning.is_empty() { beginning } else { head })
     }
 }
 

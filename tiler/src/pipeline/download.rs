@@ -65,7 +65,9 @@ impl Download {
                 Event::Complete(_) => return Ok(None),
                 Event::Arrived(arrival) if inspected < arrival.beginning && arrival.bytes >= HEAD_BYTES => {
                     inspected = arrival.beginning;
-                    if arrival.announced != Some(arrival.bytes) && is_in_order(&arrival)? {
+                    // Only the renderer's process may remove a content coding.
+                    let is_ready = arrival.announced == Some(arrival.bytes) || arrival.is_coded;
+                    if !is_ready && is_in_order(&arrival)? {
                         return Ok(Some(arrival));
                     }
                 }

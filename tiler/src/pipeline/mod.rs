@@ -6,7 +6,7 @@
 //!                            └─ a page that navigates to a picture or document: download that
 //! ```
 //!
-//! [`source`] opens the source; [`render`] renders it, while it is still being downloaded if its format permits that.
+//! [`unpacking`] removes what a server or a person has packed the source in. [`source`] opens it; [`render`] renders it, while it is still being downloaded if its format permits that.
 //! Tiles go to a [`TileSink`], and a closure receives the [`Progress`]. The pipeline does not know queues, leases,
 //! reports or progress bars.
 
@@ -30,6 +30,7 @@ mod download;
 mod error;
 mod render;
 mod source;
+mod unpacking;
 
 pub use error::PipelineError;
 

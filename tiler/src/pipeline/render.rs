@@ -4,12 +4,18 @@
 //! the result: tiles count only if the download they were rendered from succeeds. If the source changes meanwhile, or
 //! the renderer reports that it cannot read it, the complete source is rendered again.
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
+
+use edgezoom_codecs::BrowserDrawing;
 
 use super::download::{Download, Event};
 use super::source::{Input, Source};
 use super::{Pipeline, PipelineError, Progress};
 use crate::OWN_PROGRAM;
+use crate::browser::{DrawingSize, PageError};
+use crate::limits::Limits;
 use crate::renderer::{Built, Output, ProtocolError, RenderError, RenderOptions, Renderer};
 use crate::tile_sink::TileSink;
 
@@ -23,24 +29,52 @@ impl Pipeline {
         on_progress: &mut impl FnMut(Progress),
     ) -> Result<Built, PipelineError> {
         let limits = &self.settings.limits;
+        let mut options = *options;
+        options.drawing.to_browser = true;
+        // A drawing that is in a browser.
+        let mut drawing: Option<File> = None;
         loop {
             match source.input {
                 Input::Whole { file, capturing } => {
                     let is_web_page = capturing.is_some();
                     on_progress(Progress::Rendering { rows: 0.0, is_web_page });
-                    let renderer = Renderer::start(Path::new(OWN_PROGRAM), file, options, limits)?;
+                    // The capture of a page ends when its pipe is closed, so that is not duplicated.
+                    let again = if is_web_page { None } else { Some(file.try_clone()?) };
+                    let renderer = Renderer::start(Path::new(OWN_PROGRAM), file, &options, limits)?;
                     let rendered = render_tiles(renderer, None, is_web_page, sink, on_progress).await;
                     if let (Err(PipelineError::Render(_)), Some(capturing)) = (&rendered, capturing)
                         && let Some(error) = capturing.error().await
                     {
-                        return Err(error.into()); // the renderer failed because its input ended
+                        // The renderer failed because its input ended.
+                        let Some(file) = drawing.take() else { return Err(error.into()) };
+                        tracing::warn!(%error, "a browser did not draw an SVG to its end");
+                        sink.restart().await?;
+                        options.drawing.to_browser = false;
+                        source.input = Input::Whole { file, capturing: None };
+                        continue;
+                    }
+                    if let (Err(PipelineError::Render(RenderError::NeedsBrowser(asked))), Some(file)) =
+                        (&rendered, again)
+                    {
+                        source.input = match self.draw_in_browser(&file, asked, &options).await {
+                            Ok(input) => {
+                                drawing = Some(file);
+                                input
+                            }
+                            Err(error) => {
+                                tracing::warn!(%error, features = %asked.features, "no browser draws an SVG");
+                                options.drawing.to_browser = false;
+                                Input::Whole { file, capturing: None }
+                            }
+                        };
+                        continue;
                     }
                     // `None` does not happen: a complete source does not change.
                     return rendered?.ok_or_else(|| RenderError::Died.into());
                 }
                 Input::Arriving(opening, mut download, arrival) => {
                     let (program, arrivals) = (Path::new(OWN_PROGRAM), download.arrivals());
-                    let renderer = Renderer::start_arriving(program, &arrival, arrivals, options, limits)?;
+                    let renderer = Renderer::start_arriving(program, &arrival, arrivals, &options, limits)?;
                     let arriving = Some((&mut *download, arrival.beginning));
                     if let Some(rendered) = render_tiles(renderer, arriving, false, sink, on_progress).await?
                     {
@@ -51,6 +85,21 @@ impl Pipeline {
                 }
             }
         }
+    }
+
+    /// Opens a drawing in a browser.
+    async fn draw_in_browser(
+        &self,
+        file: &File,
+        asked: &BrowserDrawing,
+        options: &RenderOptions,
+    ) -> Result<Input, PageError> {
+        let Limits { drawn_pixels, pixels, side, svg_bytes, .. } = self.settings.limits;
+        let mut svg = vec![0; file.metadata()?.len().min(svg_bytes) as usize];
+        file.read_exact_at(&mut svg, 0)?;
+        let size = DrawingSize::new(asked.size, options.drawing.svg_side, drawn_pixels.min(pixels), side);
+        let (file, capturing) = self.pages().await.open_drawing(svg, size).await?.stream()?;
+        Ok(Input::Whole { file, capturing: Some(capturing) })
     }
 }
 

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::download::Download;
 use super::{Origin, Pipeline, PipelineError, Progress, SourceKind};
 use crate::browser::{Capturing, Html, OpenPage, PageError, Pages};
-use crate::fetch::{Arrival, FetchError, Fetched};
+use crate::fetch::{Arrival, Coding, FetchError, Fetched};
 
 /// Interval between progress reports while a page loads.
 const PAGE_PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
@@ -41,6 +41,23 @@ pub(super) enum Input {
     },
     /// A picture that can be rendered while it arrives. Contains the part that has arrived.
     Arriving(Opening, Box<Download>, Arrival),
+}
+
+/// The file that an origin has provided.
+pub(super) struct Provided {
+    pub file: File,
+    /// `Content-Type` of its response.
+    pub content_type: Option<String>,
+    /// Content codings of the file, in the order in which they were applied.
+    pub codings: Vec<Coding>,
+    /// Its URL after all redirects.
+    pub url: Option<SourceUrl>,
+}
+
+impl From<File> for Provided {
+    fn from(file: File) -> Self {
+        Self { file, content_type: None, codings: Vec::new(), url: None }
+    }
 }
 
 /// A source that is being opened.
@@ -76,11 +93,11 @@ impl Pipeline {
                 }
                 Origin::File(path) => {
                     let file = File::open(path)?;
-                    self.open_file(opening, file, None, None, on_progress).await?
+                    self.open_file(opening, file.into(), on_progress).await?
                 }
                 Origin::Upload(file) => {
                     let file = file.try_clone()?;
-                    self.open_file(opening, file, None, None, on_progress).await?
+                    self.open_file(opening, file.into(), on_progress).await?
                 }
             };
             match opened {
@@ -111,26 +128,29 @@ impl Pipeline {
         fetched: Fetched,
         on_progress: &mut impl FnMut(Progress),
     ) -> Result<Opened, PipelineError> {
-        let Fetched { file, content_type, url, redirects, .. } = fetched;
-        let opening = Opening { redirects, ..opening };
-        self.open_file(opening, file, content_type, Some(url), on_progress).await
+        let Fetched { file, content_type, codings, url, redirects, .. } = fetched;
+        let document_page = page_after_lead(opening.document_page, &url);
+        let opening = Opening { redirects, document_page, ..opening };
+        self.open_file(opening, Provided { file, content_type, codings, url: Some(url) }, on_progress).await
     }
 
-    /// Opens the file that an origin has provided. `url` is its URL after all redirects.
+    /// Opens the file that an origin has provided.
     async fn open_file(
         &self,
         opening: Opening,
-        mut file: File,
-        content_type: Option<String>,
-        url: Option<SourceUrl>,
+        provided: Provided,
         on_progress: &mut impl FnMut(Progress),
     ) -> Result<Opened, PipelineError> {
         let Opening { origin, redirects, document_page } = opening;
-        let Some(html) = Html::recognise(&mut file, content_type.as_deref())? else {
+        let (mut file, is_as_declared) = self.unpacked(&provided).await?;
+        let Provided { content_type, url, .. } = provided;
+        let html = Html::recognise(&mut file, content_type.as_deref())?;
+        let Some(mut html) = html else {
             let kind = kind_of(&mut file);
             let input = Input::Whole { file, capturing: None };
             return Ok(Opened::Source(Source { input, kind, document_page, title: None }));
         };
+        html.is_as_declared = is_as_declared;
         if let Origin::Url(requested) = &origin {
             let urls: Vec<_> = [requested].into_iter().chain(&url).collect();
             self.fetcher().await?.may_visit(&urls).await?;

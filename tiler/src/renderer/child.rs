@@ -29,7 +29,10 @@ pub fn run(request: &RenderRequest) -> ExitCode {
                     eprintln!("{error}");
                 }
                 // Fails only if the parent is gone, which leaves no reader.
-                let _ = frames.failed(&failure::of_build(&error));
+                let _ = match &error {
+                    BuildError::Source(SourceError::NeedsBrowser(drawing)) => frames.needs_browser(drawing),
+                    error => frames.failed(&failure::of_build(error)),
+                };
                 ExitCode::FAILURE
             }
         },
@@ -69,10 +72,15 @@ fn start(request: &RenderRequest) -> io::Result<Start> {
         let file = TemporaryFile::new(file, request.file);
         prepared = prepared.map(|prepared| prepared.with_temporary_file(file));
     }
+    enter_sandbox(watched, &limits)?;
+    Ok(Start { sources, prepared, frames: FrameWriter::new(frames) })
+}
+
+/// Enters the sandbox. From then on, the process exits when the other end of the pipe `watched` is closed.
+pub(super) fn enter_sandbox(watched: File, limits: &sandbox::Limits) -> io::Result<()> {
     sandbox::give_up()?;
     thread::Builder::new().name("parent".into()).spawn(move || exit_with_parent(&watched))?;
-    sandbox::enter(&limits)?;
-    Ok(Start { sources, prepared, frames: FrameWriter::new(frames) })
+    sandbox::enter(limits)
 }
 
 /// Returns the source three times.
@@ -87,7 +95,7 @@ fn sources(request: &RenderRequest) -> io::Result<[SourceFile; 3]> {
     Ok([source.clone(), source.clone(), source])
 }
 
-fn duplicate(stream: impl AsFd) -> io::Result<File> {
+pub(super) fn duplicate(stream: impl AsFd) -> io::Result<File> {
     Ok(File::from(stream.as_fd().try_clone_to_owned()?))
 }
 

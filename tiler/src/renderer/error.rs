@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use edgezoom_codecs::BrowserDrawing;
 use edgezoom_content::Failure;
 
 use super::protocol::ProtocolError;
@@ -16,6 +17,9 @@ pub enum RenderError {
     /// The process reported why the source cannot be rendered.
     #[error("{}", .0.message)]
     Reported(Failure),
+    /// The process leaves the source, a drawing, to a browser.
+    #[error("The drawing needs a browser.")]
+    NeedsBrowser(BrowserDrawing),
     /// The process used up its wall time.
     #[error("Rendering took longer than allowed.")]
     TimedOut,
@@ -31,6 +35,9 @@ pub enum RenderError {
         /// Processor time that was allowed.
         allowed: Duration,
     },
+    /// The source has more bytes than allowed when its content codings are removed.
+    #[error("The source is larger than {} MiB when unpacked.", .0 >> 20)]
+    UnpacksTooLarge(u64),
     /// The process could not allocate memory.
     #[error("The picture takes more memory than is allowed for rendering.")]
     OutOfMemory,
@@ -64,11 +71,12 @@ impl RenderError {
     #[must_use]
     pub fn cause_of_death(&self) -> Option<&'static str> {
         match self {
-            Self::Reported(_) => None,
+            Self::Reported(_) | Self::NeedsBrowser(_) => None,
             Self::NotStarted(_) => Some("not-started"),
             Self::TimedOut => Some("timed-out"),
             Self::Idle(_) => Some("idle"),
             Self::TooComplex { .. } => Some("too-complex"),
+            Self::UnpacksTooLarge(_) => Some("unpacks-too-large"),
             Self::OutOfMemory => Some("out-of-memory"),
             Self::Crashed { .. } => Some("crashed"),
             Self::Killed { .. } => Some("killed"),

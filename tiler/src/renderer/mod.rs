@@ -4,22 +4,26 @@
 //! [`sandbox`](crate::sandbox) before it parses the first byte, and writes tiles to standard output, in the frames of
 //! [`protocol`]. A source that is still being downloaded arrives over a [`channel`]. The parent trusts none of this:
 //! the [`validator`] compares every frame with the request, and the [`watchdog`] bounds what the process costs. A
-//! process that crashes, exceeds a limit or breaks the protocol costs only its own picture.
+//! process that crashes, exceeds a limit or breaks the protocol costs only its own picture. A source with content codings
+//! is [unpacked](unpack) before, in such a process too.
 
 mod channel;
 pub mod child;
+mod codings;
 mod error;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod process;
 mod protocol;
 pub mod request;
+pub mod unpack;
 mod validator;
 mod watchdog;
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use edgezoom_content::{Dzi, PreviewKind};
@@ -133,8 +137,12 @@ impl Renderer {
         watchdog: Watchdog,
         feed: Option<Feed>,
     ) -> Result<Self, RenderError> {
-        let (process, stdout) =
-            RendererProcess::start(program, input, &request).map_err(RenderError::NotStarted)?;
+        let (process, stdout) = {
+            let json =
+                serde_json::to_string(&request).map_err(|error| RenderError::NotStarted(error.into()))?;
+            let cpu = Duration::from_secs(request.cpu_seconds);
+            RendererProcess::start(program, "render", json, input, cpu).map_err(RenderError::NotStarted)?
+        };
         let validator = FrameValidator::new(request);
         let reader = OutputReader { process, stdout, received: BytesMut::new(), validator, finished: None };
         Ok(Self { reader, watchdog, _feed: feed })

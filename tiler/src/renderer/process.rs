@@ -14,7 +14,6 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::error::RenderError;
-use super::request::RenderRequest;
 
 /// Size of the pipe from the process. It is large so that neither side waits for the other at every tile.
 const PIPE_BYTES: usize = 1 << 20;
@@ -45,12 +44,19 @@ pub struct RendererProcess {
 }
 
 impl RendererProcess {
-    /// Starts `program render`. `input` becomes its standard input: the source, or the channel over which it arrives.
-    /// Returns its standard output too.
-    pub fn start(program: &Path, input: OwnedFd, request: &RenderRequest) -> io::Result<(Self, ChildStdout)> {
+    /// Starts `program` with a subcommand and its request in JSON. `input` becomes its standard input: the source, or the
+    /// channel over which it arrives. The kernel ends it after `cpu_limit`, as the request says. Returns its standard
+    /// output too.
+    pub fn start(
+        program: &Path,
+        subcommand: &str,
+        request: String,
+        input: OwnedFd,
+        cpu_limit: Duration,
+    ) -> io::Result<(Self, ChildStdout)> {
         let mut child = Command::new(program)
-            .arg("render")
-            .arg(serde_json::to_string(request)?)
+            .arg(subcommand)
+            .arg(request)
             .env_clear()
             .current_dir("/")
             .stdin(input)
@@ -64,7 +70,6 @@ impl RendererProcess {
         // If the system does not allow it, the pipe keeps its default size.
         let _ = rustix::pipe::fcntl_setpipe_size(&stdout, PIPE_BYTES);
         tracing::info!(process = child.id(), "renderer started");
-        let cpu_limit = Duration::from_secs(request.cpu_seconds);
         Ok((Self { child, stderr: tokio::spawn(collect(stderr)), cpu_limit }, stdout))
     }
 
@@ -86,6 +91,22 @@ impl RendererProcess {
                 Ok(())
             }
             _ => Err(self.cause_of_death().await),
+        }
+    }
+
+    /// Waits until the process has exited, and returns its exit code.
+    ///
+    /// # Errors
+    /// A signal ends it, or it does not exit in time.
+    pub async fn exit_code(&mut self) -> Result<i32, RenderError> {
+        match timeout(EXIT_TIME, self.child.wait())
+            .await
+            .ok()
+            .and_then(Result::ok)
+            .and_then(|status| status.code())
+        {
+            Some(code) => Ok(code),
+            None => Err(self.cause_of_death().await),
         }
     }
 

@@ -16,19 +16,20 @@
 //! | `C` coarse | file with a coarse picture of the rows read so far |
 //! | `F` finished | the [`Ending`] as JSON |
 //! | `X` failed | the [`Failure`] as JSON |
+//! | `W` web browser needed | the [`BrowserDrawing`] as JSON |
 
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::sync::{Mutex, PoisonError};
 
 use bytes::{Buf, Bytes, BytesMut};
-use edgezoom_codecs::Damage;
+use edgezoom_codecs::{BrowserDrawing, Damage};
 use edgezoom_content::{Dzi, Failure, PreviewKind, Scale};
 use edgezoom_pyramid::{TileCoord, TileOutput};
 use serde::{Deserialize, Serialize};
 
 /// Version of this protocol. Parent and child run the same executable, but the file may be replaced between two starts.
-const VERSION: u8 = 5;
+const VERSION: u8 = 6;
 /// Number of bytes before a frame's content.
 const HEADER_BYTES: usize = 5;
 /// Number of bytes before the file in a tile's frame.
@@ -52,6 +53,7 @@ pub enum Frame {
     Coarse(Bytes),
     Finished(Ending),
     Failed(Failure),
+    NeedsBrowser(BrowserDrawing),
 }
 
 /// Facts about a picture that are known at its end.
@@ -101,6 +103,10 @@ impl FrameWriter {
 
     pub fn failed(&self, failure: &Failure) -> io::Result<()> {
         self.write(b'X', &[], &serde_json::to_vec(failure)?)
+    }
+
+    pub fn needs_browser(&self, drawing: &BrowserDrawing) -> io::Result<()> {
+        self.write(b'W', &[], &serde_json::to_vec(drawing)?)
     }
 
     /// Writes a frame whose content is in two parts, so that a tile's file need not be copied.
@@ -163,7 +169,7 @@ pub fn read_frame(received: &mut BytesMut, max_tile_bytes: usize) -> Result<Opti
         b'T' => POSITION_BYTES + max_tile_bytes,
         b'V' => MAX_PREVIEW_BYTES,
         b'C' => MAX_COARSE_BYTES,
-        b'B' | b'P' | b'F' | b'X' => MAX_CONTROL_BYTES,
+        b'B' | b'P' | b'F' | b'X' | b'W' => MAX_CONTROL_BYTES,
         other => return Err(ProtocolError::UnknownKind(other)),
     };
     if bytes > max {
@@ -200,6 +206,7 @@ fn parse(kind: u8, mut content: Bytes) -> Option<Frame> {
         }
         b'C' => (!content.is_empty()).then_some(Frame::Coarse(content)),
         b'F' => serde_json::from_slice(&content).ok().map(Frame::Finished),
+        b'W' => serde_json::from_slice(&content).ok().map(Frame::NeedsBrowser),
         _ => serde_json::from_slice(&content).ok().map(Frame::Failed),
     }
 }

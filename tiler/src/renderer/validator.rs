@@ -82,6 +82,14 @@ impl FrameValidator {
                 }
                 Ok(Output::Finished(Built { dzi, damage, scale }))
             }
+            Frame::NeedsBrowser(drawing) => {
+                let Size { width, height } = drawing.size;
+                let is_within = width > 0 && height > 0;
+                if self.pyramid.is_some() || !self.request.options.drawing.to_browser || !is_within {
+                    return Err(ProtocolError::Unexpected("a drawing that is not left to a browser").into());
+                }
+                Err(RenderError::NeedsBrowser(drawing))
+            }
             Frame::Failed(failure) => Err(RenderError::Reported(sanitized(&failure))),
         }
     }
@@ -156,7 +164,7 @@ impl ReceivedTiles {
 fn can_have(Size { width, height }: Size, damage: Damage) -> bool {
     match damage {
         Damage::FromRow { row, rows } => row < rows && (rows == height || rows == width),
-        Damage::Partial => true,
+        Damage::Partial | Damage::NotDrawn(_) => true,
     }
 }
 
@@ -181,6 +189,7 @@ fn sanitized(failure: &Failure) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use edgezoom_codecs::{BrowserDrawing, DrawingFeatures};
     use edgezoom_content::{FailureCode, Scale, ScaleBasis, ScaleUnit};
     use edgezoom_pyramid::Depth;
     use proptest::prelude::*;
@@ -316,6 +325,23 @@ mod tests {
         let jpeg = RenderOptions { format: Some(TileFormat::Jpg), ..RenderOptions::default() };
         let mut validator = FrameValidator::new(RenderRequest::new(&jpeg, &Limits::default(), None).unwrap());
         assert_refused(&mut validator, Frame::Begin(request().options.dzi(SIZE, TileFormat::Png)));
+    }
+
+    #[test]
+    fn a_drawing_is_left_to_a_browser_only_if_that_was_asked_for() {
+        let drawing = |width| {
+            let size = Size { width, height: 1 };
+            Frame::NeedsBrowser(BrowserDrawing { size, features: DrawingFeatures::HTML })
+        };
+        assert_refused(&mut FrameValidator::new(request()), drawing(1));
+        let mut asked = request();
+        asked.options.drawing.to_browser = true;
+        assert_refused(&mut FrameValidator::new(asked.clone()), drawing(0));
+        let passed = FrameValidator::new(asked.clone()).accept(drawing(1));
+        assert!(matches!(passed, Err(RenderError::NeedsBrowser(_))), "{passed:?}");
+        let mut begun = FrameValidator::new(asked);
+        begun.accept(Frame::Begin(request().options.dzi(SIZE, TileFormat::Jpg))).unwrap();
+        assert_refused(&mut begun, drawing(1));
     }
 
     #[test]

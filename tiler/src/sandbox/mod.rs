@@ -30,8 +30,9 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::descriptors::close_inherited;
 
-/// The highest score: the system kills this process first when memory is short (proc_pid_oom_score_adj(5)).
-const OOM_SCORE_ADJ: &str = "1000";
+/// A high score: when memory is short, the system kills this process before others, except browsers
+/// (proc_pid_oom_score_adj(5)).
+const OOM_SCORE_ADJ: &str = "900";
 /// Number of threads that may be started in the sandbox. A renderer starts a few for each processor.
 const THREADS: u64 = 1024;
 /// Seconds between `SIGXCPU` at the soft limit and `SIGKILL` at the hard limit (setrlimit(2), `RLIMIT_CPU`).

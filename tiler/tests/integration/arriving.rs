@@ -66,6 +66,7 @@ fn arrival(length: u64, bytes: u64) -> Arrival {
         bytes,
         announced: Some(length),
         is_complete: bytes == length,
+        is_coded: false,
     }
 }
 

@@ -79,6 +79,8 @@ fn both(folder: &Path, options: &[&str]) -> [BTreeMap<String, Vec<u8>>; 2] {
     let mut vips = Command::new("vips");
     succeed(vips.current_dir(folder).args(["dzsave", "in.png", "vips/out"]).args(options));
     let mut trees = [tree(&folder.join("ours")), tree(&folder.join("vips"))];
+    // libvips writes no second names.
+    trees[0].retain(|name, _| !is_second_name(name));
     // libvips 8.14 names the whole picture by its size, 8.18 as clients do.
     let Size { width, height } = picture(Layout::Grey).size();
     let whole = format!("/0,0,{width},{height}/");
@@ -90,6 +92,11 @@ fn both(folder: &Path, options: &[&str]) -> [BTreeMap<String, Vec<u8>>; 2] {
         trees[1].retain(|name, _| !name.ends_with("vips-properties.xml"));
     }
     trees
+}
+
+/// Returns true for the name by which clients of IIIF ask for a region that is not scaled.
+fn is_second_name(name: &str) -> bool {
+    name.contains("/full/0/") || name.contains("/max/0/")
 }
 
 /// Checks that both programs write the same files with the same pixels.
@@ -196,7 +203,8 @@ fn levels_of_a_narrow_picture_share_a_name_in_iiif_2() {
     assert_eq!(decode(TileFormat::Png, &ours["out/full/1,/0/default.png"]).height, 38);
     succeed(tiler(folder.path(), &["in.png", "-o", "out.zip"]).args(options));
     let archive = zip::ZipArchive::new(File::open(folder.path().join("out.zip")).unwrap()).unwrap();
-    assert_eq!(archive.len(), ours.len());
+    let names = archive.file_names().filter(|name| !is_second_name(name.as_deref().unwrap()));
+    assert_eq!(names.count(), ours.len());
 }
 
 #[test]

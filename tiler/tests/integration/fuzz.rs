@@ -43,11 +43,23 @@ async fn render(bytes: &[u8], limits: &Limits) -> Result<(), RenderError> {
     Ok(())
 }
 
+/// Returns true if a message has a value in the form of Rust's `Debug`: `Some(1)`, `Invalid("x")`, `Size { width: 1 }`.
+fn has_debug_text(message: &str) -> bool {
+    let is_name = |before: &str| {
+        let name: String = before.chars().rev().take_while(|letter| letter.is_ascii_lowercase()).collect();
+        let first = before.chars().rev().nth(name.len());
+        !name.is_empty() && first.is_some_and(|letter| letter.is_ascii_uppercase())
+    };
+    message.contains("{ ") || message.match_indices('(').any(|(at, _)| is_name(&message[..at]))
+}
+
 /// Returns true for an error that no file may cause.
 fn is_a_fault(error: &RenderError) -> bool {
     match error {
         RenderError::Reported(failure) => {
-            failure.code == FailureCode::Internal || !failure.message.ends_with('.')
+            failure.code == FailureCode::Internal
+                || !failure.message.ends_with('.')
+                || has_debug_text(&failure.message)
         }
         RenderError::TooComplex { .. } | RenderError::OutOfMemory => false,
         _ => true,

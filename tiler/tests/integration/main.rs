@@ -10,6 +10,7 @@ mod fetch;
 mod fuzz;
 mod own_addresses;
 mod packaging;
+mod packed;
 mod private_root;
 mod renderer;
 mod s3_endpoint;

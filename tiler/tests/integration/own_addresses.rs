@@ -89,7 +89,7 @@ async fn attacks_in_a_network_namespace() {
     ip("link set other up");
     ip("link set edge up");
     let (port, connections) = server();
-    let local = local_networks::follow().unwrap();
+    let local = local_networks::follow(vec![]).unwrap();
     let attacks = [
         format!("http://93.184.216.34:{port}/metrics"),
         format!("http://1572395042:{port}/metrics"),

@@ -5,6 +5,7 @@
 mod chromium;
 mod damaged;
 mod documents;
+mod drawings;
 mod page;
 
 use page::{processes, screenshot, site}; // the modules of `page` import them from the crate root

@@ -48,7 +48,8 @@ const HEADLESS_SHELL: &str = "/usr/lib/chromium/chromium-headless-shell";
 /// A browser for screenshots of web pages: any Chromium, or else the build made for screenshots.
 pub const WEB_PAGES: &[Tool] =
     &[tool(&[HEADLESS_SHELL, "chromium", "google-chrome"], "chromium-headless-shell", "for web pages")];
-/// Fonts: replacements as wide as those that documents name most, the scripts of the world, emoji.
+/// Fonts: replacements as wide as those that documents name most, the scripts of the world, emoji. Chinese, Japanese and
+/// Korean are those of the smallest package that has all three.
 pub const FONTS: &[Tool] = &[
     tool(
         &[
@@ -64,6 +65,14 @@ pub const FONTS: &[Tool] = &[
         "for documents and web pages",
     ),
     tool(&["/usr/share/fonts/truetype/noto/NotoColorEmoji.ttf"], "fonts-noto-color-emoji", "for web pages"),
+    tool(
+        &[
+            "/usr/share/fonts/truetype/wqy/wqy-microhei.ttc",
+            "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",
+        ],
+        "fonts-wqy-microhei",
+        "for documents and web pages in Chinese, Japanese and Korean",
+    ),
 ];
 
 const FORMATS: &str = "for the tests of formats and colours";

@@ -79,8 +79,15 @@ fn module(project: &Project, wasm: &Path, name: &str, entry: Option<&str>, folde
     bindgen.module(true)?.typescript(false).reset_state_function(true);
     bindgen.remove_name_section(true).remove_producers_section(true);
     bindgen.input_path(wasm).out_name(name).generate(staging.path())?;
+    link_sources(project, &staging.path().join("snippets"))?;
     // Neither wrangler nor workerd supports source phase imports.
     let mut script = fs::read_to_string(&bindings)?.replace("import source ", "import ");
+    // So that esbuild drops the classes that nothing uses. No code has a `using` of one.
+    script = script.replace("new FinalizationRegistry(", "/* @__PURE__ */ new FinalizationRegistry(");
+    script = script
+        .lines()
+        .filter(|line| !line.starts_with("if (Symbol.dispose)"))
+        .fold(String::with_capacity(script.len()), |kept, line| kept + line + "\n");
     if entry.is_none() {
         ensure!(script.contains(START), "wasm-bindgen starts an instance in other words than {START:?}");
         script = script.replace(START, "let wasmInstance, wasm;\n");
@@ -93,9 +100,6 @@ fn module(project: &Project, wasm: &Path, name: &str, entry: Option<&str>, folde
             esbuild.args([entry, "--bundle", "--external:cloudflare:*", "--external:*.wasm"]);
             esbuild.arg(format!("--external:*/{REGIONS}.js")); // loaded when it is needed
             esbuild.arg(format!("--alias:wasm-bindgen-output={}", bindings.display()));
-            // wasm-bindgen copies the files that it imports elsewhere, where they cannot import their neighbours.
-            let renderer = project.root.join("edge/src/regions/render.js");
-            esbuild.arg(format!("--alias:regions-renderer={}", renderer.display()));
         }
         None => _ = esbuild.arg(&bindings),
     }
@@ -104,6 +108,24 @@ fn module(project: &Project, wasm: &Path, name: &str, entry: Option<&str>, folde
     )?;
     let output = format!("{name}_bg.wasm");
     fs::copy(staging.path().join(&output), folder.join(&output)).context("cannot copy the module")?;
+    Ok(())
+}
+
+/// Replaces the copies of our scripts that wasm-bindgen makes, `<crate>/src/…`, by links to the scripts. A copy cannot
+/// import its neighbours, and it would be in the Worker beside the script itself, with a state of its own.
+fn link_sources(project: &Project, copies: &Path) -> Result<()> {
+    let mut files = vec![];
+    if copies.exists() {
+        collect(copies, &mut files)?;
+    }
+    for copy in files {
+        let within: PathBuf = copy.strip_prefix(copies)?.components().skip(1).collect();
+        let script = project.root.join("edge").join(within);
+        if script.exists() {
+            fs::remove_file(&copy)?;
+            std::os::unix::fs::symlink(script, &copy)?;
+        }
+    }
     Ok(())
 }
 

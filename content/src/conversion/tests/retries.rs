@@ -296,3 +296,21 @@ proptest! {
         prop_assert!(attempts <= most, "{attempts} attempts");
     }
 }
+
+#[test]
+fn streams_are_open_while_a_tiler_works_or_a_client_has_just_asked() {
+    let until = |story: &Story| story.known.as_ref().unwrap().followed_until();
+    let mut story = Story::new();
+    assert_eq!(until(&story), Some(Timestamp(10_000)));
+    story.wait(Duration::from_secs(3));
+    let attempt = story.claim();
+    assert_eq!(until(&story), Some(story.now + RULES.lease));
+    story.tell(gave_up(attempt, FailureCode::SourceUnreachable, Retry::Later { after_seconds: None }));
+    assert_eq!(until(&story), None);
+    story.wait(RULES.retries[0]);
+    story.tell(Event::AlarmFired);
+    assert!(until(&story).unwrap() < story.now, "an attempt that follows is no new request");
+    let attempt = story.claim();
+    story.tell(reported(attempt, finished()));
+    assert_eq!(until(&story), None);
+}

@@ -44,12 +44,32 @@ fn a_file_is_converted_and_then_deleted() {
 }
 
 #[test]
+fn a_file_that_was_uploaded_under_two_names_has_none() {
+    let mut story = sent();
+    let (attempt, _) = claimed_key(&mut story);
+    story.tell(reported(attempt, finished()));
+    story.tell(Event::CacheWritten);
+    story.tell(uploaded("a.jpg", TWO));
+    assert_eq!(story.known.as_ref().unwrap().url(), &file("a.jpg"));
+    story.tell(uploaded("b.jpg", TWO));
+    assert_eq!(story.known.as_ref().unwrap().url(), &file(""));
+    assert!(
+        story.effects.iter().any(|effect| matches!(effect, Effect::WriteCache { .. })),
+        "{:?}",
+        story.effects
+    );
+    story.tell(Event::CacheWritten);
+    story.tell(uploaded("c.jpg", TWO));
+    assert_eq!(story.effects, [deleted(TWO)]);
+}
+
+#[test]
 fn the_same_file_uploaded_again_is_the_same_content_and_is_deleted() {
     let mut story = sent();
     let same = |story: &mut Story| {
         let Reply::Content(content) = story.tell(uploaded("other name.jpg", TWO)) else { panic!() };
         let name = content.url.file_name();
-        assert_eq!((name.as_deref(), &story.effects), (Some("a.jpg"), &vec![deleted(TWO)]));
+        assert_eq!((name, &story.effects), (None, &vec![deleted(TWO)]), "without the other's name");
     };
     same(&mut story);
     let (attempt, _) = claimed_key(&mut story);

@@ -17,8 +17,8 @@ pub(super) struct Lines {
     order: BTreeSet<Rank>,
     /// The line after which the search for the next job goes on, if it was not completed.
     searched: Option<Rank>,
-    /// Number of jobs sent for each host.
-    hosts: HashMap<String, u64>,
+    /// Jobs sent for each host.
+    hosts: Hosts,
     waiting: u64,
     sent: u64,
     /// Number of jobs ever sent.
@@ -35,7 +35,13 @@ struct Line {
     sent_tiles: u64,
     /// Value of [`Lines::turns`] at the client's last turn.
     turn: u64,
+    /// Jobs sent for each host.
+    hosts: Hosts,
 }
+
+/// Numbers of jobs sent for hosts.
+#[derive(Debug, Default)]
+struct Hosts(HashMap<String, u64>);
 
 /// The place of a line: first the client with the fewest jobs sent. Among those, the client whose last turn was longest
 /// ago comes first, and then the one whose job arrived first.
@@ -98,7 +104,8 @@ impl Lines {
             line.sent += 1;
             line.sent_tiles += entry.counted_tiles();
             self.sent += 1;
-            *self.hosts.entry(entry.host.clone()).or_default() += 1;
+            self.hosts.add(&entry.host);
+            line.hosts.add(&entry.host);
         }
         self.put(party, line);
     }
@@ -110,12 +117,8 @@ impl Lines {
             line.sent = line.sent.saturating_sub(1);
             line.sent_tiles = line.sent_tiles.saturating_sub(entry.counted_tiles());
             self.sent = self.sent.saturating_sub(1);
-            if let Some(of_host) = self.hosts.get_mut(&entry.host) {
-                *of_host = of_host.saturating_sub(1);
-                if *of_host == 0 {
-                    self.hosts.remove(&entry.host);
-                }
-            }
+            self.hosts.remove(&entry.host);
+            line.hosts.remove(&entry.host);
         } else if line.waiting.remove(&entry.order).is_some() {
             self.waiting -= 1;
         }
@@ -161,7 +164,9 @@ impl Lines {
                 // All who have jobs already leave room for one who has none.
                 let leaves_room = line.sent == 0 || self.sent < limits.own;
                 let may_send = leaves_room && line.sent < limits.one && made + line.sent_tiles < limits.tiles;
-                if may_send || is_signed(&rank.party) { self.first_of(line, limits.host, jobs) } else { None }
+                let is_signed = is_signed(&rank.party);
+                let own = if is_signed { limits.host } else { (limits.host - limits.host / 4).max(1) };
+                if may_send || is_signed { self.first_of(line, limits.host, own, jobs) } else { None }
             });
             if found.is_some() {
                 return found;
@@ -170,14 +175,40 @@ impl Lines {
         None
     }
 
-    /// Returns the first job of a line whose host is not busy.
-    fn first_of(&self, line: &Line, limit: u64, jobs: &HashMap<ContentId, Entry>) -> Option<ContentId> {
+    /// Returns the first job of a line whose host is not busy. A client leaves a quarter of each host's places to others,
+    /// unless it signs its requests: a host's downloads may take half an hour.
+    fn first_of(
+        &self,
+        line: &Line,
+        limit: u64,
+        own: u64,
+        jobs: &HashMap<ContentId, Entry>,
+    ) -> Option<ContentId> {
         let is_free = |id: &ContentId| {
             let host = jobs.get(id).map_or("", |entry| entry.host.as_str());
             // An uploaded file has no host.
-            host.is_empty() || self.hosts.get(host).is_none_or(|sent| *sent < limit)
+            host.is_empty() || (self.hosts.sent(host) < limit && line.hosts.sent(host) < own)
         };
         line.waiting.values().take(SEARCHED).find(|id| is_free(id)).copied()
+    }
+}
+
+impl Hosts {
+    fn sent(&self, host: &str) -> u64 {
+        self.0.get(host).copied().unwrap_or_default()
+    }
+
+    fn add(&mut self, host: &str) {
+        *self.0.entry(host.to_owned()).or_default() += 1;
+    }
+
+    fn remove(&mut self, host: &str) {
+        if let Some(sent) = self.0.get_mut(host) {
+            *sent -= 1;
+            if *sent == 0 {
+                self.0.remove(host);
+            }
+        }
     }
 }
 

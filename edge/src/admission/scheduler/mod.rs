@@ -8,7 +8,8 @@
 //!   client at most half of the maximum, two a third each. So one client cannot fill it for all others.
 //! * The jobs that are sent for one host of sources have a limit.
 //! * A client whose jobs have made its tiles of the day waits until the next day. A job counts as a photograph until a
-//!   tiler has reported its size, so the budget is looked at again at each turn.
+//!   tiler has reported its size, so the budget is looked at again at each turn. An attempt counts a few tiles, even if
+//!   it makes none: its messages and writes cost money, too.
 //! * A job that was sent counts until its conversion has ended, but at most for two hours: the message about the end
 //!   may be lost.
 //!
@@ -80,6 +81,8 @@ pub enum Turn {
 /// Time for which a sent job counts if no message about its end arrives: two of the longest downloads and renderings.
 const FORGET_AFTER: Duration = Duration::from_secs(2 * 60 * 60);
 const FORGET_EVERY: Duration = Duration::from_secs(60);
+/// Minimum number of tiles that an attempt counts, so that a client has at most 25,000 attempts a day.
+const TILES_OF_AN_ATTEMPT: u64 = 40;
 /// Number of slots if no tiler has reported its capacity.
 const ASSUMED_SLOTS: u64 = 16;
 const DAY: u64 = 24 * 60 * 60 * 1000;
@@ -190,10 +193,11 @@ impl Scheduler {
     pub fn end(&mut self, id: ContentId, end: End, now: Timestamp) {
         self.begin_day(now);
         let Some(entry) = self.remove(id) else { return };
+        let least = if entry.sent_at.is_some() { TILES_OF_AN_ATTEMPT } else { 0 };
         let tiles = match end {
-            End::Made(tiles) => tiles,
+            End::Made(tiles) => tiles.max(least),
             // Rendering a picture that fails at its end costs as much as one that is shown.
-            End::Failed => entry.tiles.unwrap_or(0),
+            End::Failed => entry.tiles.unwrap_or(0).max(least),
         };
         if tiles > 0 {
             let made = self.tiles.entry(entry.party.clone()).or_default();

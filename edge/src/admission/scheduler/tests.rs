@@ -104,6 +104,32 @@ fn twenty_thousand_jobs_of_one_client_do_not_delay_another_one() {
 }
 
 #[test]
+fn failing_attempts_use_up_the_day_too() {
+    let mut scheduler = tilers(&[8]);
+    let shares = Shares { tiles_a_day: 40_000, ..MANY };
+    let mut attempts = 0;
+    let refused = loop {
+        let name = attempts.to_string();
+        match admit(&mut scheduler, asked("a", &name), &shares) {
+            Ok(_) => scheduler.end(id(&name), End::Failed, START),
+            Err(error) => break error,
+        }
+        attempts += 1;
+    };
+    assert_eq!((attempts, refused), (1000, AdmissionError::TooManyTiles));
+    // A job that ends before its turn was no attempt.
+    let mut scheduler = tilers(&[1]);
+    for name in ["b0", "b1", "b2"] {
+        admit(&mut scheduler, asked("b", name), &MANY).unwrap();
+    }
+    assert_eq!(of(&scheduler, "b"), (2, 1));
+    scheduler.end(id("b2"), End::Made(0), START);
+    assert_eq!(scheduler.tiles.get("b"), None);
+    scheduler.end(id("b0"), End::Made(0), START);
+    assert_eq!(scheduler.tiles.get("b"), Some(&40));
+}
+
+#[test]
 fn a_single_client_gets_its_share_of_the_slots() {
     let mut scheduler = tilers(&[4, 4]);
     let shares = Shares { slots_percent: 100, ..MANY };
@@ -178,6 +204,26 @@ fn the_jobs_sent_for_one_host_have_a_limit() {
     assert_eq!(ids(&scheduler.due(START, &shares)), [id("3")], "whose client has nothing else under way");
     scheduler.end(id("3"), End::Made(0), START);
     assert_eq!(ids(&scheduler.due(START, &shares)).len(), 1);
+}
+
+#[test]
+fn a_client_leaves_a_quarter_of_a_hosts_places_to_others() {
+    let shares = Shares { host_jobs: 8, ..MANY };
+    let mut scheduler = tilers(&[64]);
+    let mut turns = |party: &str, jobs: u32| -> Vec<_> {
+        let names = (0..jobs).map(|number| format!("{party}-{number}"));
+        names
+            .map(|name| admit(&mut scheduler, asked_at(party, &name, "archive.example"), &shares).unwrap())
+            .collect()
+    };
+    assert_eq!(turns("a", 7), [vec![Turn::Now; 6], vec![Turn::Later]].concat());
+    assert_eq!(turns("b", 3), [Turn::Now, Turn::Now, Turn::Later]);
+    scheduler.end(id("a-0"), End::Made(0), START);
+    assert_eq!(ids(&scheduler.due(START, &shares)), [id("b-2")], "whose client has fewer under way");
+    scheduler.end(id("b-0"), End::Made(0), START);
+    assert_eq!(ids(&scheduler.due(START, &shares)), [id("a-6")]);
+    let (mut small, shares) = (tilers(&[64]), Shares { host_jobs: 1, ..MANY });
+    assert_eq!(admit(&mut small, asked_at("a", "only", "archive.example"), &shares), Ok(Turn::Now));
 }
 
 #[test]

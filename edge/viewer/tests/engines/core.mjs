@@ -8,7 +8,7 @@ import { decodePng } from "../../png.mjs";
 import { coloursIn, newPage, startBrowser } from "../browser.mjs";
 import { startHost } from "../servers.mjs";
 import { startFake } from "../service.mjs";
-import { aroundTests } from "../site.mjs";
+import { aroundTests } from "../../../tests/around.mjs";
 import { assertTilesDecode } from "./tiles.mjs";
 
 const PATIENCE_MS = 30_000;

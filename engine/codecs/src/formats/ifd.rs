@@ -49,6 +49,7 @@ pub enum Kind {
 }
 
 /// A directory, which describes a picture of the file.
+#[derive(Clone)]
 pub struct Directory {
     entries: Vec<Entry>,
     /// Offset of the next directory, 0 after the last one.

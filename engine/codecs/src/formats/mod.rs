@@ -90,6 +90,10 @@ fn formats() -> impl Iterator<Item = &'static Format> {
 /// element of an SVG may follow comments with whole licences and declarations of entities.
 pub const HEAD_BYTES: u64 = 64 << 10;
 
+/// Number of further bytes that may precede the root element of an SVG.
+#[cfg(feature = "svg")]
+const PROLOG_BYTES: u64 = 8 << 20;
+
 /// Finds a small picture of the whole, if the format has one that is known sooner than the picture's rows. The file is
 /// at its start.
 pub(crate) fn thumbnail(format: &Format, file: SourceFile, bounds: Bounds) -> Option<Thumbnail> {
@@ -136,6 +140,10 @@ impl Format {
         }
         let mut head = Vec::new();
         file.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
+        #[cfg(feature = "svg")]
+        if head.len() as u64 == HEAD_BYTES && Self::of_head(&head).is_none() && svg::may_be_svg(&head) {
+            file.by_ref().take(PROLOG_BYTES).read_to_end(&mut head)?;
+        }
         file.seek(SeekFrom::Start(0))?;
         if head.is_empty() {
             return Err(SourceError::NoBytes);

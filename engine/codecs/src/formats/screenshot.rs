@@ -1,5 +1,5 @@
-//! A screenshot stream: the screenshot of a web page in strips from top to bottom, each a PNG file. The format is our
-//! own, between the browser and the renderer process. All numbers are unsigned and little-endian.
+//! A screenshot stream: the screenshot of a web page or drawing in strips from top to bottom, each a PNG file, or several
+//! side by side. The format is our own, between the browser and the renderer process. All numbers are unsigned and little-endian.
 //!
 //! | offset | bytes | header |
 //! |---|---|---|
@@ -10,7 +10,8 @@
 //! | offset | bytes | strip, repeated until the heights of the strips add up to that of the screenshot |
 //! |---|---|---|
 //! | 0 | 4 | length of the PNG file, n |
-//! | 4 | n | a PNG file of the full width: RGB or RGBA, 8 bits a sample, not interlaced |
+//! | 4 | n | a PNG file: RGB or RGBA, 8 bits a sample, not interlaced |
+//! | … | … | length and PNG file of the pieces to its right, until the widths add up to that of the screenshot |
 //!
 //! It is read from a file, or from a pipe while the browser captures the last strips. A page may have taken control of
 //! its browser, so the bytes are as untrusted as those of any source.
@@ -71,9 +72,15 @@ struct Screenshot {
 
 /// The strip that is being read.
 struct Strip {
-    reader: Reader<Cursor<Vec<u8>>>,
+    /// From left to right.
+    pieces: Vec<Piece>,
     rows_left: u32,
-    /// A buffer for rows with alpha, if the strip has alpha. It is dropped, because pages are opaque.
+}
+
+/// A PNG file of a strip.
+struct Piece {
+    reader: Reader<Cursor<Vec<u8>>>,
+    /// A buffer for rows with alpha, if the piece has alpha. It is dropped, because pages are opaque.
     rgba_row: Option<Vec<u8>>,
 }
 
@@ -104,22 +111,44 @@ impl Screenshot {
     }
 
     fn next_strip(&mut self) -> Result<Strip, SourceError> {
-        let length = read_u32(&mut self.file)?;
-        if length > STRIP_BYTES {
-            return Err(corrupt("a strip is longer than the limit"));
-        }
-        let mut bytes = vec![0; length as usize];
-        read_exact(&mut self.file, &mut bytes)?;
-        let strip = Strip::open(bytes)?;
-        let (width, height) = strip.reader.info().size();
-        if width != self.width || height > self.rows_left {
-            return Err(corrupt("the size of a strip does not fit the screenshot"));
+        let (mut strip, mut missing, mut bytes_left) =
+            (Strip { pieces: Vec::new(), rows_left: 0 }, self.width, STRIP_BYTES);
+        while missing > 0 {
+            let length = read_u32(&mut self.file)?;
+            bytes_left =
+                bytes_left.checked_sub(length).ok_or_else(|| corrupt("a strip is longer than the limit"))?;
+            let mut bytes = vec![0; length as usize];
+            read_exact(&mut self.file, &mut bytes)?;
+            let piece = Piece::open(bytes)?;
+            let (width, height) = piece.reader.info().size();
+            let is_even = strip.pieces.is_empty() || height == strip.rows_left;
+            if width > missing || height > self.rows_left || !is_even {
+                return Err(corrupt("the size of a strip does not fit the screenshot"));
+            }
+            missing -= width;
+            strip.rows_left = height;
+            strip.pieces.push(piece);
         }
         Ok(strip)
     }
 }
 
 impl Strip {
+    fn read_row(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
+        let mut rest = into;
+        for piece in &mut self.pieces {
+            let bytes = piece.reader.info().width as usize * 3;
+            let (row, right) =
+                rest.split_at_mut_checked(bytes).ok_or_else(|| corrupt("its row is too short"))?;
+            piece.read_row(row)?;
+            rest = right;
+        }
+        self.rows_left -= 1;
+        Ok(())
+    }
+}
+
+impl Piece {
     fn open(bytes: Vec<u8>) -> Result<Self, SourceError> {
         let mut decoder = Decoder::new_with_limits(Cursor::new(bytes), Limits { bytes: DECODER_BYTES });
         // The stream comes through a pipe or a local file, not over a network.
@@ -135,8 +164,7 @@ impl Strip {
             (ColorType::Rgba, BitDepth::Eight) => Some(vec![0; reader.info().width as usize * 4]),
             _ => return Err(corrupt("a strip is neither RGB nor RGBA")),
         };
-        let rows_left = reader.info().height;
-        Ok(Self { reader, rows_left, rgba_row })
+        Ok(Self { reader, rgba_row })
     }
 
     fn read_row(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
@@ -151,7 +179,6 @@ impl Strip {
                 *to = [*red, *green, *blue];
             }
         }
-        self.rows_left -= 1;
         Ok(())
     }
 }

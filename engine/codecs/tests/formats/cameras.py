@@ -113,6 +113,9 @@ kinds = {
                                              (330, LONG, [(254, LONG, 1)] + strip(large, 7))]),
     "dng big-endian": lambda: tiff(">", 42, strip(small, 7) + [make(b"Leica"), (50706, LONG, 0x104), (330, LONG, SENSOR)],
                                    following=[(254, LONG, 1)] + strip(large, 7)),
+    "dng jxl": lambda: tiff("<", 42, strip(small, 7) + [(254, LONG, 1), make(b"Apple"), (274, SHORT, 6), (50706, LONG, 0x401),
+                                             (330, LONG, [(254, LONG, 1), (256, LONG, 301), (257, LONG, 203), (262, SHORT, 6)]
+                                              + strip(open("large.jxl", "rb").read(), 52546))]),
     "nef": lambda: tiff(">", 42, THUMBNAIL + [make(b"NIKON CORPORATION"), (274, SHORT, 8), (330, LONG, jpeg(large))]),
     "arw": lambda: tiff("<", 42, [(254, LONG, 1), make(b"SONY"), (274, SHORT, 3), (330, LONG, SENSOR)] + jpeg(large),
                         following=jpeg(small)),

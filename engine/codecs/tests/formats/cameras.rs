@@ -9,7 +9,7 @@ macro_rules! raw {
             $name,
             concat!("f.", $ending),
             concat!(
-                "convert photo.png -quality 95 large.jpg && convert photo.png -resize 80x60! small.jpg\n",
+                "convert photo.png -quality 95 large.jpg && convert photo.png -resize 80x60! small.jpg && cjxl --quiet -d 0 photo.png large.jxl\n",
                 "/usr/bin/python3 - '",
                 $kind,
                 "' ",
@@ -30,6 +30,7 @@ const JPEG_FROM_RAW: &str = "exiftool -b -JpgFromRaw f.* > p.jpg && exiftool -q 
 const RAW: &[Variant] = &[
     raw!("dng", "dng", "dng", PREVIEW),
     raw!("dng big-endian", "dng big-endian", "dng", PREVIEW),
+    raw!("dng with jpeg xl", "dng jxl", "dng", "vips rot photo.png shown.png d90"),
     raw!("nef", "nef", "nef", JPEG_FROM_RAW),
     raw!("arw", "arw", "arw", PREVIEW),
     raw!("cr2", "cr2", "cr2", PREVIEW),

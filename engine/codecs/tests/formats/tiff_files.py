@@ -287,7 +287,8 @@ def satellite(kind):
         known = data[..., band][data[..., band] != none].astype(float)
         low, high = np.percentile(known, 2), np.percentile(known, 98)
         shown[..., band] = np.where(data[..., band] == none, 0, (data[..., band] - low) / (high - low) * 255)
-    Image.fromarray(shown.clip(0, 255).round().astype(np.uint8)).save("shown.png")
+    seen = shown.clip(0, 255).round().astype(np.uint8)
+    Image.fromarray(np.dstack([seen, np.where((data == none).all(-1), 0, 255).astype(np.uint8)])).save("shown.png")
 
 
 def ndpi(wide):

@@ -54,16 +54,16 @@ fn cmyk_to_rgb(cmyk: &Picture) -> Picture {
 }
 
 #[test]
-fn jpeg_in_cmyk_becomes_rgb_and_is_inverted_if_adobe_wrote_it() {
+fn jpeg_in_cmyk_becomes_rgb_and_is_inverted_with_and_without_adobes_marker() {
     let cmyk = Picture::photo(120, 80, Layout::Rgba);
     let expected = cmyk_to_rgb(&cmyk);
-    // libjpeg always writes an Adobe marker, which means that the samples are inverted.
+    // libjpeg always writes an Adobe marker.
     let inverted = Picture { pixels: cmyk.pixels.iter().map(|ink| 255 - ink).collect(), ..cmyk.clone() };
     let adobe = files::jpeg(&inverted, Jpeg::default());
     compare(&decode(&adobe).unwrap(), &expected, CMYK_JPEG).unwrap();
 
-    // Without the marker, 255 is full ink.
-    let mut plain = files::jpeg(&cmyk, Jpeg::default());
+    // Chromium, libvips and Pillow do not look for it.
+    let mut plain = files::jpeg(&inverted, Jpeg::default());
     let marker = plain.windows(9).position(|window| window == b"\xff\xee\0\x0eAdobe").unwrap();
     plain.drain(marker..marker + 16);
     compare(&decode(&plain).unwrap(), &expected, CMYK_JPEG).unwrap();

@@ -5,6 +5,7 @@ mod bad_sources;
 mod documentation;
 mod formats;
 mod kept;
+mod maps;
 mod scale;
 mod thumbnail;
 mod tiff;

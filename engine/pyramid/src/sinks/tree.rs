@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Level 0 is the smallest level that the pyramid has. IIIF's clients call the region of the whole picture `full`, and
-//! so does libvips 8.18; 8.14 calls it by its numbers and leaves the last scale factor out of `info.json`.
+//! so does libvips 8.18; 8.14 calls it by its numbers and leaves the last scale factor out of `info.json`. A region
+//! that is not scaled has a second name in IIIF: see [`Names::other_paths`].
 //!
 //! Sources: output of libvips 8.14 and 8.18; IIIF Image API 2.1 and 3.0, sections 4 and 5,
 //! <https://iiif.io/api/image/3.0/>.
@@ -132,14 +133,38 @@ impl Names {
         }
     }
 
-    /// Returns true if the only tile of a level has the name of the next larger level's, and is left out: in IIIF 2,
-    /// names have no height, and the smallest levels of a narrow picture may all be one pixel wide.
-    pub fn repeats(&self, level: u32) -> bool {
-        let width = |level| self.dzi.level_size(level).width;
-        self.tree.layout == TileLayout::Iiif
-            && level < self.dzi.max_level()
-            && self.dzi.grid(level + 1) == (1, 1)
-            && width(level) == width(level + 1)
+    /// Returns true if a tile has the name of one of the next larger level, and is left out. It happens in IIIF, whose
+    /// names are a region and a size: the last pixel of a side of 2ⁿ + 1 is a tile of several levels, and in version 2
+    /// names have no height, so tiles one pixel wide differ only in that. The tile of the larger level is the one that
+    /// the name asks for: it is not scaled.
+    pub fn repeats(&self, level: u32, column: u32, row: u32) -> bool {
+        let is_iiif = matches!(self.tree.layout, TileLayout::Iiif | TileLayout::Iiif3);
+        if !is_iiif || level < self.first || level >= self.dzi.max_level() {
+            return false;
+        }
+        let (column_above, row_above) = (column.saturating_mul(2), row.saturating_mul(2));
+        let (columns, rows) = self.dzi.grid(level + 1);
+        column_above < columns
+            && row_above < rows
+            && self.iiif_tile(level, column, row) == self.iiif_tile(level + 1, column_above, row_above)
+    }
+
+    /// Returns the other paths of a tile, by which IIIF's clients ask for a region that is not scaled: its size is
+    /// `full` in version 2 if the region has the picture's width, and `max` if it is the whole picture.
+    pub fn other_paths(&self, level: u32, column: u32, row: u32) -> Vec<String> {
+        let Dzi { size: Size { width, height }, tile_size, .. } = self.dzi;
+        let is_iiif_2 = self.tree.layout == TileLayout::Iiif;
+        if level != self.dzi.max_level()
+            || width > tile_size
+            || !is_iiif_2 && self.tree.layout != TileLayout::Iiif3
+        {
+            return Vec::new();
+        }
+        let region = self.iiif_region(level, column, row);
+        let is_whole = height <= tile_size;
+        let sizes = [("full", is_iiif_2), ("max", is_whole)].into_iter().filter(|&(_, is_used)| is_used);
+        let extension = self.extension();
+        sizes.map(|(size, _)| format!("{region}/{size}/0/default.{extension}")).collect()
     }
 
     /// Returns the path of a tile in the folder of tiles.
@@ -160,28 +185,31 @@ impl Names {
 
     /// Returns `<region>/<size>/0/default.<format>`.
     fn iiif_tile(&self, level: u32, column: u32, row: u32) -> String {
-        let Size { width, height } = self.dzi.size;
         let shown = self.dzi.level_size(level);
-        let tile = u64::from(self.dzi.tile_size);
-        let axis = |index: u32, side: u32, shown: u32| {
-            let (offset, scale) = (u64::from(index) * tile, self.dzi.max_level() - level);
-            let (left, region) = (offset << scale, tile << scale);
-            let left = left.min(u64::from(side));
-            [left, region.min(u64::from(side) - left), tile.min(u64::from(shown).saturating_sub(offset))]
+        let side = |index: u32, shown: u32| {
+            let start = u64::from(index) * u64::from(self.dzi.tile_size);
+            u64::from(self.dzi.tile_size).min(u64::from(shown).saturating_sub(start))
         };
-        let [left, region_width, tile_width] = axis(column, width, shown.width);
-        let [top, region_height, tile_height] = axis(row, height, shown.height);
         let size = match self.tree.layout {
-            TileLayout::Iiif => format!("{tile_width},"),
-            _ => format!("{tile_width},{tile_height}"),
+            TileLayout::Iiif => format!("{},", side(column, shown.width)),
+            _ => format!("{},{}", side(column, shown.width), side(row, shown.height)),
         };
-        let extension = self.extension();
-        let region = if (region_width, region_height) == (width.into(), height.into()) {
-            "full".to_owned()
-        } else {
-            format!("{left},{top},{region_width},{region_height}")
+        format!("{}/{size}/0/default.{}", self.iiif_region(level, column, row), self.extension())
+    }
+
+    /// Returns the region of a tile, in pixels of the full picture.
+    fn iiif_region(&self, level: u32, column: u32, row: u32) -> String {
+        let Size { width, height } = self.dzi.size;
+        let tile = u64::from(self.dzi.tile_size) << (self.dzi.max_level() - level);
+        let axis = |index: u32, side: u32| {
+            let start = (u64::from(index) * tile).min(u64::from(side));
+            (start, tile.min(u64::from(side) - start))
         };
-        format!("{region}/{size}/0/default.{extension}")
+        let ((left, across), (top, down)) = (axis(column, width), axis(row, height));
+        if (across, down) == (width.into(), height.into()) {
+            return "full".to_owned();
+        }
+        format!("{left},{top},{across},{down}")
     }
 
     /// Returns Deep Zoom's descriptor, which is beside the folder of tiles; `None` in other layouts.

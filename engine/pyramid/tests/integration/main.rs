@@ -7,6 +7,7 @@ mod decoders;
 mod dzsave;
 mod exact;
 mod example;
+mod iiif;
 mod output;
 mod packages;
 mod preview;

@@ -1,7 +1,7 @@
 //! Starts a browser and closes it again, with nothing left behind.
 //!
 //! Between the tiler and each browser stands a process of its own, the [`supervisor`]. It creates the profile, bounds
-//! the browser's memory, and in the end kills all of its processes, even when the tiler itself was killed. Where the
+//! the browser's memory and processor time, and in the end kills all of its processes, even when the tiler itself was killed. Where the
 //! system allows it, the supervisor and the browser run in [`namespaces`], with a [`private_root`] in place of the
 //! machine's files.
 //!
@@ -44,7 +44,7 @@ const BROWSERS: [&str; 7] = [
 /// supervisor adds the address of the proxy, the profile and, for root, `--no-sandbox`.
 ///
 /// Source: <https://peter.sh/experiments/chromium-command-line-switches/>, generated from Chromium's source.
-const FLAGS: [&str; 34] = [
+const FLAGS: [&str; 36] = [
     "--headless",
     "--remote-debugging-pipe",
     // All traffic goes through the proxy, even to loopback addresses. The browser resolves no names and sends no UDP.
@@ -78,6 +78,11 @@ const FLAGS: [&str; 34] = [
     "--block-new-web-contents",
     "--deny-permission-prompts",
     "--mute-audio",
+    // A page's frames share its process, so that scripts are stopped in all of them and their documents are unfolded.
+    // The headless shell does so without the flag. Nothing in this browser is secret from one of them.
+    "--disable-site-isolation-trials",
+    // WebGL, drawn by the processor.
+    "--enable-unsafe-swiftshader",
     // The same rendering on every machine. Subpixel anti-aliasing has coloured fringes that show when zoomed in.
     "--disable-gpu",
     "--disable-lcd-text",
@@ -103,6 +108,8 @@ pub(super) struct Launch {
     pub namespaces: bool,
     /// Memory for the browser, in bytes.
     pub memory: u64,
+    /// Processor time for the browser.
+    pub cpu: Duration,
     /// Time for the supervisor to send the listener.
     pub timeout: Duration,
 }
@@ -138,6 +145,7 @@ impl Launch {
         let mut command = Command::new(&self.supervisor);
         command.arg("browser-supervisor").args(self.namespaces.then_some("--namespaces"));
         command.arg("--folder").arg(&self.folder).args(["--memory", &self.memory.to_string()]);
+        command.args(["--cpu", &self.cpu.as_secs().to_string()]);
         command.arg("--").arg(&self.browser).args(FLAGS);
         // The tiler's environment contains its credentials.
         command.env_clear().env("PATH", search_path());

@@ -22,7 +22,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitOptions, geteuid, getpid, kill_process, kill_process_group, set_child_subreaper, wait,
+    Pid, Signal, WaitOptions, geteuid, getpid, kill_process, kill_process_group, set_child_subreaper,
+    setpriority_process, wait,
 };
 
 use super::{namespaces, private_root};
@@ -46,6 +47,9 @@ pub struct SupervisorOptions {
     /// Memory for all processes of the browser, and for its files if these are in memory, in bytes
     #[arg(long)]
     memory: u64,
+    /// Processor time for all processes of the browser, in seconds
+    #[arg(long)]
+    cpu: u64,
     /// The browser and its flags, except those that the supervisor adds
     #[arg(last = true, required_unless_present = "probe")]
     browser: Vec<OsString>,
@@ -61,9 +65,15 @@ pub enum ExitReason {
     BrowserExited = 10,
     /// The browser used more memory than allowed.
     OutOfMemory = 11,
+    /// The browser used more processor time than allowed.
+    OutOfCpu = 12,
 }
 
-/// Interval between measurements of the memory. A page can allocate some hundred megabytes in this time.
+/// Priority of the browser (setpriority(2)): a page that computes on all cores does not slow down renderers, which have
+/// 0.
+const NICE: i32 = 10;
+
+/// Interval between measurements. A page can allocate some hundred megabytes in this time.
 const MEASURE_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
 
 /// Directory for the profile in the private root, which is in memory.
@@ -98,6 +108,9 @@ pub fn run(options: &SupervisorOptions) -> io::Result<ExitCode> {
         &options.folder
     })?;
     let mut browser = start(&options.browser, profile.path(), proxy)?;
+    // Both still apply to the shell, so to all that the browser starts.
+    let _ = setpriority_process(Some(Pid::from_child(&browser)), NICE); // fails only for a process that has exited
+    die_first(&browser);
     // The tiler notices that the browser has closed the DevTools socket only if the supervisor has no copy of it.
     rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;
     let exit_reason = wait_for_end(&mut browser, options);
@@ -161,10 +174,21 @@ fn wait_for_end(browser: &mut Child, options: &SupervisorOptions) -> io::Result<
             return Ok(ExitReason::BrowserExited);
         }
         let files = if options.inside { private_root::bytes_of_files() } else { 0 };
-        if proc::memory_of_group(Pid::from_child(browser)).saturating_add(files) > options.memory {
+        let used = proc::use_of_group(Pid::from_child(browser));
+        if used.memory.saturating_add(files) > options.memory {
             return Ok(ExitReason::OutOfMemory);
         }
+        if used.cpu > Duration::from_secs(options.cpu) {
+            return Ok(ExitReason::OutOfCpu);
+        }
     }
+}
+
+/// Makes the system kill the browser before renderers and the tiler when memory is short (proc_pid_oom_score_adj(5)).
+/// Chromium sets lower scores for some of its processes, all above 0.
+fn die_first(browser: &Child) {
+    // Raising the score is always allowed. Systems without this file do not support it.
+    let _ = std::fs::write(format!("/proc/{}/oom_score_adj", browser.id()), "1000");
 }
 
 /// Kills and reaps the browser's process group and all other children, until none is left.
@@ -195,7 +219,7 @@ impl ExitReason {
     #[must_use]
     pub fn from_status(status: std::process::ExitStatus) -> Option<Self> {
         let code = status.code()?;
-        [Self::Closed, Self::BrowserExited, Self::OutOfMemory]
+        [Self::Closed, Self::BrowserExited, Self::OutOfMemory, Self::OutOfCpu]
             .into_iter()
             .find(|reason| *reason as i32 == code)
     }

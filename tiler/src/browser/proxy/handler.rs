@@ -25,7 +25,7 @@ use super::{Credentials, LOGIN_HOST};
 /// State shared by all requests of a page.
 pub(super) struct Handler {
     pub connector: Connector,
-    /// The folder of a page that is a local file.
+    /// The folder of a page that is a local file, or a drawing.
     pub files: Option<LocalFiles>,
     pub budget: Arc<TrafficBudget>,
     pub failures: Arc<ConnectFailures>,
@@ -55,6 +55,9 @@ pub(super) async fn handle(request: Request<Incoming>, handler: Arc<Handler>) ->
     if let (Some(files), local_files::HOST, &Method::GET) = (&handler.files, host.as_str(), request.method())
     {
         return files.response(request.uri().path()).await;
+    }
+    if handler.files.as_ref().is_some_and(LocalFiles::are_all) {
+        return empty(StatusCode::FORBIDDEN);
     }
     let result = match handler.connect(&host, port).await {
         Ok(upstream) if request.method() == Method::CONNECT => Ok(tunnel(request, upstream, &handler.cancel)),

@@ -7,7 +7,8 @@
 //! 4. The address policy, for the addresses that it actually connects to ([`connector`]).
 //! 5. The traffic budget, for each byte in either direction ([`traffic_budget`]).
 //!
-//! A page that is a local file gets the files in its folder from the proxy itself ([`local_files`]).
+//! A page that is a local file gets the files in its folder from the proxy itself ([`local_files`]). So does a drawing,
+//! which gets nothing else.
 //!
 //! The page is not told why a request was refused or failed: the response is empty. [`connector::ConnectFailures`]
 //! records the reason, for the message to the client.
@@ -62,7 +63,8 @@ pub(super) struct Proxy {
 }
 
 impl Proxy {
-    /// Serves the connections to `listener` until dropped. `files` is the folder of a page that is a local file.
+    /// Serves the connections to `listener` until dropped. `files` is the folder of a page that is a local file, or a
+    /// drawing.
     pub(super) fn start(
         listener: std::net::TcpListener,
         connector: Connector,

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions, but not in their helpers
 
+mod as_sent;
 mod courtesy;
 mod denied;
 mod resume;

@@ -14,7 +14,7 @@ use edgezoom_tiler::renderer::{Built, Output, RenderOptions, Renderer};
 
 use edgezoom_test_support::files::{self, BOUNDS, file};
 use edgezoom_test_support::likeness::{Tolerance, compare, similarity};
-use edgezoom_test_support::pdf::Pdf;
+use edgezoom_test_support::pdf::{Mask, Pdf};
 use edgezoom_test_support::{Picture, pdf};
 
 const SPECIFICATION: &str = "/usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf";
@@ -196,6 +196,95 @@ fn a_scanned_page_keeps_its_own_pixels() {
     }
     // With visible text, it is rendered like any other page, at 200 dpi.
     assert_eq!(draw(&pdf::scan(&scan, "BT /F1 12 Tf 100 100 Td (stamped) Tj ET")).width, 1700);
+}
+
+/// Returns the width with which a page of 5 by 4 inches is drawn, at 200 dpi and more. `{I}` in `content` is its picture.
+fn width_with(picture: (u32, u32), mask: Option<Mask>, content: &str, notes: &str) -> u32 {
+    let mut pdf = Pdf::new();
+    let image = pdf::grey_picture(&mut pdf, picture, mask);
+    let inner =
+        pdf::drawing(&mut pdf, "q 360 0 0 288 0 0 cm /I Do Q", &format!("/XObject << /I {image} 0 R >>"));
+    let words = pdf::drawing(
+        &mut pdf,
+        "BT /F1 9 Tf 20 20 Td (fine print) Tj ET",
+        "/Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >>",
+    );
+    let more = format!(
+        "{notes} /Resources << /XObject << /I {image} 0 R /Inner {inner} 0 R /Words {words} 0 R >> \
+         /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>"
+    );
+    let content = content.replace("{I}", "q 360 0 0 288 0 0 cm /I Do Q");
+    draw(&pdf.page_with(360, 288, &content, &more).bytes()).width
+}
+
+#[test]
+fn a_page_has_the_pixels_of_its_only_picture_and_of_the_mask_of_that() {
+    let coarse = (125, 100);
+    for (content, what) in [
+        ("{I}", "a picture"),
+        ("q 2 0 0 2 0 0 cm 180 0 0 144 0 0 cm /I Do Q", "a picture in two steps"),
+        ("/Inner Do", "a picture in a drawing"),
+        ("1 0 0 rg 0 0 100 100 re f BT /F1 9 Tf 20 20 Td (under it) Tj ET {I}", "a picture over a drawing"),
+        ("{I} BT /F1 9 Tf 3 Tr 20 20 Td (recognised) Tj ET", "a picture with recognised text"),
+        ("q 0 288 -360 0 360 0 cm /I Do Q", "a picture that is turned"),
+    ] {
+        let width = width_with(coarse, None, content, "");
+        // A turned picture has its columns along the height of the page.
+        let expected = if what.ends_with("turned") { 156 } else { 125 };
+        assert_eq!(width, expected, "{what}");
+    }
+    for mask in [Mask::Stencil(1500, 1200), Mask::Soft(1500, 1200)] {
+        assert_eq!(width_with(coarse, Some(mask), "{I}", ""), 1500);
+        assert_eq!(width_with(coarse, Some(mask), "/Inner Do", ""), 1500);
+    }
+    assert_eq!(width_with(coarse, Some(Mask::Soft(50, 40)), "{I}", ""), 125, "a mask that is coarser");
+}
+
+#[test]
+fn a_page_with_anything_over_its_picture_is_drawn_at_the_usual_resolution() {
+    let field = "/Annots [<< /Type /Annot /Subtype /FreeText /F 4 /Rect [20 20 200 60] /Contents (a comment) \
+        /DA (/Helv 10 Tf 0 g) >>]";
+    let widget =
+        "/Annots [<< /Type /Annot /Subtype /Widget /FT /Tx /T (a) /V (a value) /F 4 /Rect [20 20 200 60] >>]";
+    let link = "/Annots [<< /Type /Annot /Subtype /Link /Rect [20 20 200 60] >> \
+        << /Type /Annot /Subtype /Stamp /F 2 /Rect [20 20 200 60] >>]";
+    for (content, notes, expected) in [
+        ("{I} BT /F1 9 Tf 20 20 Td (over it) Tj ET", "", 1000),
+        ("{I} 0 0 0 rg 10 10 20 20 re f", "", 1000),
+        ("{I} /Words Do", "", 1000),
+        ("{I} q 36 0 0 36 9 9 cm /I Do Q", "", 1000),
+        ("{I}", field, 1000),
+        ("{I}", widget, 1000),
+        ("{I}", link, 125),
+    ] {
+        assert_eq!(width_with((125, 100), None, content, notes), expected, "{content} {notes}");
+    }
+    // A fine picture on a page with text is not drawn coarser than it is; a logo decides nothing.
+    assert_eq!(width_with((3000, 2400), None, "{I} BT /F1 9 Tf 20 20 Td (over it) Tj ET", ""), 3000);
+    let logo = "BT /F1 9 Tf 20 20 Td (text) Tj ET q 36 0 0 36 9 9 cm /I Do Q";
+    assert_eq!(width_with((3000, 2400), None, logo, ""), 1000);
+}
+
+#[test]
+fn a_page_is_as_large_as_its_unit_says() {
+    let draw = |pdf: Pdf| {
+        draw_with(&pdf.bytes(), &DrawingOptions { page_width: 1, ..DrawingOptions::default() }).unwrap()
+    };
+    let width = |unit: &str| draw(Pdf::new().page_with(72, 36, "1 0 0 rg 0 0 36 36 re f", unit)).size();
+    assert_eq!(width(""), Size { width: 200, height: 100 });
+    assert_eq!(width("/UserUnit 10"), Size { width: 2000, height: 1000 });
+    assert_eq!(width("/UserUnit 2.5"), Size { width: 500, height: 250 });
+    for invalid in ["/UserUnit 0", "/UserUnit -3", "/UserUnit (ten)"] {
+        assert_eq!(width(invalid), Size { width: 200, height: 100 }, "{invalid}");
+    }
+    // A page of 18 kilometres.
+    let size = width("/UserUnit 700000");
+    let pixels = BOUNDS.page_pixels as f64;
+    assert!((0.9..=1.01).contains(&(size.pixels() as f64 / pixels)), "{size:?}");
+    // Pages of a document are to scale.
+    let both = draw(Pdf::new().page(72, 72, "").page_with(72, 72, "", "/UserUnit 3"));
+    assert_eq!(both.at(both.width - 300, 300), [255; 3]);
+    assert!(both.width > 800, "{}", both.width);
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! `tiler convert` of web pages, from URLs and from local files.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use edgezoom_content::{Dzi, Size, TileFormat};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 use crate::site::{Reply, Site};
 use edgezoom_test_support::Picture;
@@ -74,6 +77,43 @@ fn a_page_that_navigates_to_a_picture_is_converted_as_that_picture() {
     let output = convert(folder.path(), &site.url("/"));
     assert!(output.status.success(), "{output:?}");
     assert!(fs::read_to_string(folder.path().join("out.dzi")).unwrap().contains("Width=\"8192\""));
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn a_page_is_shown_whether_or_not_its_content_coding_was_applied() {
+    const PAGE: &str = "<!doctype html><body style='margin:0;background:#0f0'>";
+    for coding in ["gzip", "br", "gzip, gzip"] {
+        let headers = format!("Content-Type: text/html\r\nContent-Encoding: {coding}\r\n");
+        let site = Site::serve("127.0.0.2", move |path| match path {
+            "/" => Reply::Raw(200, headers.clone(), PAGE.into()),
+            _ => Reply::status(404),
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let output = convert(folder.path(), &site.url("/"));
+        assert_eq!(picture(folder.path(), &output, 1600).at(9, 9), [0, 255, 0], "{coding}");
+    }
+}
+
+#[test]
+fn a_gzipped_robots_txt_counts() {
+    let site = Site::serve("127.0.0.2", |path| match path {
+        "/robots.txt" => {
+            Reply::Raw(200, "Content-Encoding: gzip\r\n".into(), gzip(b"User-agent: *\nDisallow: /private"))
+        }
+        _ => Reply::Html("<!doctype html><p>a".into()),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    assert!(convert(folder.path(), &site.url("/public")).status.success());
+    let folder = tempfile::tempdir().unwrap();
+    let output = convert(folder.path(), &site.url("/private"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("robots.txt asks"), "{said}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::site::Site;
 const MAGENTA: [u8; 3] = [255, 0, 255];
 const GREEN: [u8; 3] = [0, 255, 0];
 const BLUE: [u8; 3] = [0, 0, 255];
+const RED: [u8; 3] = [204, 51, 0];
 
 async fn page(html: &str) -> Screenshot {
     capture_url(&Site::page(&format!("<!doctype html><style>body{{margin:0}}</style>{html}")).url("/")).await
@@ -213,4 +214,56 @@ async fn a_page_that_obstructs_the_scripts_is_captured() {
     (settings.limits.settle, settings.limits.command) = (Duration::from_secs(90), Duration::from_secs(60));
     let page = capture(settings, &site.url("/")).await.unwrap();
     assert_eq!(page.at(900, 1200), MAGENTA);
+}
+
+#[tokio::test]
+async fn a_frame_of_another_origin_that_fills_the_window_is_expanded() {
+    let page = page(
+        "<iframe sandbox style='border:0;position:fixed;inset:0;width:100%;height:100%' srcdoc=\"<!doctype html><style>
+         body{margin:0} p{margin:0;height:100vh;background:#0f0} div{height:1200px;background:#f0f}</style><p></p><div></div>\"></iframe>",
+    )
+    .await;
+    assert_eq!((page.width, page.height), (2560, 4000));
+    assert_eq!((page.at(99, 1590), page.at(99, 1610), page.at(99, 3990)), (GREEN, MAGENTA, MAGENTA));
+}
+
+#[tokio::test]
+async fn a_box_with_hidden_overflow_is_expanded_only_if_a_script_scrolls_it() {
+    let content =
+        "<style>#app{height:100vh;overflow:hidden} p{height:1500px;margin:0;background:#f0f}</style>
+         <div id=app><p></p><p></p></div>";
+    let script = "<script>app.addEventListener('wheel', event => app.scrollTop += event.deltaY)</script>";
+    assert_eq!(page(content).await.height, 1600);
+    assert_eq!(page(&format!("{content}{script}")).await.height, 6000);
+}
+
+#[tokio::test]
+async fn a_page_is_as_wide_as_its_content_and_begins_where_it_is_read_first() {
+    let wide = page(
+        "<div style='width:3000px;height:900px;background:linear-gradient(90deg,#0f0 50%,#f0f 50%)'></div>",
+    )
+    .await;
+    assert_eq!(
+        (wide.width, wide.at(2990, 9), wide.at(3010, 9), wide.at(5990, 9)),
+        (6000, GREEN, MAGENTA, MAGENTA)
+    );
+    let menu =
+        "<div style='position:absolute;left:-400px;top:0;width:300px;height:300px;background:#00f'></div>";
+    let right = page(&format!(
+        "<body dir=rtl>{menu}<div style='height:900px;background:linear-gradient(90deg,#0f0 50%,#f0f 50%)'></div>"
+    ))
+    .await;
+    assert_eq!((right.width, right.count(BLUE)), (2560, 0));
+    assert_eq!((right.at(9, 9), right.at(1270, 9), right.at(1290, 9)), (GREEN, GREEN, MAGENTA));
+}
+
+#[tokio::test]
+async fn webgl_is_drawn_in_all_strips() {
+    let page = page(
+        "<canvas width=100 height=100></canvas><p style='height:8000px'></p><canvas width=100 height=100></canvas><script>
+         for (const canvas of document.querySelectorAll('canvas')) { const gl = canvas.getContext('webgl');
+           gl.clearColor(.8, .2, 0, 1); gl.clear(gl.COLOR_BUFFER_BIT) }</script>",
+    )
+    .await;
+    assert_eq!(page.count(RED), 2 * 200 * 200);
 }

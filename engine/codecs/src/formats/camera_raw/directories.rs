@@ -1,4 +1,4 @@
-//! The directories of camera raw files that are TIFFs by structure, and the JPEGs in them.
+//! The directories of camera raw files that are TIFFs by structure, and the JPEGs in them, or pictures in JPEG XL.
 //!
 //! A tag may lead to more directories: SubIFDs, EXIF, and in EXIF the MakerNote with directories of Olympus, whose
 //! offsets count from the start of the note.
@@ -8,9 +8,9 @@
 
 use std::collections::HashSet;
 
-use super::preview::{Found, Place};
+use super::preview::{Found, JxlPreview, Place};
 use crate::SourceFile;
-use crate::formats::ifd::{Entry, Ifds};
+use crate::formats::ifd::{Directory, Entry, Ifds};
 use crate::formats::section::ReadAt;
 
 /// The largest numbers of directories, and of values of an entry, that are read.
@@ -18,12 +18,16 @@ const MAX_DIRECTORIES: usize = 64;
 const MAX_VALUES: u64 = 16;
 
 const NEW_SUBFILE_TYPE: u16 = 254;
+const WIDTH: u16 = 256;
+const LENGTH: u16 = 257;
 const COMPRESSION: u16 = 259;
 const PHOTOMETRIC: u16 = 262;
 const MAKE: u16 = 271;
 const STRIP_OFFSETS: u16 = 273;
 const ORIENTATION: u16 = 274;
 const STRIP_BYTE_COUNTS: u16 = 279;
+const TILE_OFFSETS: u16 = 324;
+const TILE_BYTE_COUNTS: u16 = 325;
 const SUB_IFDS: u16 = 330;
 const JPEG_OFFSET: u16 = 513;
 const JPEG_LENGTH: u16 = 514;
@@ -39,6 +43,13 @@ const PREVIEW_LENGTH: u16 = 0x0102;
 
 /// The values for old-style JPEG and JPEG.
 const JPEG_COMPRESSIONS: [u64; 2] = [6, 7];
+/// The values for JPEG XL, as GDAL and as Adobe write it.
+const JXL_COMPRESSIONS: [u64; 2] = [50_002, 52_546];
+/// The values of pictures that are no raw samples, depths or masks: grey, RGB, YCbCr.
+const PICTURES: [u64; 3] = [1, 2, 6];
+/// Bit of NewSubfileType for a reduced version of another picture.
+const REDUCED: u64 = 1;
+
 /// The values for a colour filter array and for linear raw samples, which only cameras' TIFFs have.
 const RAW_PHOTOMETRICS: [u64; 2] = [32_803, 34_892];
 
@@ -77,6 +88,11 @@ pub fn walk(file: &SourceFile) -> Found {
         if offset == first {
             found.orientation = number(ORIENTATION).and_then(|value| value.try_into().ok());
         }
+        if let Some(preview) = jxl_preview(file, ifds, &directory, offset)
+            && found.jxl.is_none_or(|largest| preview.pixels > largest.pixels)
+        {
+            found.jxl = Some(preview);
+        }
         let is_jpeg = number(COMPRESSION).is_some_and(|kind| JPEG_COMPRESSIONS.contains(&kind));
         let strip = number(STRIP_OFFSETS).zip(number(STRIP_BYTE_COUNTS)).filter(|_| is_jpeg);
         let table = number(JPEG_OFFSET).zip(number(JPEG_LENGTH));
@@ -89,6 +105,23 @@ pub fn walk(file: &SourceFile) -> Found {
         ahead.extend([SUB_IFDS, EXIF].into_iter().flat_map(numbers));
     }
     found
+}
+
+/// Returns the preview in JPEG XL that a directory describes.
+fn jxl_preview(file: &SourceFile, ifds: Ifds, directory: &Directory, offset: u64) -> Option<JxlPreview> {
+    let number = |tag| ifds.first(file, directory, tag);
+    let is_preview = JXL_COMPRESSIONS.contains(&number(COMPRESSION)?)
+        && PICTURES.contains(&number(PHOTOMETRIC)?)
+        && number(NEW_SUBFILE_TYPE)? & REDUCED != 0;
+    let pixels = number(WIDTH)?.saturating_mul(number(LENGTH)?);
+    let orientation = number(ORIENTATION).and_then(|value| value.try_into().ok());
+    let only = |tag| {
+        let entry = directory.entry(tag).filter(|entry| entry.count == 1);
+        entry.and_then(|_| number(tag))
+    };
+    let chunk = |offset, length| Some(Place { start: only(offset)?, length: only(length)? });
+    let place = chunk(STRIP_OFFSETS, STRIP_BYTE_COUNTS).or_else(|| chunk(TILE_OFFSETS, TILE_BYTE_COUNTS));
+    (is_preview && pixels > 0).then_some(JxlPreview { directory: offset, place, pixels, orientation })
 }
 
 /// Finds the preview in the directory of an Olympus MakerNote.

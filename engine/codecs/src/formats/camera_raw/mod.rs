@@ -1,9 +1,10 @@
-//! Camera raw files, shown by their largest JPEG preview, which is what the camera's screen shows. The sensor's samples
-//! are not developed: that needs a profile of each camera, and every program gets another picture.
+//! Camera raw files, shown by their largest preview, which is what the camera's screen shows. It is a JPEG, or a JPEG XL
+//! in newer DNGs. The sensor's samples are not developed: that needs a profile of each camera, and every program gets
+//! another picture.
 //!
 //! | files | container | where previews are |
 //! |---|---|---|
-//! | DNG, NEF, ARW, CR2, PEF, SRW | TIFF | strips and JPEG tables of all directories |
+//! | DNG, NEF, ARW, CR2, PEF, SRW | TIFF | strips and JPEG tables of all directories, JPEG XL in those of DNG |
 //! | ORF | TIFF with another number | Olympus' own directories too |
 //! | RW2 | TIFF with another number | a tag of Panasonic's |
 //! | CR3 | ISO base media | samples of tracks, and a box of Canon's |
@@ -98,6 +99,18 @@ fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, Sourc
     let is_beyond = |place: &Place| place.start.saturating_add(place.length) > end;
     let has_always = matches!(container, Some(Container::Boxes | Container::Fujifilm));
     let is_cut_off = found.is_broken || has_always || found.places.iter().any(is_beyond);
+    #[cfg(all(feature = "modern", feature = "tiff"))]
+    if let Some(jxl) = found.jxl.filter(|jxl| largest.is_none_or(|(_, jpeg)| jxl.pixels > jpeg.pixels())) {
+        // A picture of one piece has a colour space of its own, which that of a TIFF's tiles has not.
+        let decoded = match jxl.place {
+            Some(place) => {
+                super::jxl::open_section(Section::new(&file, place.start, place.length), bounds, options)?
+            }
+            None => super::tiff::open_at(&file, jxl.directory, bounds, options)?,
+        };
+        let orientation = jxl.orientation.or(found.orientation).map(Orientation::from_exif);
+        return Ok(Decoded { orientation: orientation.unwrap_or_default(), ..decoded });
+    }
     match (largest, container) {
         (Some((place, frame)), _) => {
             let section = Section::new(&file, place.start, place.length);

@@ -19,10 +19,23 @@ pub struct Place {
     pub length: u64,
 }
 
+/// A preview in JPEG XL, which only DNG has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JxlPreview {
+    /// Offset of its directory.
+    pub directory: u64,
+    /// Its place, if it is not in several tiles.
+    pub place: Option<Place>,
+    pub pixels: u64,
+    pub orientation: Option<u32>,
+}
+
 /// The previews that a container has.
 #[derive(Default)]
 pub struct Found {
     pub places: Vec<Place>,
+    /// The largest preview in JPEG XL.
+    pub jxl: Option<JxlPreview>,
     /// The camera's orientation, for previews that have none of their own.
     pub orientation: Option<u32>,
     /// True if the first directory cannot be read.

@@ -313,6 +313,10 @@ fn jpeg_2000(bytes: &[u8], pixel: Pixel, bounds: Bounds) -> Result<Codec, Source
     bounds.admit_memory(pixel.size.pixels() * 20, "decoding a JPEG 2000")?;
     let broken = |_| FORMAT.corrupt("its JPEG 2000 is invalid");
     let numbers = catch_panics(&FORMAT, || {
+        let samples = crate::formats::jpeg2000::high_throughput_samples(bytes, pixel.size, bounds)?;
+        if let Some(samples) = samples {
+            return Ok(samples.iter().map(|&sample| pixel.extended(sample as u32)).collect());
+        }
         let image =
             hayro_jpeg2000::Image::new(bytes, &hayro_jpeg2000::DecodeSettings::default()).map_err(broken)?;
         if (image.width(), image.height()) != (pixel.size.width, pixel.size.height) {

@@ -39,6 +39,11 @@ pub mod tag {
     pub const INTERCEPT: u32 = 0x0028_1052;
     pub const SLOPE: u32 = 0x0028_1053;
     pub const FUNCTION: u32 = 0x0028_1056;
+    /// Tables of the items of [`MODALITY_LUTS`] and [`VOI_LUTS`], which are kept by these tags.
+    pub const LUT_DESCRIPTOR: u32 = 0x0028_3002;
+    pub const LUT_DATA: u32 = 0x0028_3006;
+    pub const MODALITY_LUTS: u32 = 0x0028_3000;
+    pub const VOI_LUTS: u32 = 0x0028_3010;
     /// The descriptors of the red, green and blue palette, and the palettes.
     pub const DESCRIPTORS: [u32; 3] = [0x0028_1101, 0x0028_1102, 0x0028_1103];
     pub const PALETTES: [u32; 3] = [0x0028_1201, 0x0028_1202, 0x0028_1203];
@@ -50,6 +55,8 @@ pub mod tag {
 /// These also count inside sequences, where newer files have them for each frame. The first frame is shown.
 const IN_SEQUENCES: [u32; 6] =
     [tag::SPACING, tag::CENTER, tag::WIDTH, tag::INTERCEPT, tag::SLOPE, tag::FUNCTION];
+/// Sequences whose items have tables. The first item of each counts.
+const OF_TABLES: [u32; 2] = [tag::MODALITY_LUTS, tag::VOI_LUTS];
 const ITEM: u32 = 0xfffe_e000;
 const ITEM_END: u32 = 0xfffe_e00d;
 const SEQUENCE_END: u32 = 0xfffe_e0dd;
@@ -84,6 +91,14 @@ fn is_explicit(after_tag: &[u8]) -> bool {
     [b"CS", b"DA", b"OB", b"UI", b"UL"].iter().any(|kind| after_tag.starts_with(*kind))
 }
 
+/// Returns the sequence of tables in whose item an element is, or 0.
+fn sequence_of_tables(around: &[(u32, Option<u64>)]) -> u32 {
+    match *around {
+        [.., (sequence, _), (ITEM, _)] if OF_TABLES.contains(&sequence) => sequence,
+        _ => 0,
+    }
+}
+
 /// A range of bytes of the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
@@ -94,7 +109,8 @@ pub struct Place {
 /// The elements of a file that are used.
 #[derive(Default)]
 pub struct Elements {
-    values: HashMap<u32, Vec<u8>>,
+    /// Values by their tags; those of tables by the sequence, too, which is 0 for all others.
+    values: HashMap<(u32, u32), Vec<u8>>,
     pub is_big_endian: bool,
     /// The place of uncompressed pixels; or a table of the frames of compressed ones, which may be empty, and their
     /// fragments.
@@ -118,11 +134,11 @@ impl Elements {
 
     fn read_all(&mut self, reader: &mut BufReader<Section>, mut is_explicit: bool) -> std::io::Result<()> {
         let mut in_head = true;
-        // The ends of the enclosing sequences and items. Those of undefined length end with a mark.
-        let mut around: Vec<Option<u64>> = Vec::new();
+        // The names and ends of the enclosing sequences and items. Those of undefined length end with a mark.
+        let mut around: Vec<(u32, Option<u64>)> = Vec::new();
         for _ in 0..MAX_ELEMENTS {
             let at = reader.stream_position()?;
-            while around.last().is_some_and(|end| end.is_some_and(|end| end <= at)) {
+            while around.last().is_some_and(|(_, end)| end.is_some_and(|end| end <= at)) {
                 around.pop();
             }
             let mut start = array::<4>(reader)?;
@@ -159,12 +175,13 @@ impl Elements {
                     return Ok(());
                 }
                 (tag::PIXELS, None) if around.is_empty() => return self.fragments(reader),
-                (ITEM, _) | (_, None) => around.push(end),
-                _ if is_sequence => around.push(end),
+                (ITEM, _) | (_, None) => around.push((name, end)),
+                // A sequence of implicit VR cannot be told from a value but by its name.
+                _ if is_sequence || OF_TABLES.contains(&name) => around.push((name, end)),
                 (_, Some(_)) if self.is_wanted(name, &around) && length <= MAX_VALUE_BYTES => {
                     let mut value = vec![0; length as usize];
                     reader.read_exact(&mut value)?;
-                    self.values.entry(name).or_insert(value);
+                    self.values.entry((sequence_of_tables(&around), name)).or_insert(value);
                 }
                 _ => reader.seek_relative(length.into())?,
             }
@@ -175,9 +192,10 @@ impl Elements {
         Ok(())
     }
 
-    fn is_wanted(&self, name: u32, around: &[Option<u64>]) -> bool {
+    fn is_wanted(&self, name: u32, around: &[(u32, Option<u64>)]) -> bool {
         let is_known = matches!(name >> 16, 0x0002 | 0x0028 | 0x0048 | 0x2050) || name == tag::IMAGER_SPACING;
-        is_known && (around.is_empty() || IN_SEQUENCES.contains(&name))
+        let is_table = matches!(name, tag::LUT_DESCRIPTOR | tag::LUT_DATA) && sequence_of_tables(around) != 0;
+        is_known && (around.is_empty() || IN_SEQUENCES.contains(&name) || is_table)
     }
 
     /// Reads the places of compressed pixels.
@@ -215,12 +233,22 @@ impl Elements {
 
     /// Returns a value as it is stored.
     pub fn bytes(&self, name: u32) -> Option<&[u8]> {
-        self.values.get(&name).map(Vec::as_slice)
+        self.bytes_in(0, name)
+    }
+
+    /// Returns a value of a table in a sequence.
+    pub fn bytes_in(&self, sequence: u32, name: u32) -> Option<&[u8]> {
+        self.values.get(&(sequence, name)).map(Vec::as_slice)
     }
 
     /// Returns numbers of 16 bits.
     pub fn numbers(&self, name: u32) -> Vec<u16> {
-        let (stored, _) = self.bytes(name).unwrap_or_default().as_chunks();
+        self.numbers_in(0, name)
+    }
+
+    /// Returns numbers of 16 bits of a table in a sequence.
+    pub fn numbers_in(&self, sequence: u32, name: u32) -> Vec<u16> {
+        let (stored, _) = self.bytes_in(sequence, name).unwrap_or_default().as_chunks();
         stored.iter().map(|&number| self.u16(number)).collect()
     }
 

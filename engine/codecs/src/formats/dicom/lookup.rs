@@ -1,8 +1,9 @@
-//! The colours of pixels' numbers: a grey number is rescaled to what it measures and then shown through a window, an
-//! index is looked up in a palette.
+//! The colours of pixels' numbers: a grey number is rescaled to what it measures and then shown through a window, or by a
+//! table if the file has no window. An index is looked up in a palette.
 //!
-//! Source: DICOM PS3.3, C.7.6.3.1.5 and C.7.6.3.1.6 (palettes), C.11.1.1.2 (rescale slope and intercept), C.11.2.1.2
-//! (window center and width), C.11.2.1.3 (the functions of the window).
+//! Source: DICOM PS3.3, C.7.6.3.1.5 and C.7.6.3.1.6 (palettes), C.11.1 (rescale slope and intercept, modality LUT),
+//! C.11.2.1.1 (VOI LUT), C.11.2.1.2 (window center and width), C.11.2.1.3 (the functions of the window).
+
 use super::FORMAT;
 use super::codec::{Codec, Pixel};
 use super::elements::{Elements, tag};
@@ -15,6 +16,8 @@ const MAX_ROWS: u32 = 4096;
 pub struct Window {
     slope: f64,
     intercept: f64,
+    /// The table that takes the place of slope and intercept.
+    modality: Option<Table>,
     shape: Shape,
     is_inverted: bool,
     /// The number of pixels that do not belong to the picture.
@@ -25,7 +28,7 @@ pub struct Window {
     smallest: i32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Shape {
     /// Numbers of 8 bits without a window are shades already.
     Plain,
@@ -41,6 +44,8 @@ enum Shape {
         center: f64,
         width: f64,
     },
+    /// The table of shades that the file has in place of a window.
+    Table(Table),
     Unknown,
 }
 
@@ -48,12 +53,23 @@ impl Window {
     pub fn of(elements: &Elements, pixel: Pixel, is_inverted: bool) -> Self {
         let center = elements.decimal(tag::CENTER);
         let width = elements.decimal(tag::WIDTH).filter(|&width| width > 0.0);
+        let modality = Table::of(elements, tag::MODALITY_LUTS, pixel.is_signed);
+        let is_signed = match &modality {
+            Some(_) => false,
+            None => {
+                pixel.is_signed || elements.decimal(tag::INTERCEPT).is_some_and(|intercept| intercept < 0.0)
+            }
+        };
+        let table = Table::of(elements, tag::VOI_LUTS, is_signed);
         let shape = match (center.zip(width), elements.text(tag::FUNCTION).as_deref()) {
             (Some((center, width)), Some("SIGMOID")) => Shape::Sigmoid { center, width },
             (Some((center, width)), Some("LINEAR_EXACT")) => Shape::LinearExact { center, width },
             (Some((center, width)), _) => Shape::Linear { center, width },
-            (None, _) if pixel.stored == 8 && !pixel.is_signed => Shape::Plain,
-            (None, _) => Shape::Unknown,
+            (None, _) => match table {
+                Some(table) => Shape::Table(table),
+                None if pixel.stored == 8 && !pixel.is_signed && modality.is_none() => Shape::Plain,
+                None => Shape::Unknown,
+            },
         };
         let (slope, intercept) = match shape {
             Shape::Plain => (1.0, 0.0),
@@ -65,7 +81,7 @@ impl Window {
         let padding =
             padding.map(|number| if pixel.is_signed { i32::from(number as i16) } else { number.into() });
         let mut window =
-            Self { slope, intercept, shape, is_inverted, padding, table: Vec::new(), smallest: 0 };
+            Self { slope, intercept, modality, shape, is_inverted, padding, table: Vec::new(), smallest: 0 };
         window.tabulate(pixel);
         window
     }
@@ -108,12 +124,16 @@ impl Window {
     }
 
     fn measure(&self, number: i32) -> f64 {
-        self.slope * f64::from(number) + self.intercept
+        match &self.modality {
+            Some(table) => table.value(number.into()),
+            None => self.slope * f64::from(number) + self.intercept,
+        }
     }
 
     fn computed(&self, number: i32) -> u8 {
         let value = self.measure(number);
         let shade = match self.shape {
+            Shape::Table(ref table) => table.value(value) / table.most,
             Shape::Plain | Shape::Unknown => value / 255.0,
             Shape::Linear { center, width } if width > 1.0 => (value - (center - 0.5)) / (width - 1.0) + 0.5,
             Shape::Linear { center, .. } => f64::from(u8::from(value > center - 0.5)),
@@ -127,6 +147,47 @@ impl Window {
     pub fn shade(&self, number: i32) -> u8 {
         let index = usize::try_from(i64::from(number) - i64::from(self.smallest)).ok();
         index.and_then(|index| self.table.get(index).copied()).unwrap_or_else(|| self.computed(number))
+    }
+}
+
+/// A table of values for consecutive numbers.
+#[derive(Clone, Debug, PartialEq)]
+struct Table {
+    /// The number of the first value.
+    first: f64,
+    values: Vec<u16>,
+    /// The greatest value that its entries may have.
+    most: f64,
+}
+
+impl Table {
+    /// Reads the table of a sequence's first item. `is_signed` is true if the numbers that it is for may be negative.
+    ///
+    /// ```text
+    /// descriptor   count: u16, 0 for 65,536  first number  bits of each entry: u16
+    /// ```
+    fn of(elements: &Elements, sequence: u32, is_signed: bool) -> Option<Self> {
+        let [count, first, bits] = *elements.numbers_in(sequence, tag::LUT_DESCRIPTOR) else { return None };
+        let count = if count == 0 { 1 << 16 } else { usize::from(count) };
+        let bytes = elements.bytes_in(sequence, tag::LUT_DATA)?;
+        // Entries of 8 bits have a byte each, but some programs give each of them two.
+        let mut values: Vec<u16> = if bits <= 8 && bytes.len() < 2 * count {
+            bytes.iter().map(|&byte| byte.into()).collect()
+        } else {
+            elements.numbers_in(sequence, tag::LUT_DATA)
+        };
+        values.truncate(count);
+        let greatest = values.iter().copied().max()?;
+        let stated = (1_u32 << bits.clamp(1, 16)) - 1;
+        let first = if is_signed { f64::from(first as i16) } else { first.into() };
+        Some(Self { first, values, most: f64::from(stated.max(greatest.into())) })
+    }
+
+    /// Returns the value for a number. Numbers outside the table have its first or last value.
+    fn value(&self, number: f64) -> f64 {
+        let last = self.values.len().saturating_sub(1);
+        let index = ((number - self.first).round().max(0.0) as usize).min(last);
+        self.values.get(index).copied().unwrap_or_default().into()
     }
 }
 

@@ -94,7 +94,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, Sourc
         ("YBR_FULL" | "YBR_FULL_422" | "YBR_ICT" | "YBR_RCT", 3) => Meaning::YCbCr,
         _ => {
             return Err(
-                FORMAT.unsupported(format_args!("it has colours of {photometric:?} in {samples} samples"))
+                FORMAT.unsupported(format_args!("its colours are of a rare kind, in {samples} samples"))
             );
         }
     };

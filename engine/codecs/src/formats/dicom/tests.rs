@@ -177,3 +177,49 @@ fn a_file_may_begin_with_its_first_element() {
     }
     mutated::check(&file[132..], 120);
 }
+
+/// Returns an item of a sequence with a table: its descriptor and its entries.
+fn table(descriptor: [u16; 3], bits: u16, entries: &[u16]) -> Vec<u8> {
+    let mut item = Vec::new();
+    let descriptor: Vec<u8> = descriptor.iter().flat_map(|number| number.to_le_bytes()).collect();
+    element(&mut item, tag::LUT_DESCRIPTOR, b"US", &descriptor);
+    let entries: Vec<u8> = match bits {
+        8 => entries.iter().map(|&entry| entry as u8).collect(),
+        _ => entries.iter().flat_map(|&entry| entry.to_le_bytes()).collect(),
+    };
+    element(&mut item, tag::LUT_DATA, b"OW", &entries);
+    [[0xfe, 0xff, 0x00, 0xe0].as_slice(), &(item.len() as u32).to_le_bytes(), &item].concat()
+}
+
+#[test]
+fn the_first_table_of_shades_takes_the_place_of_a_window() {
+    let pixels: Vec<u8> =
+        [99_u16, 100, 101, 102, 103, 500].iter().flat_map(|value| value.to_le_bytes()).collect();
+    let shown = |more: &[(u32, &[u8; 2], &[u8])]| {
+        read(&dicom(EXPLICIT, b"MONOCHROME2 ", 16, more, &pixels)).unwrap().2
+    };
+    let falling = table([4, 100, 12], 16, &[4095, 2048, 1024, 0]);
+    let other = table([2, 100, 16], 16, &[7, 9]);
+    let both = [falling.as_slice(), &other].concat();
+    assert_eq!(shown(&[(tag::VOI_LUTS, b"SQ", &both)]), [255, 255, 128, 64, 0, 0]);
+    // Entries of 8 bits have a byte each.
+    let bytes = table([4, 100, 8], 8, &[200, 100, 50, 25]);
+    assert_eq!(shown(&[(tag::VOI_LUTS, b"SQ", &bytes)]), [200, 200, 100, 50, 25, 25]);
+    // The range of entries is what the descriptor says, unless they exceed it.
+    let wide = table([4, 100, 8], 16, &[0, 500, 1000, 2000]);
+    assert_eq!(shown(&[(tag::VOI_LUTS, b"SQ", &wide)]), [0, 0, 64, 128, 255, 255]);
+    // A window comes first, and another table before it.
+    let window: [(u32, &[u8; 2], &[u8]); 2] = [(tag::CENTER, b"DS", b"101.5 "), (tag::WIDTH, b"DS", b"4 ")];
+    let with_window = shown(&[(tag::VOI_LUTS, b"SQ", &falling), window[0], window[1]]);
+    assert_eq!(with_window, shown(&window));
+    let modality = table([4, 100, 16], 16, &[103, 102, 101, 100]);
+    let modality = shown(&[(tag::MODALITY_LUTS, b"SQ", &modality), (tag::VOI_LUTS, b"SQ", &falling)]);
+    assert_eq!(modality, [0, 0, 64, 128, 255, 255]);
+    // Numbers that may be negative have a signed first one.
+    let signed: Vec<u8> = [-3_i16, -2, -1, 0, 1, 2].iter().flat_map(|value| value.to_le_bytes()).collect();
+    let luts = table([4, (-2_i16) as u16, 8], 8, &[10, 20, 30, 40]);
+    let more: [(u32, &[u8; 2], &[u8]); 2] =
+        [(tag::REPRESENTATION, b"US", &[1, 0]), (tag::VOI_LUTS, b"SQ", &luts)];
+    let shown = read(&dicom(EXPLICIT, b"MONOCHROME2 ", 16, &more, &signed)).unwrap().2;
+    assert_eq!(shown, [10, 10, 20, 30, 40, 40]);
+}

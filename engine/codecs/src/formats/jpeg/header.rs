@@ -1,9 +1,9 @@
 //! Reads a JPEG's markers up to its first scan, before libjpeg decodes: the picture's size, and whether libjpeg will
 //! buffer the coefficients of the whole picture, which its Rust binding does not tell. Counts the scans of such a
 //! picture, and the bytes of its coefficients. Finds the application segments that libjpeg saves: EXIF (APP1), the
-//! colour profile (APP2), Adobe's marker (APP14).
+//! colour profile (APP2).
 //!
-//! Source: CIPA DC-008 (Exif 2.3), 4.7.2; ICC.1:2022, annex B.4; Adobe Technical Note 5116, section 18.
+//! Source: CIPA DC-008 (Exif 2.3), 4.7.2; ICC.1:2022, annex B.4.
 
 use std::io::{self, BufRead, ErrorKind};
 
@@ -14,11 +14,10 @@ use super::FORMAT;
 use crate::SourceError;
 
 /// The segments that libjpeg saves.
-pub const SAVED: &[Marker] = &[EXIF, PROFILE, ADOBE];
+pub const SAVED: &[Marker] = &[EXIF, PROFILE];
 
 const EXIF: Marker = Marker::APP(1);
 const PROFILE: Marker = Marker::APP(2);
-const ADOBE: Marker = Marker::APP(14);
 
 /// The markers up to the first scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,11 +139,6 @@ fn count_scans(markers: &mut Markers<impl BufRead>, header: &mut Header) -> io::
 /// Returns the block of EXIF.
 pub fn exif<R>(header: &Decompress<R>) -> Option<&[u8]> {
     segments(header, EXIF, b"Exif\0\0").next()
-}
-
-/// Returns true if the file has Adobe's marker, which means that its CMYK is inverted.
-pub fn has_adobe_marker<R>(header: &Decompress<R>) -> bool {
-    segments(header, ADOBE, b"Adobe").next().is_some()
 }
 
 /// Returns the colour profile. A segment has at most 64 KiB, so a profile may be in several, each with its number,

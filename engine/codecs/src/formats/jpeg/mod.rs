@@ -59,19 +59,17 @@ struct Rows<R> {
     cmyk: Option<Cmyk>,
 }
 
-/// The conversion of a JPEG in CMYK.
+/// The conversion of a JPEG in CMYK. 255 means no ink, as in files of Adobe's programs. Chromium, libvips and Pillow
+/// read files without Adobe's marker in the same way.
 struct Cmyk {
-    /// True if 255 means no ink, as in files of Adobe's programs.
-    is_inverted: bool,
     converter: CmykConverter,
     rows: Vec<u8>,
 }
 
 impl Cmyk {
-    /// Returns the conversion of a picture with this header and profile.
-    fn new<R>(header: &Decompress<R>, profile: Option<&Profile>) -> Self {
-        let is_inverted = header::has_adobe_marker(header);
-        Self { is_inverted, converter: CmykConverter::new(profile), rows: Vec::new() }
+    /// Returns the conversion of a picture with this profile.
+    fn new(profile: Option<&Profile>) -> Self {
+        Self { converter: CmykConverter::new(profile), rows: Vec::new() }
     }
 
     /// Fills rows in RGB with those in CMYK that `read` decodes.
@@ -82,9 +80,7 @@ impl Cmyk {
     ) -> Result<(), E> {
         self.rows.resize(into.len() / 3 * 4, 0);
         read(&mut self.rows)?;
-        if self.is_inverted {
-            self.rows.iter_mut().for_each(|sample| *sample = 255 - *sample);
-        }
+        self.rows.iter_mut().for_each(|sample| *sample = 255 - *sample);
         self.converter.convert(&self.rows, into);
         Ok(())
     }
@@ -161,9 +157,7 @@ where
     let (layout, cmyk) = match header.color_space() {
         ColorSpace::JCS_GRAYSCALE => (Some(Layout::Grey), None),
         ColorSpace::JCS_YCbCr | ColorSpace::JCS_RGB => (Some(Layout::Rgb), None),
-        ColorSpace::JCS_CMYK | ColorSpace::JCS_YCCK => {
-            (Some(Layout::Rgb), Some(Cmyk::new(&header, profile.as_ref())))
-        }
+        ColorSpace::JCS_CMYK | ColorSpace::JCS_YCCK => (Some(Layout::Rgb), Some(Cmyk::new(profile.as_ref()))),
         _ => (None, None),
     };
     drop(header);
@@ -197,7 +191,7 @@ where
             (Layout::Rgb, catch_damage(&mut losses, || header.rgb())?)
         }
         ColorSpace::JCS_CMYK | ColorSpace::JCS_YCCK => {
-            cmyk = Some(Cmyk::new(&header, profile.as_ref()));
+            cmyk = Some(Cmyk::new(profile.as_ref()));
             (Layout::Rgb, catch_damage(&mut losses, || header.to_colorspace(ColorSpace::JCS_CMYK))?)
         }
         _ => return Err(FORMAT.unsupported("its colour space is unknown")),

@@ -11,6 +11,8 @@
 
 use std::io;
 
+use edgezoom_geometry::Size;
+
 use super::FORMAT;
 use crate::SourceError;
 use crate::formats::iso_boxes::{IsoBox, boxes};
@@ -141,6 +143,11 @@ impl Codestream {
         found.is_complete = found.find_parts(source, at, end)?;
         found.parts.sort_by_key(|part| (part.tile, part.offset));
         Ok(found)
+    }
+
+    /// Returns true if the code blocks are those of high-throughput JPEG 2000.
+    pub fn is_high_throughput(&self) -> bool {
+        super::high_throughput::is_announced(&self.siz)
     }
 
     /// Checks the number of components. The decoder decodes all of them, also those that are not shown, and a component
@@ -331,6 +338,12 @@ fn append(source: &Source, at: u64, length: u64, out: &mut Vec<u8>) -> Result<()
 }
 
 impl Tiles {
+    /// Returns the size of the picture on the reference grid.
+    pub fn picture(&self) -> Size {
+        let [width, height] = [0, 1].map(|axis| self.end[axis].saturating_sub(self.start[axis]));
+        Size { width, height }
+    }
+
     const NONE: Self = Self {
         start: [0; 2],
         end: [0; 2],

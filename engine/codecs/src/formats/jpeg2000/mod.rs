@@ -1,11 +1,13 @@
 //! JPEG 2000, in the container JP2 or as a bare codestream. A picture in tiles is read one row of tiles at a time, on
 //! all threads; one that is a single tile is read by rows of code blocks ([`crate::formats::jpeg2000::single_tile`]).
-//! Small pictures and rare features are left to a library, which decodes the picture as a whole.
+//! Small pictures and rare features are left to a library, which decodes the picture as a whole, and those of the
+//! high-throughput kind to another.
 //!
 //! Source: ITU-T T.800 (ISO/IEC 15444-1), annex A for the codestream's markers, annex I for the boxes of JP2.
 
 mod boxes;
 mod codestream;
+mod high_throughput;
 mod picture;
 mod single_tile;
 mod tiles;
@@ -61,6 +63,13 @@ fn decode_source(
 ) -> Result<Decoded, SourceError> {
     let mut codestream = Codestream::find(&source)?;
     codestream.admit_components()?;
+    if codestream.is_high_throughput() {
+        let size = codestream.tiles.picture();
+        let size = bounds.admit(size.width, size.height)?;
+        let file = whole(&source, bounds)?;
+        let samples = codestream.tiles.components.into();
+        return high_throughput::decode(&file, size, samples, bounds).map(Decoded::plain);
+    }
     let channels = boxes::take_channels(&mut codestream.boxes, codestream.tiles.components);
     let header = codestream.header();
     let image = picture::parse(&header)?;
@@ -83,6 +92,30 @@ fn decode_source(
         picture::decode(&source, size, kind, bounds)?
     };
     Ok(Decoded { profile, ..Decoded::of(reader) })
+}
+
+/// Reads all bytes of a source.
+fn whole(source: &Source, bounds: Bounds) -> Result<Vec<u8>, SourceError> {
+    let length = source.length()?;
+    bounds.admit_memory(length, "reading a JPEG 2000")?;
+    let mut bytes = Vec::new();
+    source.append(0, length, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Returns the samples of the first component of a high-throughput JPEG 2000 in memory, which must have this size. Returns
+/// `None` for other kinds.
+pub fn high_throughput_samples(
+    bytes: &[u8],
+    size: Size,
+    bounds: Bounds,
+) -> Result<Option<Vec<i32>>, SourceError> {
+    let codestream = Codestream::find(&Source::Memory(bytes.to_vec()))?;
+    if !codestream.is_high_throughput() {
+        return Ok(None);
+    }
+    let (planes, _) = high_throughput::planes(bytes, size, codestream.tiles.components.into(), bounds)?;
+    Ok(planes.into_iter().next().map(|plane| plane.samples))
 }
 
 /// Opens a picture that is a single tile. A thread decodes it while its rows are read.

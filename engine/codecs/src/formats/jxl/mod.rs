@@ -14,14 +14,13 @@ use jxl::api::{
     JxlColorEncoding, JxlColorProfile, JxlColorType, JxlPrimaries, JxlTransferFunction, JxlWhitePoint,
 };
 
-#[cfg(feature = "tiff")]
-use crate::Bounds;
 use crate::buffered::catch_panics;
 use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::{Profile, Transform16};
 use crate::colour::samples::round_16;
 use crate::format::{Decoded, Input, Open};
-use crate::{Damage, Format, Layout, Orientation, Reading, RowReader, SourceError};
+use crate::formats::section::Section;
+use crate::{Bounds, Damage, DecodeOptions, Format, Layout, Orientation, Reading, RowReader, SourceError};
 use decode::{Decoding, Means, Picture, Samples};
 
 pub(crate) static FORMAT: Format = Format {
@@ -37,6 +36,16 @@ pub(crate) static FORMAT: Format = Format {
 fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let means = Means { bounds, threads: options.threads.get() };
     catch_panics(&FORMAT, || decode(Decoding::begin(file.into_inner(), means)?, means))
+}
+
+/// Opens a JPEG XL that is a part of another format's file.
+pub fn open_section(
+    section: Section,
+    bounds: Bounds,
+    options: &DecodeOptions,
+) -> Result<Decoded, SourceError> {
+    let means = Means { bounds, threads: options.threads.get() };
+    catch_panics(&FORMAT, || decode(Decoding::begin(section, means)?, means))
 }
 
 /// Decodes a JPEG XL in memory to samples of 8 bits, for formats that contain one. Also returns its size and the number

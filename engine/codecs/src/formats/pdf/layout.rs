@@ -19,6 +19,8 @@ pub struct Paper {
     pub height: f64,
     /// The size in pixels of the scanned picture of which the page consists.
     pub native: Option<Size>,
+    /// The pixels per point of the finest pictures on it, or 0.
+    pub finest: f64,
 }
 
 /// A page's rectangle in the picture, in pixels.
@@ -52,7 +54,11 @@ pub fn lay_out(papers: &[Paper], options: &DrawingOptions, bounds: Bounds) -> La
                 let smaller = (bounds.scan_pixels as f64 / size.pixels() as f64).sqrt().min(1.0);
                 (f64::from(size.width) * smaller, f64::from(size.height) * smaller)
             }
-            None => (paper.width * scale, paper.height * scale),
+            None => {
+                let most = (bounds.page_pixels as f64 / (paper.width * paper.height)).sqrt();
+                let scale = scale.max(paper.finest.min(most));
+                (paper.width * scale, paper.height * scale)
+            }
         })
         .collect();
     let columns = squarest(&pages);
@@ -119,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    const A4: Paper = Paper { width: 595.0, height: 842.0, native: None };
+    const A4: Paper = Paper { width: 595.0, height: 842.0, native: None, finest: 0.0 };
 
     fn layout(papers: &[Paper]) -> Layout {
         lay_out(papers, &DrawingOptions::default(), Bounds::default())
@@ -134,14 +140,14 @@ mod tests {
 
     #[test]
     fn a_poster_is_drawn_at_the_wanted_resolution() {
-        let poster = Paper { width: 72.0 * 36.0, height: 72.0 * 48.0, native: None };
+        let poster = Paper { width: 72.0 * 36.0, height: 72.0 * 48.0, ..A4 };
         assert_eq!(layout(&[poster]).size, Size { width: 7200, height: 9600 });
     }
 
     #[test]
     fn a_page_of_extreme_size_is_drawn_smaller() {
         for (width, height) in [(2e9, 2e9), (14.4e6, 14.4e6), (100.0, 1e9), (14_400.0, 14_400.0)] {
-            let size = layout(&[Paper { width, height, native: None }]).size;
+            let size = layout(&[Paper { width, height, ..A4 }]).size;
             let pixels = Bounds::default().page_pixels as f64;
             assert!(size.pixels() as f64 <= pixels * 1.001, "{size:?}");
             assert!(size.pixels() as f64 >= pixels * 0.5 || size.height > 990_000, "{size:?}");
@@ -171,6 +177,14 @@ mod tests {
     }
 
     #[test]
+    fn a_page_is_as_fine_as_the_pictures_on_it_within_the_limit() {
+        assert_eq!(layout(&[Paper { finest: 10.0, ..A4 }]).size, Size { width: 5950, height: 8420 });
+        assert_eq!(layout(&[Paper { finest: 1.0, ..A4 }]).size.width, 4000);
+        let pixels = layout(&[Paper { finest: 1e9, ..A4 }]).size.pixels();
+        assert!((199_000_000..201_000_000).contains(&pixels), "{pixels}");
+    }
+
+    #[test]
     fn pages_make_a_grid_that_is_nearly_square() {
         let many = layout(&[A4; 12]);
         // Four columns of three rows: 4 × 4000 and 3 × 5661, plus gaps.
@@ -194,7 +208,7 @@ mod tests {
             pixels in 1_000_000_u64..10_000_000_000, side in 5_000_u32..1_000_000,
         ) {
             let papers: Vec<_> =
-                pages.iter().map(|&(width, height)| Paper { width, height, native: None }).collect();
+                pages.iter().map(|&(width, height)| Paper { width, height, ..A4 }).collect();
             let layout = lay_out(&papers, &DrawingOptions::default(), Bounds { pixels, side, ..Bounds::default() });
             prop_assert!(layout.size.pixels() <= pixels);
             prop_assert!(layout.size.width.max(layout.size.height) <= side);

@@ -1,8 +1,9 @@
 //! PDF, drawn by PDFium strip by strip. Forms and annotations are drawn as in viewers. Scripts do not run. A page that
-//! consists of one scanned picture has the pixels of that picture.
+//! consists of one scanned picture has the pixels of that picture. [`dictionaries`] reads what PDFium does not tell.
 //!
 //! Source: ISO 32000-1:2008 (PDF 1.7).
 
+mod dictionaries;
 mod layout;
 mod library;
 mod scan;
@@ -20,9 +21,12 @@ use crate::formats::jpeg;
 use crate::formats::section::SharedBytes;
 use crate::row_reader::BandBuffer;
 use crate::{Bounds, DrawingOptions, Format, Layout, Reading, RowReader, SourceError};
+use dictionaries::Dictionaries;
 use layout::{Area, Paper, lay_out};
 use library::calling_pdfium;
 pub use library::{Library, locate};
+use scan::Contents;
+pub use substitutes::installed_cjk_font;
 
 pub(crate) static FORMAT: Format = Format {
     name: "PDF",
@@ -71,9 +75,13 @@ fn prepare(system: &System<'_>) -> Opener {
 
 fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Result<Decoded, SourceError> {
     let bounds = bounds.of_drawings();
+    let source = file.get_ref().clone();
     let document =
         calling_pdfium(|| library.0.load_pdf_from_reader(file.into_inner(), None)).map_err(refused)?;
-    let (chosen, jpeg, papers) = calling_pdfium(|| examine(&document, bounds, &options.drawing))?;
+    let dictionaries = Dictionaries::read(&source, document.pages().len(), bounds.memory);
+    let (chosen, jpeg, papers) =
+        calling_pdfium(|| examine(&document, &dictionaries, bounds, &options.drawing))?;
+    drop(dictionaries);
     if let Some(jpeg) = jpeg {
         // The document decides the orientation and the colour space: EXIF and ICC of the JPEG are ignored.
         let Decoded { reader, .. } = jpeg::open_shared(SharedBytes::file(jpeg), bounds, options)?;
@@ -95,19 +103,28 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
 }
 
 /// The pages to draw, and the JPEG of which the only page consists, or else the sizes of the pages.
-type Contents = (Range<i32>, Option<Vec<u8>>, Vec<Paper>);
+type Found = (Range<i32>, Option<Vec<u8>>, Vec<Paper>);
 
 /// Finds out what to draw.
 fn examine(
     document: &PdfDocument<'static>,
+    dictionaries: &Dictionaries,
     bounds: Bounds,
     options: &DrawingOptions,
-) -> Result<Contents, SourceError> {
+) -> Result<Found, SourceError> {
     let chosen = choose(document.pages().len(), bounds, options)?;
-    let jpeg = single_jpeg(document, &chosen)?;
-    let measured = chosen.clone().filter(|_| jpeg.is_none()).map(|page| measure(document, page));
-    let papers = measured.collect::<Result<_, _>>()?;
-    Ok((chosen, jpeg, papers))
+    let mut papers = Vec::new();
+    for index in chosen.clone() {
+        let page = document.pages().get(index).map_err(broken)?;
+        let contents = Contents::of(&page, &dictionaries.masks(index));
+        if let (1, Some(contents)) = (chosen.len(), &contents)
+            && let Some(jpeg) = contents.jpeg(&page)
+        {
+            return Ok((chosen, Some(jpeg), Vec::new()));
+        }
+        papers.push(measure(&page, contents.as_ref(), dictionaries.unit(index)));
+    }
+    Ok((chosen, None, papers))
 }
 
 /// Returns the pages to draw, counted from 0.
@@ -124,22 +141,15 @@ fn choose(pages: i32, bounds: Bounds, options: &DrawingOptions) -> Result<Range<
     }
 }
 
-/// Returns the JPEG of which the only page consists.
-fn single_jpeg(document: &PdfDocument<'static>, chosen: &Range<i32>) -> Result<Option<Vec<u8>>, SourceError> {
-    if chosen.len() != 1 {
-        return Ok(None);
+/// Returns the size of a page whose unit is that many points.
+fn measure(page: &PdfPage<'_>, contents: Option<&Contents<'_>>, unit: f64) -> Paper {
+    let side = |units: f32| f64::from(units).max(1.0) * unit;
+    Paper {
+        width: side(page.width().value),
+        height: side(page.height().value),
+        native: contents.and_then(|contents| contents.native_size(page)),
+        finest: contents.map_or(0.0, |contents| contents.finest() / unit),
     }
-    Ok(scan::jpeg(&document.pages().get(chosen.start).map_err(broken)?))
-}
-
-fn measure(document: &PdfDocument<'static>, page: i32) -> Result<Paper, SourceError> {
-    let page = document.pages().get(page).map_err(broken)?;
-    let (width, height) = (page.width().value, page.height().value);
-    Ok(Paper {
-        width: width.max(1.0).into(),
-        height: height.max(1.0).into(),
-        native: scan::native_size(&page),
-    })
 }
 
 fn refused(error: PdfiumError) -> SourceError {

@@ -17,7 +17,8 @@ const KOREAN: &[&str] = &["Noto Sans CJK KR", "Noto Serif CJK KR", "NanumGothic"
 const SIMPLIFIED: &[&str] = &["Noto Sans CJK SC", "Noto Serif CJK SC", "WenQuanYi Zen Hei", "AR PL UMing CN"];
 const TRADITIONAL: &[&str] =
     &["Noto Sans CJK TC", "Noto Serif CJK TC", "AR PL UMing TW", "WenQuanYi Zen Hei"];
-const ANY_CJK: &[&str] = &["Droid Sans Fallback"];
+/// Families with Chinese, Japanese and Korean. Not all versions of the last one have Korean.
+const ANY_CJK: &[&str] = &["WenQuanYi Micro Hei", "Unifont", "Droid Sans Fallback"];
 const THAI: &[&str] = &["Noto Sans Thai", "Garuda", "Loma"];
 const OTHERS: &[&str] = &["Noto Sans", "DejaVu Sans"];
 
@@ -41,8 +42,7 @@ impl PdfiumCustomFontProvider for Substitutes {
     ) -> Option<PdfiumCustomFontProviderResponse> {
         let fonts = self.fonts.database();
         let face = choose(&fonts, &request)?;
-        // PDFium uses the first font of a collection, whichever face was requested.
-        let bytes = fonts.with_face_data(face, |bytes, index| (index == 0).then(|| bytes.to_vec()))??;
+        let bytes = fonts.with_face_data(face, |bytes, index| with_first(bytes, index))??;
         self.last += 1;
         Some(PdfiumCustomFontProviderResponse {
             id: self.last,
@@ -51,6 +51,34 @@ impl PdfiumCustomFontProvider for Substitutes {
             data: bytes,
         })
     }
+}
+
+/// Returns the name of an installed font with Chinese, Japanese or Korean.
+#[must_use]
+pub fn installed_cjk_font() -> Option<String> {
+    let mut found = Database::new();
+    found.load_system_fonts();
+    let mut families = found.faces().flat_map(|face| &face.families).map(|(family, _)| family);
+    let known = [JAPANESE, KOREAN, SIMPLIFIED, TRADITIONAL, ANY_CJK].concat();
+    families.find(|family| known.contains(&family.as_str())).cloned()
+}
+
+/// Returns a font file whose first face is the one with this index: PDFium uses the first face of a collection,
+/// whichever was requested.
+///
+/// ```text
+/// "ttcf"  version: u32  count: u32  the offset of each face: u32 …      numbers are big-endian
+/// ```
+/// Source: OpenType 1.9, "The Font File", "Font Collections".
+fn with_first(file: &[u8], index: u32) -> Option<Vec<u8>> {
+    const OFFSETS: usize = 12;
+    let mut file = file.to_vec();
+    if file.starts_with(b"ttcf") {
+        let at = OFFSETS + 4 * usize::try_from(index).ok()?;
+        let offset = file.get(at..at + 4)?.to_vec();
+        file.get_mut(OFFSETS..OFFSETS + 4)?.copy_from_slice(&offset);
+    }
+    Some(file)
 }
 
 /// Returns the requested font, or one for the script if PDFium's own fonts lack it.
@@ -92,5 +120,20 @@ fn weight(request: &PdfiumCustomFontProviderRequest) -> u16 {
         Weight900 => 900,
         Weight400Normal | Custom(0) => 400,
         Custom(other) => u16::try_from(other).unwrap_or(400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_requested_face_of_a_collection_becomes_the_first() {
+        let file = [b"ttcf\0\x01\0\0\0\0\0\x02\0\0\0\x14\0\0\0\x20".as_slice(), &[7; 30]].concat();
+        assert_eq!(with_first(&file, 0).unwrap(), file);
+        let second = with_first(&file, 1).unwrap();
+        assert_eq!((&second[12..16], &second[16..]), (b"\0\0\0\x20".as_slice(), &file[16..]));
+        assert_eq!(with_first(&file[..20], 2), None);
+        assert_eq!(with_first(b"OTTO and more", 0).unwrap(), b"OTTO and more");
     }
 }

@@ -1,17 +1,21 @@
-//! Parses an SVG into a tree. References to other files and URLs are dropped, and the octaves of noise are limited.
+//! Parses an SVG into a tree. References to other files and URLs are dropped, the octaves of noise are limited, and
+//! [`features`] writes what resvg does not know as it knows it, as far as possible.
 //!
 //! Source: SVG 1.1, appendix I.1 (gzip); XML 1.0 (Fifth Edition), appendix F (encodings); Filter Effects Module Level
 //! 1, section 9.24 (feTurbulence).
 
 use std::io::Read;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
+use super::features::{self, Edit, Findings, edited, is_absolute};
 use crate::formats::fonts::Fonts;
 use crate::{SourceError, SourceFile};
+use edgezoom_geometry::DrawingFeatures;
 use flate2::read::MultiGzDecoder;
 use resvg::usvg::filter::Kind;
 use resvg::usvg::roxmltree::Document;
-use resvg::usvg::{ImageHrefResolver, Options, Tree, roxmltree};
+use resvg::usvg::{ImageHrefResolver, ImageKind, Options, Tree, roxmltree};
 
 /// The name of the format.
 pub const NAME: &str = "SVG";
@@ -29,8 +33,8 @@ const MAX_OCTAVES: u32 = 10;
 /// The signature of a gzipped file (RFC 1952, 2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Reads the SVG, gzipped or not.
-pub fn read(file: SourceFile, max_bytes: u64, fonts: &Fonts) -> Result<Tree, SourceError> {
+/// Reads the SVG, gzipped or not. Returns the features that need a browser, too.
+pub fn read(file: SourceFile, max_bytes: u64, fonts: &Fonts) -> Result<(Tree, DrawingFeatures), SourceError> {
     let text = decode(unpack(file, max_bytes)?);
     // A thread of its own provides the stack, and ends if the parser panics on a broken file.
     let parse = || parse(&text, fonts);
@@ -73,32 +77,74 @@ fn decode(bytes: Vec<u8>) -> String {
     }
 }
 
-fn parse(text: &str, fonts: &Fonts) -> Result<Tree, SourceError> {
+fn parse(text: &str, fonts: &Fonts) -> Result<(Tree, DrawingFeatures), SourceError> {
     let document = parse_xml(text)?;
-    let limited = with_fewer_octaves(&document, text);
-    let document = match &limited {
-        Some(text) => parse_xml(text)?,
-        None => document,
-    };
     if document.root_element().tag_name().name() != "svg" {
         return Err(SourceError::unsupported(NAME, "its root element is not <svg>"));
     }
-    if let Some(sized) = with_size(text, document.root_element()) {
-        return parse(&sized, fonts);
+    let Findings { features, mut edits } = features::read(&document, text);
+    edits.extend(fewer_octaves(&document));
+    match edited(text, edits) {
+        Some(text) => convert(&text, &parse_xml(&text)?, fonts, features),
+        None => convert(text, &document, fonts, features),
     }
+}
+
+/// Converts a document to a tree. Returns the features that need a browser, too.
+fn convert(
+    text: &str,
+    document: &Document<'_>,
+    fonts: &Fonts,
+    mut features: DrawingFeatures,
+) -> Result<(Tree, DrawingFeatures), SourceError> {
+    let missing = Mutex::new(DrawingFeatures::default());
     let options = Options {
         fontdb: fonts.database(),
         image_href_resolver: ImageHrefResolver {
-            resolve_data: ImageHrefResolver::default_data_resolver(),
+            resolve_data: Box::new(|media_type, picture, options| {
+                if let Ok(mut missing) = missing.lock() {
+                    *missing |= embedded_drawing(media_type, &picture);
+                }
+                let found = embedded_picture(media_type, picture, options);
+                if let (None, Ok(mut missing)) = (&found, missing.lock()) {
+                    *missing |= DrawingFeatures::PICTURES;
+                }
+                found
+            }),
             resolve_string: Box::new(|_, _| None),
         },
         ..Options::default()
     };
-    let tree = Tree::from_xmltree(&document, &options).map_err(corrupt)?;
+    let tree = match with_size(text, document.root_element()) {
+        Some(sized) => Tree::from_xmltree(&parse_xml(&sized)?, &options),
+        None => Tree::from_xmltree(document, &options),
+    };
+    let tree = tree.map_err(corrupt)?;
     if most_octaves(&tree) > MAX_OCTAVES {
         return Err(SourceError::too_complex(NAME, "its noise has too many octaves"));
     }
-    Ok(tree)
+    drop(options);
+    features |= missing.into_inner().unwrap_or_default();
+    Ok((tree, features))
+}
+
+/// Returns what an embedded picture needs of a browser if it is a drawing.
+fn embedded_drawing(media_type: &str, picture: &[u8]) -> DrawingFeatures {
+    let text = Some(picture).filter(|_| media_type == "image/svg+xml").map(|svg| decode(svg.to_vec()));
+    let document = text.as_deref().and_then(|text| parse_xml(text).ok());
+    let read = document.zip(text.as_deref()).map(|(document, text)| features::read(&document, text).features);
+    read.unwrap_or_default()
+}
+
+/// Returns an embedded picture in a format that resvg knows. Its bytes decide, as in browsers, not its media type.
+fn embedded_picture(media_type: &str, picture: Arc<Vec<u8>>, options: &Options<'_>) -> Option<ImageKind> {
+    match picture.as_slice() {
+        [0xff, 0xd8, 0xff, ..] => Some(ImageKind::JPEG(picture)),
+        [0x89, b'P', b'N', b'G', ..] => Some(ImageKind::PNG(picture)),
+        [b'G', b'I', b'F', b'8', ..] => Some(ImageKind::GIF(picture)),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(ImageKind::WEBP(picture)),
+        _ => ImageHrefResolver::default_data_resolver()(media_type, picture, options),
+    }
 }
 
 fn parse_xml(text: &str) -> Result<Document<'_>, SourceError> {
@@ -126,42 +172,23 @@ fn with_size(text: &str, svg: roxmltree::Node<'_, '_>) -> Option<String> {
 
 const NAMESPACE: &str = "http://www.w3.org/2000/svg";
 
-/// Returns true if a length is a number with or without a unit, but not a percentage.
-fn is_absolute(length: &str) -> bool {
-    length.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '.' | '+'))
-        && length.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '.' | '+' | '-'))
-}
-
 fn is_view_box(numbers: &str) -> bool {
     let numbers = numbers.split([' ', ',', '\t', '\n', '\r']).filter(|number| !number.is_empty());
     let numbers: Vec<Option<f64>> = numbers.map(|number| number.parse().ok()).collect();
     matches!(numbers.as_slice(), [Some(_), Some(_), Some(width), Some(height)] if *width > 0.0 && *height > 0.0)
 }
 
-/// Limits the octaves of noise in a document's text. Returns `None` if no filter has too many.
-fn with_fewer_octaves(document: &Document<'_>, text: &str) -> Option<String> {
+/// Returns the changes that limit the octaves of noise.
+fn fewer_octaves(document: &Document<'_>) -> Vec<Edit> {
     let is_too_many =
         |value: &str| value.trim().parse::<f32>().is_ok_and(|octaves| octaves > MAX_OCTAVES as f32);
-    let mut values: Vec<_> = document
+    document
         .descendants()
         .filter(|node| node.tag_name().name() == "feTurbulence")
         .flat_map(|node| node.attributes())
         .filter(|attribute| attribute.name() == "numOctaves" && is_too_many(attribute.value()))
-        .map(|attribute| attribute.range_value())
-        .collect();
-    if values.is_empty() {
-        return None;
-    }
-    // From the end, so that earlier ranges stay valid. A value in an entity may be found several times.
-    values.sort_by_key(|range| std::cmp::Reverse(range.start));
-    values.dedup();
-    let mut limited = text.to_owned();
-    for range in values {
-        if limited.get(range.clone()).is_some() {
-            limited.replace_range(range, &MAX_OCTAVES.to_string());
-        }
-    }
-    Some(limited)
+        .map(|attribute| (attribute.range_value(), MAX_OCTAVES.to_string()))
+        .collect()
 }
 
 /// Returns the largest number of octaves of all filters.
@@ -183,7 +210,7 @@ mod tests {
     use super::*;
 
     fn limit(text: &str) -> Option<String> {
-        with_fewer_octaves(&Document::parse(text).unwrap(), text)
+        edited(text, fewer_octaves(&Document::parse(text).unwrap()))
     }
 
     #[test]

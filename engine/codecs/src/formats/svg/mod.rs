@@ -1,10 +1,12 @@
 //! SVG and SVGZ, drawn by resvg strip by strip in several threads. References to other files are ignored, and so are
-//! scripts and animations. Text is set in [`Fonts`].
+//! scripts and animations. Text is set in [`Fonts`]. [`features`] finds what resvg does not know; a caller that has a
+//! browser lets that draw it.
 //!
 //! Source: Scalable Vector Graphics (SVG) 1.1 (Second Edition), W3C 2011; the parts of SVG 2 that resvg supports.
 
 mod compositing;
 mod document;
+mod features;
 mod filter_cost;
 mod filter_layers;
 mod painter;
@@ -12,13 +14,14 @@ mod pattern;
 mod signature;
 mod strip;
 
-use edgezoom_geometry::Size;
+use edgezoom_geometry::{DrawingFeatures, Size};
 
 use crate::format::{Decoded, Input, Open, Opener, System};
 use crate::formats::fonts::Fonts;
 use crate::row_reader::BandBuffer;
-use crate::{Bounds, Format, Layout, Reading, RowReader, SourceError};
+use crate::{Bounds, BrowserDrawing, Damage, Format, Layout, Reading, RowReader, SourceError};
 use painter::{Canvas, Painter};
+pub(crate) use signature::may_be_svg;
 
 pub(crate) static FORMAT: Format = Format {
     name: document::NAME,
@@ -36,6 +39,8 @@ struct Drawing {
     layout: Layout,
     painter: Painter,
     strip: BandBuffer,
+    /// Features that it lacks.
+    features: DrawingFeatures,
 }
 
 /// Loads the fonts.
@@ -46,15 +51,20 @@ fn prepare(system: &System<'_>) -> Opener {
 
 fn open(Input { file, bounds, options, .. }: Input<'_>, fonts: &Fonts) -> Result<Decoded, SourceError> {
     let bounds = bounds.of_drawings();
-    let tree = document::read(file.into_inner(), bounds.svg_bytes, fonts)?;
+    let (tree, features) = document::read(file.into_inner(), bounds.svg_bytes, fonts)?;
     let natural = tree.size();
+    if options.drawing.to_browser && !features.is_empty() {
+        let pixels = |length: f32| (length.ceil() as u32).max(1);
+        let size = Size { width: pixels(natural.width()), height: pixels(natural.height()) };
+        return Err(SourceError::NeedsBrowser(BrowserDrawing { size, features }));
+    }
     let size = size_of(natural.width().into(), natural.height().into(), options.drawing.svg_side, bounds);
     let size = bounds.admit(size.width, size.height)?;
     let layout = if options.transparent { Layout::Rgba } else { Layout::Rgb };
     let canvas = Canvas::new(tree, size, layout, bounds.memory / 4)?;
     let threads = canvas.threads_within(bounds.memory / 2, options.threads.get());
     let painter = Painter::start(&canvas, threads)?;
-    Ok(Decoded::plain(Drawing { size, layout, painter, strip: BandBuffer::default() }))
+    Ok(Decoded::plain(Drawing { size, layout, painter, strip: BandBuffer::default(), features }))
 }
 
 /// Returns the size in pixels of a drawing with this natural size. Its longer side has at least `side` pixels, within
@@ -82,6 +92,10 @@ impl RowReader for Drawing {
     fn needs_opacity(&self) -> bool {
         // The options ask for an alpha channel only to keep the opacity.
         true
+    }
+
+    fn damage(&self) -> Option<Damage> {
+        (!self.features.is_empty()).then_some(Damage::NotDrawn(self.features))
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {

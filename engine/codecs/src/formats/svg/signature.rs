@@ -8,8 +8,18 @@ pub fn is_svg(head: &[u8]) -> bool {
     if head.starts_with(&[0x1f, 0x8b, 8]) {
         return true;
     }
+    root(&ascii(head)).is_some_and(is_svg_name)
+}
+
+/// Returns true if these bytes of a file are declarations and comments without an end, so that an SVG may follow.
+pub fn may_be_svg(head: &[u8]) -> bool {
     let text = ascii(head);
-    let mut rest = text.as_ref();
+    text.trim_ascii_start().starts_with(b"<") && root(&text).is_none()
+}
+
+/// Returns the name of the first element and what follows, if declarations and comments end before.
+fn root(text: &[u8]) -> Option<&[u8]> {
+    let mut rest = text;
     loop {
         rest = rest.trim_ascii_start();
         let end: &[u8] = match rest {
@@ -20,11 +30,10 @@ pub fn is_svg(head: &[u8]) -> bool {
                 (Some(bracket), Some(angle)) if bracket < angle => b"]>",
                 _ => b">",
             },
-            [b'<', name @ ..] => return is_svg_name(name),
-            _ => return false,
+            [b'<', name @ ..] if !name.is_empty() => return Some(name),
+            _ => return None,
         };
-        let Some(at) = find(rest, end) else { return false };
-        rest = &rest[at + end.len()..];
+        rest = &rest[find(rest, end)? + end.len()..];
     }
 }
 
@@ -70,6 +79,17 @@ mod tests {
             b"\x1f\x8b\x08\x00",
         ] {
             assert!(is_svg(svg), "{}", svg.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn an_svg_may_follow_declarations_without_an_end() {
+        for head in ["<!-- a licence", "<?xml version='1.0'?> <!-- a", "<!DOCTYPE svg [ <!ENTITY a 'b'>", "<"]
+        {
+            assert!(may_be_svg(head.as_bytes()), "{head}");
+        }
+        for head in ["", "text", "<html>", "<!-- a --><html", "\u{89}PNG"] {
+            assert!(!may_be_svg(head.as_bytes()), "{head}");
         }
     }
 

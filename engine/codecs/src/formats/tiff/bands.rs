@@ -11,7 +11,7 @@ use super::picture::Picture;
 use super::pixels::Pixels;
 use crate::parallel::{Budget, for_all};
 use crate::read_ahead::ReadAhead;
-use crate::{Bounds, DecodeOptions, SourceError};
+use crate::{Bounds, DecodeOptions, Layout, SourceError};
 
 /// Minimum number of bytes of pixels for a thread, so that starting it pays.
 const BYTES_A_THREAD: usize = 512 << 10;
@@ -64,7 +64,8 @@ impl BandDecoder {
         let most = left / band.max(1);
         let band_chunks =
             wanted.max(enough.into()).min(most).clamp(1, u64::from(picture.chunks_down())) as u32;
-        let blank = if picture.sample.bits == 8 && picture.samples >= 3 { 255 } else { 0 };
+        let is_clear = pixels.layout() == Layout::Rgba;
+        let blank = if !is_clear && picture.sample.bits == 8 && picture.samples >= 3 { 255 } else { 0 };
         let bytes = band.saturating_mul(band_chunks.into());
         let is_last = band_chunks >= picture.chunks_down();
         let buffers = if threads == 1 || is_last || bytes > AHEAD_BYTES.min(left / 2) { 1 } else { 2 };

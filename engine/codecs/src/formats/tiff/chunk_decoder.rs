@@ -20,7 +20,7 @@ pub struct ChunkDecoder {
     pub tiff: Tiff,
     pub codec: Codec,
     pub pixels: Pixels,
-    /// Value of the samples in tiles that are not stored.
+    /// Value of all channels of pixels in strips and tiles that are not stored.
     pub blank: u8,
     /// Maximum number of bytes of a chunk.
     pub memory: u64,
@@ -47,6 +47,15 @@ struct Chunk {
     stored: Vec<Vec<u8>>,
     /// Decoded rows of each plane.
     planes: Vec<Vec<u8>>,
+    /// True for each plane that the file leaves out: its samples are zero.
+    is_left_out: Vec<bool>,
+}
+
+impl Chunk {
+    /// Returns true if no plane is in the file.
+    fn is_left_out(&self) -> bool {
+        self.is_left_out.iter().all(|&is_left_out| is_left_out)
+    }
 }
 
 /// A chunk to decode.
@@ -86,6 +95,7 @@ impl ChunkDecoder {
     fn read(&self, row: u32, column: u32, chunk: &mut Chunk) -> Result<(), SourceError> {
         let stored = &mut chunk.stored;
         stored.resize_with(self.picture().planes(), Vec::new);
+        chunk.is_left_out.resize(self.picture().planes(), false);
         let mut total = 0;
         for (plane, into) in stored.iter_mut().enumerate() {
             let (offset, length) = self.picture().place(plane, row, column)?;
@@ -98,6 +108,7 @@ impl ChunkDecoder {
                 }
                 _ => length.min(self.tiff.length.saturating_sub(offset)),
             };
+            chunk.is_left_out[plane] = length == 0 && self.picture().is_sparse;
             total += length;
             if total > self.memory {
                 return Err(too_large());
@@ -117,14 +128,13 @@ impl ChunkDecoder {
         let Thread { tools, rows: converted, chunk } = thread;
         let Work { top, row, column, mut rows } = work;
         self.read(row, column, chunk).map_err(|error| (top, error))?;
+        if chunk.is_left_out() {
+            rows.into_iter().for_each(|row| row.fill(self.blank));
+            return Ok(());
+        }
         if self.is_direct() {
             let [out] = rows.as_mut_slice() else { return Err((top, FORMAT.ends_early())) };
             return self.decode_into(tools, converted, chunk, out).map_err(|(row, error)| (top + row, error));
-        }
-        if chunk.stored.iter().all(Vec::is_empty) && self.picture().chunk.width < self.picture().size.width {
-            // A tile without content is not stored.
-            rows.into_iter().for_each(|row| row.fill(self.blank));
-            return Ok(());
         }
         let count = rows.len();
         let (complete, error) = self.decode_planes(tools, converted, chunk, count);
@@ -180,8 +190,10 @@ impl ChunkDecoder {
     pub fn planes<'a>(&self, thread: &'a mut Thread, row: u32, column: u32) -> (&'a [Vec<u8>], usize) {
         let Thread { tools, rows, chunk } = thread;
         let complete = match self.read(row, column, chunk) {
-            Ok(()) => self.decode_planes(tools, rows, chunk, self.rows_of(row) as usize).0,
-            Err(_) => 0,
+            Ok(()) if !chunk.is_left_out() => {
+                self.decode_planes(tools, rows, chunk, self.rows_of(row) as usize).0
+            }
+            _ => 0,
         };
         (&chunk.planes, complete)
     }
@@ -202,8 +214,13 @@ impl ChunkDecoder {
         let bytes = if is_whole { whole.max(wanted) } else { wanted };
         chunk.planes.resize_with(chunk.stored.len(), Vec::new);
         let (mut complete, mut error) = (rows, None);
-        for (stored, plane) in chunk.stored.iter_mut().zip(&mut chunk.planes) {
+        let stored = chunk.stored.iter_mut().zip(&chunk.is_left_out);
+        for ((stored, &is_left_out), plane) in stored.zip(&mut chunk.planes) {
             plane.resize(bytes, 0);
+            if is_left_out {
+                plane.fill(0);
+                continue;
+            }
             let decoded = match self.decode_chunk(tools, stored, plane) {
                 Ok(decoded) => decoded,
                 Err(why) => {

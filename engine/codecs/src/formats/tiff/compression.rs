@@ -118,6 +118,10 @@ impl Codec {
             #[cfg(feature = "modern")]
             number::JXL | number::JXL_DNG => {
                 picture.sample = SampleFormat::BYTE;
+                // The decoder itself converts YCbCr.
+                if picture.together == 3 {
+                    picture.photometric = photometric::RGB.into();
+                }
                 Self::Jxl
             }
             other => {

@@ -175,3 +175,8 @@ impl From<IfdError> for SourceError {
         }
     }
 }
+
+/// Returns true if a picture is a map or a picture of a satellite.
+pub fn is_map(directory: &Directory) -> bool {
+    tag::GEO.iter().any(|&tag| directory.has(tag))
+}

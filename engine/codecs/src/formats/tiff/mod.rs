@@ -4,7 +4,8 @@
 //!
 //! [`directory`] reads the structure, [`choose`] finds the picture, [`picture`] describes its storage, [`compression`]
 //! decodes its chunks, [`pixels`] converts them to pixels, and [`bands`] assembles them. [`bif`] places tiles that
-//! overlap, and [`scale`] finds the physical size of a pixel.
+//! overlap, [`channels`] merges pages of one colour, [`mask`] hides parts of a map, and [`scale`] finds the physical size
+//! of a pixel.
 //!
 //! ```text
 //! TIFF     "II" or "MM" (byte order)  42: u16                        offset of the first directory: u32
@@ -17,6 +18,7 @@ mod bands;
 mod bif;
 mod byte_codecs;
 mod ccitt;
+mod channels;
 mod choose;
 mod chunk_decoder;
 mod colour;
@@ -26,7 +28,9 @@ mod embedded;
 mod jpeg;
 mod jpeg_parts;
 mod log_luv;
+mod mask;
 mod ndpi;
+mod no_data;
 mod old_jpeg;
 mod picture;
 mod pixels;
@@ -36,17 +40,22 @@ mod scale;
 mod stretch;
 mod tag;
 
+use std::io::BufReader;
+
 use edgezoom_geometry::Size;
 
 use crate::colour::icc::Profile;
-use crate::format::{Decoded, Input, Open};
-use crate::{AsPlanes, Bounds, DecodeOptions, Format, Layout, Reading, RowReader, SourceError};
+use crate::format::{Decoded, Input, Open, READ_BYTES};
+use crate::{AsPlanes, Bounds, DecodeOptions, Format, Layout, Reading, RowReader, SourceError, SourceFile};
 use bands::BandDecoder;
+use choose::Choice;
 use colour::Colour;
 use compression::Codec;
 use directory::{Directory, Tiff};
 use jpeg::{Grid, JpegChunks};
 use jpeg_parts::Spliced;
+use mask::Masked;
+use no_data::NoData;
 use picture::Picture;
 use pixels::Pixels;
 use sample_format::SampleFormat;
@@ -81,16 +90,78 @@ fn undecodable() -> SourceError {
 pub fn open(Input { file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let source = file.get_ref().clone();
     let mut tiff = Tiff::open(file)?;
-    let directory = choose::choose(&mut tiff, options.drawing.page)?;
+    let Choice { directory, others, mask } = choose::choose(&mut tiff, options.drawing.page)?;
     let picture = Picture::read(&mut tiff, &directory, bounds)?;
     let scale = scale::scale(&mut tiff, &directory, picture.size, options.drawing.page.is_some());
     let xml = picture.is_tiled.then(|| tiff.text(&directory, tag::XML)).flatten();
     let grid = [picture.chunks_across(), picture.chunks_down()];
+    let mask = mask.filter(|_| directory::is_map(&directory));
     let decoded = match xml.and_then(|xml| bif::mosaic(&xml, picture.chunk, grid)) {
         Some(mosaic) => bif::open(&source, &directory, &picture, mosaic, bounds, options),
-        None => open_picture(tiff, &directory, picture, bounds, options),
+        None if !others.is_empty() => {
+            open_channels(&source, [&[directory], others.as_slice()].concat(), bounds, options)
+        }
+        None => match mask {
+            Some(mask) => open_masked(&source, [&directory, &mask], bounds, options),
+            None => open_picture(tiff, &directory, picture, bounds, options),
+        },
     };
     Ok(Decoded { scale, ..decoded? })
+}
+
+/// Opens the picture whose directory is at this offset, whether it is the main one of the file or not.
+#[cfg(feature = "modern")]
+pub fn open_at(
+    source: &SourceFile,
+    offset: u64,
+    bounds: Bounds,
+    options: &DecodeOptions,
+) -> Result<Decoded, SourceError> {
+    let tiff = Tiff::open(BufReader::with_capacity(READ_BYTES, source.apart()))?;
+    open_directory(source, &tiff.directory(offset)?, bounds, options)
+}
+
+/// Opens the picture that a directory describes.
+fn open_directory(
+    source: &SourceFile,
+    directory: &Directory,
+    bounds: Bounds,
+    options: &DecodeOptions,
+) -> Result<Decoded, SourceError> {
+    let mut tiff = Tiff::open(BufReader::with_capacity(READ_BYTES, source.apart()))?;
+    let picture = Picture::read(&mut tiff, directory, bounds)?;
+    let options = DecodeOptions { planes: AsPlanes::Never, ..*options };
+    open_picture(tiff, directory, picture, bounds, &options)
+}
+
+/// Opens red, green and blue, which are pictures of their own.
+fn open_channels(
+    source: &SourceFile,
+    channels: Vec<Directory>,
+    bounds: Bounds,
+    options: &DecodeOptions,
+) -> Result<Decoded, SourceError> {
+    let bounds = Bounds { memory: bounds.memory / channels.len() as u64, ..bounds };
+    let open = |channel| open_directory(source, channel, bounds, options);
+    let decoded = channels.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let orientation = decoded.first().map(|decoded| decoded.orientation).unwrap_or_default();
+    let readers = decoded.into_iter().map(|decoded| decoded.reader).collect();
+    Ok(Decoded { orientation, ..channels::merge(readers)? })
+}
+
+/// Opens a picture and its mask. A mask that cannot be opened hides nothing.
+fn open_masked(
+    source: &SourceFile,
+    [directory, mask]: [&Directory; 2],
+    bounds: Bounds,
+    options: &DecodeOptions,
+) -> Result<Decoded, SourceError> {
+    let [most, rest] = [bounds.memory - bounds.memory / 4, bounds.memory / 4];
+    let decoded = open_directory(source, directory, Bounds { memory: most, ..bounds }, options)?;
+    Ok(match open_directory(source, mask, Bounds { memory: rest, ..bounds }, options) {
+        Ok(mask) => Decoded { reader: Masked::new(decoded.reader, mask.reader), ..decoded },
+        Err(_) => decoded,
+    })
 }
 
 /// Opens a picture whose chunks are beside and below each other.
@@ -109,7 +180,8 @@ fn open_picture(
         let decoded = old_jpeg::open(tiff, directory, picture, bounds, options)?;
         return Ok(Decoded { orientation, profile, ..decoded });
     }
-    if jpeg::is_ycbcr(&picture) {
+    let is_map = directory::is_map(directory);
+    if jpeg::is_ycbcr(&picture) && !(is_map && directory.has(tag::NO_DATA)) {
         return open_jpeg(tiff, directory, &picture, profile, bounds, options);
     }
     let codec = Codec::new(&mut tiff, directory, &mut picture)?;
@@ -118,25 +190,28 @@ fn open_picture(
         picture.split_strip();
     }
     let sample = picture.sample;
-    let mut pixels = Pixels { picture, colour, stretch: None, transform_16: None };
+    let no_data = NoData::read(&tiff, directory, sample);
+    let clear = no_data.filter(|_| is_map);
+    let mut pixels = Pixels { picture, colour, stretch: None, transform_16: None, no_data: clear };
     let may_stretch = pixels.colour.is_linear() && sample.bits >= 16 && profile.is_none();
-    let may_stretch = may_stretch && stretch::is_measured(&mut tiff, directory);
-    let no_data = stretch::no_data(&mut tiff, directory);
+    let may_stretch = may_stretch && stretch::is_measured(&tiff, directory);
     let is_16 = SampleFormat::new(16, 1).is_ok_and(|format| format == sample);
     if is_16 && pixels.picture.together == pixels.colour.samples() && pixels.colour.is_final() {
-        pixels.transform_16 = profile.as_ref().and_then(|profile| profile.transform_16(pixels.layout()));
+        pixels.transform_16 =
+            profile.as_ref().and_then(|profile| profile.transform_16(pixels.colour.layout()));
     }
     // Pixels that are converted with 16 bits are sRGB afterwards.
     let profile = profile.filter(|_| pixels.transform_16.is_none());
     let Picture { is_tiled, is_reversed, .. } = pixels.picture;
-    if matches!(codec, Codec::Stored) && pixels.is_final() && !is_tiled && !is_reversed {
+    let is_complete = pixels.picture.chunks.iter().all(|&(offset, _)| offset > 0);
+    if matches!(codec, Codec::Stored) && pixels.is_final() && !is_tiled && !is_reversed && is_complete {
         let reader = StoredRows { tiff, layout: pixels.layout(), picture: pixels.picture, next: 0 };
         return Ok(Decoded { orientation, profile, ..Decoded::plain(reader) });
     }
     let mut bands = BandDecoder::new(tiff, codec, pixels, bounds, options)?;
     if may_stretch {
         let values = bands.sample_values(stretch::MOST_VALUES);
-        bands.set_stretch(Stretch::of(sample, values, no_data));
+        bands.set_stretch(Stretch::of(sample, values, no_data, is_map));
     }
     Ok(Decoded { orientation, profile, ..Decoded::plain(bands.read_ahead()?) })
 }

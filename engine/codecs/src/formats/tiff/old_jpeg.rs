@@ -91,7 +91,7 @@ fn open_chunks(
         let photometric = picture.photometric.min(tag::photometric::GREY.into());
         let colour = Colour::new(&mut tiff, directory, photometric, 1, None)?;
         let codec = Codec::Jpeg { tables, is_scan };
-        let pixels = Pixels { picture, colour, stretch: None, transform_16: None };
+        let pixels = Pixels { picture, colour, stretch: None, transform_16: None, no_data: None };
         let bands = BandDecoder::new(tiff, codec, pixels, bounds, options)?;
         return Ok(Decoded::plain(bands.read_ahead()?));
     }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use edgezoom_geometry::Size;
 
 use super::FORMAT;
-use super::directory::{Directory, Tiff};
+use super::directory::{Directory, Tiff, is_map};
 use super::predictor::Predictor;
 use super::sample_format::SampleFormat;
 use super::tag::{self, compression, photometric};
@@ -41,6 +41,8 @@ pub struct Picture {
     /// Numbers of columns and rows of pixels that share chroma: 1 and 1 unless this is YCbCr that is not JPEG.
     pub subsampling: (u32, u32),
     pub is_tiled: bool,
+    /// True if the file may leave chunks out: tiles, and strips of a map.
+    pub is_sparse: bool,
     /// Size of a chunk in pixels.
     pub chunk: Size,
     /// Offset and length of each chunk.
@@ -118,6 +120,7 @@ impl Picture {
             is_big_endian: !tiff.is_little(),
             subsampling: (1, 1),
             is_tiled,
+            is_sparse: is_tiled || is_map(directory),
             chunk,
             chunks: Vec::new(),
         };
@@ -162,6 +165,7 @@ impl Picture {
                 | compression::JP2_RGB
                 | compression::JP2
                 | compression::JXL
+                | compression::JXL_DNG
         );
         if self.photometric != u64::from(photometric::YCBCR) || keeps_its_own {
             return Ok((1, 1));
@@ -196,6 +200,10 @@ impl Picture {
             return Err(FORMAT.corrupt("the places of its strips or tiles are missing"));
         }
         let stated = tiff.list(directory, lengths)?;
+        // No chunk is at the file's start: all are left out.
+        if self.compression != compression::OLD_JPEG && offsets.iter().all(|&offset| offset == 0) {
+            return Ok(vec![(0, 0); offsets.len()]);
+        }
         if let Some(lengths) = stated.filter(|lengths| lengths.len() >= offsets.len() || lengths.len() > 1) {
             let is_stated = lengths.iter().any(|&length| length > 0);
             if is_stated {

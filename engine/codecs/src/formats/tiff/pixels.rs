@@ -1,9 +1,11 @@
 //! From the stored samples of a chunk to pixels of the layout that is read: byte order, predictor, sample format,
 //! chroma subsampling, colour space, row by row.
 
+use std::mem;
 use std::ops::Range;
 
 use super::colour::Colour;
+use super::no_data::NoData;
 use super::picture::{Picture, unit_bytes};
 use super::predictor::Predictor;
 use super::sample_format::SampleFormat;
@@ -18,6 +20,8 @@ pub struct Pixels {
     pub stretch: Option<Stretch>,
     /// The conversion of colours of 16 bits to sRGB.
     pub transform_16: Option<Transform16>,
+    /// The value of all colours of a pixel that is transparent.
+    pub no_data: Option<NoData>,
 }
 
 /// Intermediate rows, which a thread keeps.
@@ -27,13 +31,14 @@ pub struct Rows {
     plane: Vec<u8>,
     wide: Vec<u16>,
     predicted: Vec<u8>,
+    colours: Vec<u8>,
     transform_16: Option<Transform16>,
 }
 
 impl Pixels {
     /// Returns the layout of the pixels.
     pub fn layout(&self) -> Layout {
-        self.colour.layout()
+        if self.no_data.is_some() { Layout::Rgba } else { self.colour.layout() }
     }
 
     /// Returns true if stored rows are pixels already.
@@ -48,6 +53,7 @@ impl Pixels {
             && self.colour.is_final()
             && together == self.colour.samples()
             && self.stretch.is_none()
+            && self.no_data.is_none()
             && subsampling == (1, 1)
     }
 
@@ -77,8 +83,58 @@ impl Pixels {
         rows: &mut Rows,
         out: &mut [u8],
     ) {
+        let Some(no_data) = self.no_data else {
+            return self.convert_colours(planes, place, line, rows, out);
+        };
+        let (out, _) = out.as_chunks_mut::<4>();
+        let channels = self.colour.layout().channels();
+        let mut colours = mem::take(&mut rows.colours);
+        colours.resize(out.len() * channels, 0);
+        self.convert_colours(planes, place.clone(), line, rows, &mut colours);
+        for ((index, out), colour) in out.iter_mut().enumerate().zip(colours.chunks_exact(channels)) {
+            *out = match *colour {
+                _ if self.has_no_data(no_data, planes, place.clone(), index, colour) => [0; 4],
+                [grey] => [grey, grey, grey, 255],
+                [red, green, blue] => [red, green, blue, 255],
+                [red, green, blue, alpha] => [red, green, blue, alpha],
+                _ => [0; 4],
+            };
+        }
+        rows.colours = colours;
+    }
+
+    /// Returns true if all colours of a pixel, whose converted form is `colour`, have the value for no data.
+    fn has_no_data(
+        &self,
+        no_data: NoData,
+        planes: &[Vec<u8>],
+        place: Range<usize>,
+        column: usize,
+        colour: &[u8],
+    ) -> bool {
+        let Picture { sample, together, .. } = self.picture;
+        // The value is that of red, green and blue, which samples of YCbCr are not.
+        if !self.colour.is_linear() {
+            return colour.iter().take(3).all(|&value| no_data.is(value.into()));
+        }
+        (0..self.colour.colours()).all(|channel| {
+            let (plane, index) =
+                if planes.len() > 1 { (channel, column) } else { (0, column * together + channel) };
+            let row = planes.get(plane).and_then(|plane| plane.get(place.clone())).unwrap_or_default();
+            no_data.is(sample.value(row, index))
+        })
+    }
+
+    fn convert_colours(
+        &self,
+        planes: &[Vec<u8>],
+        place: Range<usize>,
+        line: usize,
+        rows: &mut Rows,
+        out: &mut [u8],
+    ) {
         let Picture { together, predictor, subsampling, .. } = self.picture;
-        let (samples, channels) = (self.colour.samples(), self.layout().channels());
+        let (samples, channels) = (self.colour.samples(), self.colour.layout().channels());
         let columns = out.len() / channels;
         let Some(row) = planes.first().and_then(|plane| plane.get(place.clone())) else { return };
         if self.is_final_once_restored() {

@@ -107,6 +107,18 @@ impl SampleFormat {
         }
     }
 
+    /// Returns the value of a sample that is nearest to a number, or `None` if an integer cannot have the number.
+    pub fn nearest(self, number: f64) -> Option<f64> {
+        let (least, most) = self.range();
+        match (self.kind, self.bits) {
+            (Kind::Float, 16) => Some(rounded(number, 10, -14)),
+            (Kind::Float, 24) => Some(rounded(number, 16, -62)),
+            (Kind::Float, 32) => Some(f64::from(number as f32)),
+            (Kind::Float, _) => Some(number),
+            _ => (number.fract() == 0.0 && (least..=most).contains(&number)).then_some(number),
+        }
+    }
+
     /// Returns a sample of a row as a palette index.
     pub fn index(self, row: &[u8], index: usize) -> usize {
         self.bits_at(row, index) as usize
@@ -153,6 +165,16 @@ fn unpack<const BITS: usize>(row: &[u8], out: &mut [u8]) {
             *out = ((u16::from(byte) >> shift & max) * (255 / max)) as u8;
         }
     }
+}
+
+/// Rounds a number to a float with this number of bits in its mantissa, and this smallest exponent.
+fn rounded(number: f64, mantissa: i32, smallest: i32) -> f64 {
+    if number == 0.0 || !number.is_finite() {
+        return number;
+    }
+    let exponent = (number.abs().log2().floor() as i32).max(smallest);
+    let step = 2f64.powi(exponent - mantissa);
+    (number / step).round_ties_even() * step
 }
 
 /// Converts a float of 24 bits: a sign, 7 bits of exponent, 16 of mantissa.

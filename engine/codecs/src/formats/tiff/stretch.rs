@@ -1,9 +1,14 @@
 //! Stretches maps and pictures of satellites and microscopes, whose samples use a small part of their range: plain
 //! scaling would show black. Each band is stretched between its 2nd and 98th percentile, as geographic programs do.
 //!
-//! Source: QGIS, "Cumulative count cut"; GDAL's GeoTIFF driver for the tag of the value that means no data.
+//! Clouds are many times as bright as land, so the stretched land of a cloudy scene would be nearly black. Its dark parts
+//! are then brightened by a gamma that no value clips.
+//!
+//! Source: QGIS, "Cumulative count cut".
 
-use super::directory::{Directory, Tiff};
+use super::channels;
+use super::directory::{self, Directory, Tiff};
+use super::no_data::NoData;
 use super::sample_format::SampleFormat;
 use super::tag;
 
@@ -12,48 +17,89 @@ pub const MOST_VALUES: usize = 1 << 16;
 /// A picture looks black or empty if plain scaling shows its 98th percentile as less than this, or its percentiles
 /// closer together.
 const DARK: f64 = 1.0 / 8.0;
+/// A map looks black, too, if plain scaling shows a quarter of its values as less than this.
+const DARK_QUARTER: f64 = 1.0 / 16.0;
+/// A stretched map has clouds if a quarter of its values is shown as less than this.
+const CLOUDY: f64 = 3.0 / 16.0;
+/// That quarter is then shown as up to this.
+const LAND: f64 = 1.0 / 4.0;
+/// Number of shades of a gamma that are computed beforehand.
+const SHADES: usize = 1 << 16;
 
 /// The conversion of each band's values to 0 to 255.
 #[derive(Clone, Debug)]
 pub struct Stretch {
     /// Values of each band that become 0 and 255.
     bands: Vec<(f64, f64)>,
-    /// Value that means no data.
-    no_data: Option<f64>,
+    no_data: Option<NoData>,
+    /// What is shown for each value between them, if not that value itself.
+    gamma: Option<Vec<u8>>,
+}
+
+/// The distribution of a band's values.
+#[derive(Clone, Copy)]
+struct Spread {
+    /// 2nd percentile.
+    low: f64,
+    /// 25th percentile of the values above.
+    quarter: f64,
+    /// 98th percentile.
+    high: f64,
 }
 
 /// Returns true if the samples of a picture are measurements.
-pub fn is_measured(tiff: &mut Tiff, directory: &Directory) -> bool {
-    let describes =
-        |text: Option<String>| text.is_some_and(|text| text.contains("<OME ") || text.starts_with("ImageJ="));
-    tag::GEO.iter().any(|&tag| directory.has(tag)) || describes(tiff.text(directory, tag::DESCRIPTION))
-}
-
-/// Returns the value that means no data.
-pub fn no_data(tiff: &mut Tiff, directory: &Directory) -> Option<f64> {
-    tiff.text(directory, tag::NO_DATA)?.trim().parse().ok()
+pub fn is_measured(tiff: &Tiff, directory: &Directory) -> bool {
+    let describes = |text: Option<String>| {
+        text.is_some_and(|text| {
+            text.contains("<OME ") || text.starts_with("ImageJ=") || channels::is_qptiff(&text)
+        })
+    };
+    directory::is_map(directory) || describes(tiff.text(directory, tag::DESCRIPTION))
 }
 
 impl Stretch {
     /// Returns the stretch for bands with these sampled values, if plain scaling would show black or nothing.
-    pub fn of(sample: SampleFormat, bands: Vec<Vec<f64>>, no_data: Option<f64>) -> Option<Self> {
+    pub fn of(
+        sample: SampleFormat,
+        bands: Vec<Vec<f64>>,
+        no_data: Option<NoData>,
+        is_map: bool,
+    ) -> Option<Self> {
         let (least, most) = sample.range();
         let shade = |value: f64| (value - least) / (most - least);
-        let bands: Vec<(f64, f64)> = bands.into_iter().map(|values| percentiles(values, no_data)).collect();
-        let is_dark = bands.iter().all(|&(low, high)| shade(high) < DARK || shade(high) - shade(low) < DARK);
+        // Heights are no light: they have neither clouds nor a shade that is too dark.
+        let is_light = is_map && (bands.len() >= 3 || !sample.is_float() && least == 0.0);
+        let bands: Vec<Spread> = bands.into_iter().map(|values| Spread::of(values, no_data)).collect();
+        let is_dark =
+            bands.iter().all(|band| shade(band.high) < DARK || shade(band.high) - shade(band.low) < DARK);
+        let is_mostly_dark = is_light && bands.iter().all(|band| shade(band.quarter) < DARK_QUARTER);
         let is_beyond =
-            sample.is_float() && bands.iter().any(|&(low, high)| low < -DARK || high > 1.0 + DARK);
-        (is_dark || is_beyond).then_some(Self { bands, no_data })
+            sample.is_float() && bands.iter().any(|band| band.low < -DARK || band.high > 1.0 + DARK);
+        if !(is_dark || is_mostly_dark || is_beyond) {
+            return None;
+        }
+        let quarters = bands.iter().map(|band| (band.quarter - band.low) / (band.high - band.low));
+        let quarter = quarters.sum::<f64>() / bands.len() as f64;
+        let gamma = (is_light && quarter > 0.0 && quarter < CLOUDY).then(|| {
+            let exponent = LAND.ln() / quarter.ln();
+            let shade = |index: usize| (index as f64 / (SHADES - 1) as f64).powf(exponent);
+            (0..SHADES).map(|index| (shade(index) * 255.0).round() as u8).collect()
+        });
+        Some(Self { bands: bands.iter().map(|band| (band.low, band.high)).collect(), no_data, gamma })
     }
 
     /// Converts the samples of a row, of which `together` belong to a pixel. `first` is the band of the first one.
     pub fn to_8_bit(&self, sample: SampleFormat, row: &[u8], together: usize, first: usize, out: &mut [u8]) {
         for (index, out) in out.iter_mut().enumerate() {
             let value = sample.value(row, index);
-            *out = match self.bands.get(first + index % together) {
-                _ if self.no_data == Some(value) => 0,
-                Some(&(low, high)) => ((value - low) / (high - low) * 255.0).round() as u8,
-                None => {
+            *out = match (self.bands.get(first + index % together), &self.gamma) {
+                _ if self.no_data.is_some_and(|no_data| no_data.is(value)) => 0,
+                (Some(&(low, high)), None) => ((value - low) / (high - low) * 255.0).round() as u8,
+                (Some(&(low, high)), Some(gamma)) => {
+                    let shade = ((value - low) / (high - low)).clamp(0.0, 1.0);
+                    gamma.get((shade * (SHADES - 1) as f64) as usize).copied().unwrap_or_default()
+                }
+                (None, _) => {
                     let (least, most) = sample.range();
                     ((value - least) / (most - least) * 255.0).round() as u8
                 }
@@ -62,14 +108,21 @@ impl Stretch {
     }
 }
 
-/// Returns the 2nd and the 98th percentile, which differ.
-fn percentiles(mut values: Vec<f64>, no_data: Option<f64>) -> (f64, f64) {
-    values.retain(|&value| value.is_finite() && no_data != Some(value));
-    values.sort_by(f64::total_cmp);
-    let last = values.len().saturating_sub(1);
-    let at = |share: usize| values.get(last * share / 100).copied().unwrap_or_default();
-    let (low, high) = (at(2), at(98));
-    if high > low { (low, high) } else { (low, low + 1.0) }
+impl Spread {
+    /// Returns the percentiles of values. The 2nd and the 98th differ.
+    fn of(mut values: Vec<f64>, no_data: Option<NoData>) -> Self {
+        values.retain(|&value| value.is_finite() && !no_data.is_some_and(|no_data| no_data.is(value)));
+        values.sort_by(f64::total_cmp);
+        let at = |values: &[f64], share: usize| {
+            let last = values.len().saturating_sub(1);
+            values.get(last * share / 100).copied().unwrap_or_default()
+        };
+        let (low, high) = (at(&values, 2), at(&values, 98));
+        // A border without data has one value.
+        let above = values.get(values.partition_point(|&value| value <= low)..).unwrap_or_default();
+        let quarter = if above.is_empty() { low } else { at(above, 25) };
+        Self { low, quarter, high: if high > low { high } else { low + 1.0 } }
+    }
 }
 
 #[cfg(test)]
@@ -83,8 +136,8 @@ mod tests {
     #[test]
     fn bands_that_would_be_black_are_stretched_and_others_are_not() {
         let sample = SampleFormat::new(16, 1).unwrap();
-        assert!(Stretch::of(sample, vec![values(0, 60_000)], None).is_none());
-        let stretch = Stretch::of(sample, vec![values(0, 1001)], None).unwrap();
+        assert!(Stretch::of(sample, vec![values(0, 60_000)], None, true).is_none());
+        let stretch = Stretch::of(sample, vec![values(0, 1001)], None, true).unwrap();
         let row: Vec<u8> = [0u16, 20, 500, 980, 1000].iter().flat_map(|value| value.to_le_bytes()).collect();
         let mut out = [0; 5];
         stretch.to_8_bit(sample, &row, 1, 0, &mut out);
@@ -96,9 +149,48 @@ mod tests {
         let sample = SampleFormat::new(32, 3).unwrap();
         let mut heights = values(400, 3000);
         heights.extend([-9999.0; 5000]);
-        let stretch = Stretch::of(sample, vec![heights], Some(-9999.0)).unwrap();
+        let no_data = NoData::of("-9999", sample);
+        let stretch = Stretch::of(sample, vec![heights], no_data, true).unwrap();
         assert_eq!(stretch.bands, [(451.0, 2947.0)]);
         let unit: Vec<f64> = values(0, 100).iter().map(|value| value / 100.0).collect();
-        assert!(Stretch::of(sample, vec![unit], None).is_none());
+        assert!(Stretch::of(sample, vec![unit], None, true).is_none());
+    }
+
+    /// Returns what is shown of land of 300 to 2,400 below clouds of 8,000 to 11,000, of which there are this many
+    /// percent, and of the brightest cloud. Values are multiplied with `unit`.
+    fn land_and_clouds(sample: SampleFormat, clouds: usize, unit: f64, is_map: bool) -> [u8; 3] {
+        let land = (0..100 - clouds).flat_map(|turn| (0..70).map(move |step| 300 + step * 30 + turn % 30));
+        let clouds = (0..clouds).flat_map(|turn| (0..70).map(move |step| 8000 + step * 40 + turn % 40));
+        let values: Vec<f64> = land.chain(clouds).map(|value| value as f64 * unit).collect();
+        let row = [700.0, 1800.0, 10_500.0].map(|value: f64| value * unit);
+        let row: Vec<u8> = match sample.is_float() {
+            true => row.iter().flat_map(|&value| (value as f32).to_le_bytes()).collect(),
+            false => row.iter().flat_map(|&value| (value as u16).to_le_bytes()).collect(),
+        };
+        let mut out = [0; 3];
+        match Stretch::of(sample, vec![values; 3], None, is_map) {
+            Some(stretch) => stretch.to_8_bit(sample, &row, 3, 0, &mut out),
+            None => sample.to_8_bit(&row, &mut out),
+        }
+        out
+    }
+
+    #[test]
+    fn the_land_of_a_cloudy_scene_is_visible_and_its_clouds_are_white() {
+        let wide = SampleFormat::new(16, 1).unwrap();
+        let float = SampleFormat::new(32, 3).unwrap();
+        for clouds in [5, 20, 33, 50, 65] {
+            for (sample, unit) in [(wide, 1.0), (wide, 0.3), (wide, 0.1), (float, 1e-4)] {
+                let [dark, bright, cloud] = land_and_clouds(sample, clouds, unit, true);
+                assert!(
+                    dark >= 24 && bright >= 55 && cloud > 220,
+                    "{clouds} %, {unit}: {dark} {bright} {cloud}"
+                );
+                assert!(bright < 200, "{clouds} %, {unit}: {bright}");
+            }
+        }
+        // The light of a microscope is shown as it is measured.
+        let [dark, _, bright] = land_and_clouds(wide, 33, 1.0, false);
+        assert!(dark < 10 && bright < 60, "{dark} {bright}");
     }
 }

@@ -53,11 +53,14 @@ impl<W: Write> ArchiveStream<W> {
         let Tile { level, column, row, bytes } = tile;
         let number = tile_number(&self.dzi, *level, *column, *row)
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the tile is outside the pyramid"))?;
-        if self.names.repeats(*level) {
+        if self.names.repeats(*level, *column, *row) {
             return Ok(());
         }
         let path = self.names.tile(*level, *column, *row)?;
         let offset = self.zip.add(&format!("{}{path}", self.folder()), bytes)?;
+        for path in self.names.other_paths(*level, *column, *row) {
+            self.zip.add(&format!("{}{path}", self.folder()), bytes)?;
+        }
         // An entry is smaller than 4 GiB.
         self.tiles.push((number, TileRange { offset, length: bytes.len() as u32 }));
         Ok(())

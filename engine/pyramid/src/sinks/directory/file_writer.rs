@@ -97,16 +97,20 @@ impl TileFolders {
         File::from(openat(folder, &name, flags, Mode::from_raw_mode(0o666))?).write_all(bytes)
     }
 
-    /// Writes a tile and creates its folders if they are missing.
+    /// Writes a tile at each of its paths and creates the folders that are missing.
     fn write_in_tree(&self, Tile { level, column, row, bytes }: &Tile) -> io::Result<()> {
-        let path = self.path.join(self.names.tile(*level, *column, *row)?);
-        let mut file = match File::create_new(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                fs::create_dir_all(path.parent().unwrap_or(&self.path))?;
-                File::create_new(&path)?
-            }
-            other => other?,
-        };
-        file.write_all(bytes)
+        let paths = self.names.other_paths(*level, *column, *row);
+        for path in paths.into_iter().chain([self.names.tile(*level, *column, *row)?]) {
+            let path = self.path.join(path);
+            let mut file = match File::create_new(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    fs::create_dir_all(path.parent().unwrap_or(&self.path))?;
+                    File::create_new(&path)?
+                }
+                other => other?,
+            };
+            file.write_all(bytes)?;
+        }
+        Ok(())
     }
 }

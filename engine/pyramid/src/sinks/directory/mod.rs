@@ -129,7 +129,7 @@ impl Sink for DirectorySink {
 
 impl PyramidWriter for DirectoryWriter {
     fn put(&mut self, tile: Tile) -> Result<(), SinkError> {
-        if self.names.repeats(tile.level) {
+        if self.names.repeats(tile.level, tile.column, tile.row) {
             return Ok(());
         }
         self.tiles += 1;

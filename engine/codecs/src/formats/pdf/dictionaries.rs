@@ -1,0 +1,101 @@
+//! What PDFium does not tell about a page: the size of its unit, and the sizes of its pictures' masks. Both are in
+//! dictionaries, which another parser reads. A file that it cannot read is drawn without them.
+//!
+//! Source: ISO 32000-1, 7.7.3.3 (UserUnit), 8.9.6.3 (Mask), 11.6.5.3 (SMask).
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use hayro_syntax::Pdf;
+use hayro_syntax::object::{Dict, Name, Stream};
+
+use crate::SourceFile;
+
+/// Largest part of the memory that the file may take while its dictionaries are read.
+const MEMORY_SHARE: u64 = 4;
+/// Maximum depth of drawings inside each other.
+const MAX_DEPTH: usize = 8;
+/// Maximum number of pictures of a page.
+const MAX_PICTURES: usize = 10_000;
+
+/// The dictionaries of a document.
+pub struct Dictionaries(Option<Pdf>);
+
+/// The masks of a page's pictures: for each size of pictures that have one, the factor by which it is finer.
+#[derive(Default)]
+pub struct Masks(HashMap<(i32, i32), f64>);
+
+impl Dictionaries {
+    /// Reads a document that has this number of pages.
+    pub fn read(file: &SourceFile, pages: i32, memory: u64) -> Self {
+        let read = || {
+            let length = file.length().ok().filter(|&length| length <= memory / MEMORY_SHARE)?;
+            let mut bytes = vec![0; usize::try_from(length).ok()?];
+            file.read_exact_at(&mut bytes, 0).ok()?;
+            // If the page tree is damaged, both parsers guess, and may count pages differently.
+            Pdf::new(bytes).ok().filter(|pdf| i32::try_from(pdf.pages().len()) == Ok(pages))
+        };
+        Self(guarded(read).flatten())
+    }
+
+    /// Returns the size of a page's unit, in points.
+    pub fn unit(&self, page: i32) -> f64 {
+        let unit =
+            guarded(|| self.0.as_ref()?.pages().get(usize::try_from(page).ok()?)?.raw().get("UserUnit"));
+        unit.flatten().filter(|unit: &f64| unit.is_finite() && *unit > 0.0).unwrap_or(1.0)
+    }
+
+    /// Returns the masks of a page's pictures.
+    pub fn masks(&self, page: i32) -> Masks {
+        let mut masks = Masks::default();
+        let _ = guarded(|| {
+            let page = self.0.as_ref()?.pages().get(usize::try_from(page).ok()?)?;
+            masks.collect(&page.resources().x_objects, MAX_DEPTH, &mut 0);
+            Some(())
+        });
+        masks
+    }
+}
+
+impl Masks {
+    /// Returns the factor by which the mask of a picture of this size is finer, or `None` if it has none.
+    pub fn of(&self, width: i32, height: i32) -> Option<f64> {
+        self.0.get(&(width, height)).copied()
+    }
+
+    fn collect(&mut self, objects: &Dict<'_>, depth: usize, seen: &mut usize) {
+        for name in objects.keys() {
+            *seen += 1;
+            let Some(object) = objects.get::<Stream<'_>>(&name).filter(|_| *seen <= MAX_PICTURES) else {
+                continue;
+            };
+            let object = object.dict();
+            if object.get::<Name<'_>>("Subtype").is_some_and(|kind| *kind == *b"Form") {
+                let resources = object.get::<Dict<'_>>("Resources");
+                let inside = resources.and_then(|resources| resources.get::<Dict<'_>>("XObject"));
+                if let (Some(inside), Some(depth)) = (inside, depth.checked_sub(1)) {
+                    self.collect(&inside, depth, seen);
+                }
+                continue;
+            }
+            let side = |of: &Dict<'_>, name| of.get::<i32>(name).filter(|&side| side > 0);
+            let (Some(width), Some(height)) = (side(object, "Width"), side(object, "Height")) else {
+                continue;
+            };
+            for mask in ["SMask", "Mask"].into_iter().filter_map(|name| object.get::<Stream<'_>>(name)) {
+                let sides = side(mask.dict(), "Width").zip(side(mask.dict(), "Height"));
+                let finer = sides.map_or(1.0, |(across, down)| {
+                    let of = |one: i32, other: i32| f64::from(one) / f64::from(other);
+                    of(across, width).max(of(down, height)).max(1.0)
+                });
+                let known = self.0.entry((width, height)).or_insert(1.0);
+                *known = known.max(finer);
+            }
+        }
+    }
+}
+
+/// Calls the parser. Returns `None` if it panics: a page can be drawn without what it reads.
+fn guarded<T>(read: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(read)).ok()
+}

@@ -1,0 +1,972 @@
+//! Reads a drawing for what resvg does not know. What a browser would draw otherwise becomes a feature, for a browser to
+//! draw. What no browser knows either is taken out of the text, because usvg would not keep the earlier value as CSS
+//! says; and `light-dark()` and a colour as `background` are written as resvg knows them.
+//!
+//! Source: CSS Syntax Module Level 3; Media Queries Level 4; SVG 2, chapters 6 (styling) and 11 (text).
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::str::FromStr;
+
+use edgezoom_geometry::DrawingFeatures as Features;
+use resvg::usvg::roxmltree::{Document, Node};
+use svgtypes::{Color, FontShorthand, Paint};
+
+/// A replacement of a part of the drawing's text.
+pub type Edit = (Range<usize>, String);
+
+/// The result of reading a drawing.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// Features that need a browser.
+    pub features: Features,
+    /// Changes that do not.
+    pub edits: Vec<Edit>,
+}
+
+/// Reads a drawing and its text.
+pub fn read(document: &Document<'_>, text: &str) -> Findings {
+    let mut reader =
+        Reader { text, findings: Findings::default(), is_dark: false, animates: None, keeps_end: false };
+    let root = document.root_element();
+    let style = root.attribute("style").unwrap_or_default();
+    reader.is_dark = declarations(style).any(|Declaration { name, value, .. }| {
+        let value = value.to_ascii_lowercase();
+        name == "color-scheme" && value.contains("dark") && !value.contains("light")
+    });
+    for node in root.descendants().filter(|node| node.is_element() && is_of_svg(*node)) {
+        reader.element(node, node == root);
+    }
+    if reader.keeps_end && reader.animates != Some(false) {
+        reader.findings.features |= Features::ANIMATIONS;
+    }
+    reader.findings
+}
+
+/// Makes these changes to a text. Returns `None` if there are none. Of two that overlap, the first counts.
+pub fn edited(text: &str, mut edits: Vec<Edit>) -> Option<String> {
+    // A value in an entity may be found several times.
+    edits.sort_by_key(|(range, _)| (range.start, range.end));
+    let mut edited = String::with_capacity(if edits.is_empty() { 0 } else { text.len() });
+    let mut from = 0;
+    for (range, replacement) in edits {
+        if range.start >= from
+            && let Some(kept) = text.get(from..range.start)
+            && text.is_char_boundary(range.end)
+        {
+            edited.push_str(kept);
+            edited.push_str(&replacement);
+            from = range.end;
+        }
+    }
+    (from > 0).then(|| edited + text.get(from..).unwrap_or_default())
+}
+
+/// Returns true if a length is a number with or without a unit, but not a percentage.
+pub fn is_absolute(length: &str) -> bool {
+    length.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '.' | '+'))
+        && length.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '.' | '+' | '-'))
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    findings: Findings,
+    /// True if the drawing asks for the dark colours.
+    is_dark: bool,
+    /// Set if there are animations in CSS: true if all of them end.
+    animates: Option<bool>,
+    /// True if an animation in CSS keeps its end.
+    keeps_end: bool,
+}
+
+/// A value in the drawing, and where it is in the text. `None` if the text has it in another spelling, with entities.
+#[derive(Clone, Copy)]
+struct Place(Option<usize>);
+
+impl Place {
+    fn range(self, within: &Range<usize>) -> Option<Range<usize>> {
+        self.0.map(|start| start + within.start..start + within.end)
+    }
+}
+
+/// Attributes that are CSS properties, too, and whose values may be functions.
+const PRESENTATION: [&str; 27] = [
+    "clip-path",
+    "color",
+    "cx",
+    "cy",
+    "fill",
+    "fill-opacity",
+    "filter",
+    "flood-color",
+    "font-size",
+    "height",
+    "lighting-color",
+    "mask",
+    "opacity",
+    "r",
+    "rx",
+    "ry",
+    "stop-color",
+    "stop-opacity",
+    "stroke",
+    "stroke-dasharray",
+    "stroke-dashoffset",
+    "stroke-opacity",
+    "stroke-width",
+    "vector-effect",
+    "width",
+    "x",
+    "y",
+];
+
+impl Reader<'_> {
+    fn element(&mut self, node: Node<'_, '_>, is_root: bool) {
+        let element = node.tag_name().name();
+        match element {
+            "foreignObject" if is_filled(node) && !has_fallback(node) => {
+                self.findings.features |= Features::HTML;
+            }
+            "style" => self.style_element(node),
+            "animate" | "animateTransform" | "animateMotion" | "set" if keeps_its_end(node) => {
+                self.findings.features |= Features::ANIMATIONS;
+            }
+            _ => {}
+        }
+        for attribute in node.attributes().filter(|attribute| attribute.namespace().is_none()) {
+            let (name, value, range) = (attribute.name(), attribute.value(), attribute.range_value());
+            let place = Place((self.text.get(range.clone()) == Some(value)).then_some(range.start));
+            if name == "style" {
+                for declaration in declarations(value) {
+                    self.declaration(&declaration, place, Some(element), is_root);
+                }
+                if is_root {
+                    self.size_in_style(node, value);
+                }
+            } else if PRESENTATION.contains(&name) {
+                let light = self.light(value);
+                let lower = light.to_ascii_lowercase();
+                self.value(name, &light);
+                if matches!(name, "clip-path" | "mask") {
+                    self.property(name, &light, &lower, None, false);
+                }
+                let known = known_paint(&light).filter(|_| is_paint(name));
+                if is_paint(name) && is_unknown_paint(&light) {
+                    self.findings.edits.push((attribute.range(), String::new()));
+                } else if let Some(known) = known.filter(|known| *known != light) {
+                    self.findings.edits.push((range, known.into_owned()));
+                } else if let Cow::Owned(light) = light {
+                    self.edit_or(place.range(&(0..value.len())), light, Features::COLOURS);
+                }
+            }
+        }
+    }
+
+    /// Copies a size of the root from CSS to its attributes.
+    fn size_in_style(&mut self, root: Node<'_, '_>, style: &str) {
+        let lengths = declarations(style).filter(|Declaration { name, value, .. }| {
+            matches!(*name, "width" | "height")
+                && is_absolute(value)
+                && value.ends_with(|last: char| last.is_ascii_alphabetic())
+        });
+        for Declaration { name, value: length, .. } in lengths {
+            let start = root.range().start;
+            let edit = match root.attribute_node(name) {
+                Some(attribute) => (attribute.range_value(), length.to_owned()),
+                None => {
+                    let tag = self.text.get(start..).unwrap_or_default();
+                    let end = tag.find(|char: char| char.is_ascii_whitespace() || matches!(char, '>' | '/'));
+                    let end = start + end.unwrap_or(0);
+                    (end..end, format!(" {name}=\"{length}\""))
+                }
+            };
+            self.findings.edits.push(edit);
+        }
+    }
+
+    fn style_element(&mut self, node: Node<'_, '_>) {
+        if node.attribute("media").is_some_and(|query| !matches!(query.trim(), "" | "all" | "screen")) {
+            self.findings.features |= Features::CONDITIONS;
+        }
+        for child in node.children().filter(Node::is_text) {
+            let css = child.text().unwrap_or_default();
+            // A section of CDATA begins before its text.
+            let raw = self.text.get(child.range()).unwrap_or_default();
+            let start = raw.find(css).map(|at| child.range().start + at);
+            self.rules(css, Place(start), 0);
+        }
+    }
+
+    /// Reads the rules of a style sheet, or of a block in one.
+    fn rules(&mut self, css: &str, place: Place, depth: usize) {
+        for Rule { prelude, block } in Rules::new(css) {
+            let Some(block) = block else { continue };
+            let inner = css.get(block.clone()).unwrap_or_default();
+            match at_rule(prelude).as_deref() {
+                Some("font-face") => self.font_face(inner),
+                Some("media") if !may_match(prelude) => {}
+                Some("media" | "supports" | "layer" | "container" | "scope" | "starting-style") => {
+                    self.findings.features |= Features::CONDITIONS;
+                    if depth < MOST_LEVELS {
+                        self.rules(inner, Place(None), depth + 1);
+                    }
+                }
+                Some(_) => {}
+                None => self.style_rule(prelude, inner, Place(place.0.map(|place| place + block.start))),
+            }
+        }
+    }
+
+    fn style_rule(&mut self, selector: &str, block: &str, place: Place) {
+        if never_matches(selector) {
+            return;
+        }
+        if has_block(block) {
+            self.findings.features |= Features::NESTING;
+        }
+        let is_root = matches!(selector.trim(), "svg" | ":root" | "svg:root");
+        let mut applies = false;
+        for declaration in declarations(block) {
+            applies |= !declaration.name.starts_with("--") && declaration.name != "color-scheme";
+            self.declaration(&declaration, place, None, is_root);
+        }
+        if applies && is_new_selector(selector) {
+            self.findings.features |= Features::SELECTORS;
+        }
+    }
+
+    /// Reads `@font-face`. A font counts if it is in the drawing and something is set in it.
+    fn font_face(&mut self, block: &str) {
+        let (mut is_embedded, mut family) = (false, "");
+        for Declaration { name, value, .. } in declarations(block) {
+            match name.to_ascii_lowercase().as_str() {
+                "src" => is_embedded = value.contains("data:"),
+                "font-family" => family = value.trim_matches(['"', '\'', ' ']),
+                _ => {}
+            }
+        }
+        let is_used = family.is_empty() || self.text.match_indices(family).nth(1).is_some();
+        if is_embedded && is_used {
+            self.findings.features |= Features::FONTS;
+        }
+    }
+
+    /// Reads a declaration. `element` is the name of its element, if it is in a `style` attribute.
+    fn declaration(
+        &mut self,
+        Declaration { name, value, range, whole }: &Declaration<'_>,
+        place: Place,
+        element: Option<&str>,
+        is_root: bool,
+    ) {
+        if name.starts_with("--") {
+            return; // it counts where it is used
+        }
+        let (range, whole) = (place.range(range), place.range(whole));
+        let (lower_name, light) = (name.to_ascii_lowercase(), self.light(value));
+        let lower = light.to_ascii_lowercase();
+        if is_invalid(&lower_name, &light) {
+            // CSS drops what it does not know; simplecss would drop all that follows, too.
+            return self.edit_or(whole, String::new(), Features::default());
+        }
+        self.value(&lower_name, &light);
+        let spelled = match lower_name.as_str() {
+            "font" => without_line_height(&light),
+            name if is_paint(name) => known_paint(&light).unwrap_or(Cow::Borrowed(&light)),
+            _ => Cow::Borrowed(light.as_ref()),
+        };
+        self.property(&lower_name, &spelled, &lower, element, is_root);
+        if lower_name == "background" && is_root {
+            if Color::from_str(&light).is_ok() {
+                // resvg knows `background-color`.
+                self.edit_or(range, format!("background-color:{light}"), Features::BACKGROUND);
+            } else if !matches!(lower.as_str(), "none" | "transparent") {
+                self.findings.features |= Features::BACKGROUND;
+            }
+        } else if lower_name != *name || spelled != *value {
+            self.edit_or(range, format!("{lower_name}:{spelled}"), Features::COLOURS);
+        }
+    }
+
+    /// Replaces a part of the text, or records features if the text has it in another spelling.
+    fn edit_or(&mut self, range: Option<Range<usize>>, text: String, features: Features) {
+        match range {
+            Some(range) => self.findings.edits.push((range, text)),
+            None => self.findings.features |= features,
+        }
+    }
+
+    /// Reads a property of CSS that attributes do not have, or in another syntax. `value` is in lower case, and `spelled` as
+    /// it is written.
+    fn property(&mut self, name: &str, spelled: &str, value: &str, element: Option<&str>, is_root: bool) {
+        if matches!(value, "" | "none" | "auto" | "initial" | "inherit" | "unset" | "normal") {
+            return;
+        }
+        let has_geometry = element.is_none_or(|element| GEOMETRIC.contains(&element));
+        self.findings.features |= match name {
+            "x" | "y" | "cx" | "cy" | "r" | "rx" | "ry" | "width" | "height" | "d"
+                if has_geometry && !is_root =>
+            {
+                Features::GEOMETRY
+            }
+            "transform" if is_css_transform(value) => Features::TRANSFORMS,
+            "translate" | "rotate" | "scale" | "offset-path" | "zoom" => Features::TRANSFORMS,
+            "transform-box" if value != "view-box" => Features::TRANSFORMS,
+            "clip-path" | "mask" | "mask-image" | "-webkit-mask" | "-webkit-mask-image"
+                if !value.starts_with("url(") =>
+            {
+                Features::SHAPES
+            }
+            "text-transform" | "text-shadow" => Features::TEXT,
+            "text-orientation" if value != "mixed" => Features::TEXT,
+            "font-variant" | "font-variant-caps" if value.contains("small-caps") => Features::TEXT,
+            "font" if FontShorthand::from_str(spelled).is_err() => Features::TEXT,
+            "background-image" if is_root => Features::BACKGROUND,
+            "animation" | "animation-name" | "animation-iteration-count" | "animation-fill-mode" => {
+                self.animates = Some(self.animates.unwrap_or(true) & !value.contains("infinite"));
+                self.keeps_end |= value.split([' ', ',']).any(|word| matches!(word, "forwards" | "both"));
+                return;
+            }
+            _ => return,
+        };
+    }
+
+    /// Reads the value of any property.
+    fn value(&mut self, name: &str, value: &str) {
+        for function in functions(value) {
+            self.findings.features |= match function.as_str() {
+                "var" | "env" | "calc" | "min" | "max" | "clamp" | "attr" => Features::VARIABLES,
+                "color" | "lab" | "lch" | "oklab" | "oklch" | "color-mix" | "contrast-color"
+                | "light-dark" => Features::COLOURS,
+                "rgb" | "rgba" | "hsl" | "hsla" | "hwb"
+                    if is_paint(name) && Paint::from_str(value).is_err() =>
+                {
+                    Features::COLOURS
+                }
+                _ => Features::default(),
+            };
+        }
+        let lower = value.trim().to_ascii_lowercase();
+        if is_paint(name) && is_system_colour(&lower) {
+            self.findings.features |= Features::COLOURS;
+        }
+        if name == "vector-effect" && lower == "non-scaling-stroke" {
+            self.findings.features |= Features::STROKES;
+        }
+        let number = |char: char| char.is_ascii_digit() || matches!(char, '.' | '-' | '+');
+        let unit = lower.trim_start_matches(number);
+        if unit.len() < lower.len() && NEW_UNITS.contains(&unit) {
+            self.findings.features |= Features::VARIABLES;
+        }
+    }
+
+    /// Replaces `light-dark(a, b)` in a value by `a`, unless the drawing asks for dark colours.
+    fn light<'v>(&self, value: &'v str) -> Cow<'v, str> {
+        let mut light = Cow::Borrowed(value);
+        for _ in 0..MOST_LEVELS {
+            let Some(at) = light.to_ascii_lowercase().find("light-dark(").filter(|_| !self.is_dark) else {
+                break;
+            };
+            let inside = at + "light-dark(".len();
+            let (comma, end) = (next_outside(&light, inside, b','), next_outside(&light, inside, b')'));
+            let (Some(comma), Some(end)) = (comma, end) else { break };
+            light = Cow::Owned([&light[..at], light[inside..comma].trim(), &light[end + 1..]].concat());
+        }
+        light
+    }
+}
+
+/// Maximum number of levels that rules and functions are read within each other.
+const MOST_LEVELS: usize = 16;
+
+/// Elements whose position and size are properties of CSS, too (SVG 2, 8.2).
+const GEOMETRIC: [&str; 8] = ["circle", "ellipse", "foreignObject", "image", "path", "rect", "svg", "use"];
+
+/// Units that usvg does not know.
+const NEW_UNITS: [&str; 14] =
+    ["rem", "vw", "vh", "vmin", "vmax", "ch", "q", "lh", "rlh", "cap", "ic", "svw", "dvw", "cqw"];
+
+fn is_paint(name: &str) -> bool {
+    matches!(
+        name,
+        "fill" | "stroke" | "stop-color" | "flood-color" | "lighting-color" | "color" | "background-color"
+    )
+}
+
+/// Returns a paint as resvg knows it, if it does. Its keywords have one spelling, and one name is missing.
+fn known_paint(value: &str) -> Option<Cow<'_, str>> {
+    if Paint::from_str(value).is_ok() {
+        return Some(Cow::Borrowed(value));
+    }
+    let lower = value.trim().to_ascii_lowercase();
+    let known = match lower.as_str() {
+        "currentcolor" => "currentColor",
+        "rebeccapurple" => "#663399",
+        other => other,
+    };
+    Paint::from_str(known).is_ok().then(|| Cow::Owned(known.to_owned()))
+}
+
+/// Returns a value of `font` without the line height, at whose slash simplecss stops.
+fn without_line_height(font: &str) -> Cow<'_, str> {
+    let Some((size, rest)) = font.split_once('/') else { return Cow::Borrowed(font) };
+    let family = rest.trim_start().split_once(char::is_whitespace).map_or("", |(_, family)| family);
+    Cow::Owned(format!("{} {family}", size.trim_end()))
+}
+
+/// Returns true for a paint that neither resvg nor a browser knows.
+fn is_unknown_paint(value: &str) -> bool {
+    let value = value.trim();
+    let lower = value.to_ascii_lowercase();
+    let is_known_function = functions(value).any(|function| {
+        matches!(
+            function.as_str(),
+            "var"
+                | "env"
+                | "attr"
+                | "rgb"
+                | "rgba"
+                | "hsl"
+                | "hsla"
+                | "hwb"
+                | "color"
+                | "lab"
+                | "lch"
+                | "oklab"
+                | "oklch"
+                | "color-mix"
+                | "contrast-color"
+                | "light-dark"
+                | "url"
+        )
+    });
+    known_paint(value).is_none() && !is_known_function && !is_system_colour(&lower)
+}
+
+/// Returns true for what CSS drops: a piece that is no declaration, or a value that no browser knows.
+fn is_invalid(name: &str, value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let is_number =
+        lower.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '.' | '+' | '-'));
+    let is_word = matches!(lower.as_str(), "inherit" | "initial" | "unset" | "revert" | "revert-layer");
+    let may_be_number = is_number || is_word || functions(value).next().is_some();
+    match name {
+        "" => true,
+        "opacity" | "fill-opacity" | "stroke-opacity" | "stop-opacity" | "flood-opacity" | "stroke-width" => {
+            !may_be_number && !lower.starts_with("context-")
+        }
+        "font-size" => {
+            let is_size = ["small", "medium", "large", "math"].iter().any(|size| lower.contains(size));
+            !may_be_number && !is_size
+        }
+        "transform" => is_invalid_transform(&lower),
+        name => is_paint(name) && is_unknown_paint(value),
+    }
+}
+
+/// Returns true for a transform in the syntax of attributes: in CSS, lengths and angles have units, and commas are
+/// between them.
+fn is_invalid_transform(lower: &str) -> bool {
+    let is_wrong = |argument: &str| match argument.trim().parse::<f64>() {
+        Ok(number) => number != 0.0,
+        Err(_) => argument.trim().split(' ').all(|part| part.parse::<f64>().is_ok()),
+    };
+    lower.split(')').any(|function| {
+        let (name, arguments) = function.split_once('(').unwrap_or_default();
+        matches!(name.trim(), "translate" | "rotate" | "skewx" | "skewy")
+            && arguments.split(',').any(is_wrong)
+    })
+}
+
+/// Returns true for the colours of the system (CSS Color 4, 6.2), and for keywords that every property has.
+fn is_system_colour(lower: &str) -> bool {
+    matches!(
+        lower,
+        "canvas"
+            | "canvastext"
+            | "linktext"
+            | "visitedtext"
+            | "activetext"
+            | "buttonface"
+            | "buttontext"
+            | "buttonborder"
+            | "field"
+            | "fieldtext"
+            | "highlight"
+            | "highlighttext"
+            | "selecteditem"
+            | "selecteditemtext"
+            | "mark"
+            | "marktext"
+            | "graytext"
+            | "accentcolor"
+            | "accentcolortext"
+            | "initial"
+            | "unset"
+            | "revert"
+            | "revert-layer"
+            | "window"
+            | "windowtext"
+    )
+}
+
+/// Returns true for a transform that only CSS has: with units, or a function that attributes do not have.
+fn is_css_transform(lower: &str) -> bool {
+    let has_unit = lower
+        .as_bytes()
+        .windows(2)
+        .any(|pair| matches!(pair, [b'0'..=b'9' | b'.', next] if next.is_ascii_alphabetic() && *next != b'e' || *next == b'%'));
+    has_unit
+        || functions(lower).any(|function| {
+            !matches!(function.as_str(), "matrix" | "translate" | "scale" | "rotate" | "skewx" | "skewy")
+        })
+}
+
+/// Returns true for an element that usvg reads.
+fn is_of_svg(node: Node<'_, '_>) -> bool {
+    matches!(node.tag_name().namespace(), None | Some("http://www.w3.org/2000/svg"))
+}
+
+/// Returns the name of an at-rule, in lower case; `None` for a style rule.
+fn at_rule(prelude: &str) -> Option<String> {
+    let rest = prelude.strip_prefix('@')?;
+    let end = rest.find(|char: char| !(char.is_ascii_alphanumeric() || char == '-')).unwrap_or(rest.len());
+    Some(rest[..end].to_ascii_lowercase())
+}
+
+/// Returns true if a `<foreignObject>` has anything to show.
+fn is_filled(node: Node<'_, '_>) -> bool {
+    node.descendants().skip(1).any(|child| {
+        child.is_element() || child.text().is_some_and(|text| child.is_text() && !text.trim().is_empty())
+    })
+}
+
+/// Returns true if resvg draws something else in place of a `<foreignObject>`: what follows in its `<switch>`.
+fn has_fallback(node: Node<'_, '_>) -> bool {
+    node.parent_element().is_some_and(|parent| parent.tag_name().name() == "switch")
+        && node.next_siblings().skip(1).any(|sibling| sibling.is_element())
+}
+
+/// Returns true for an animation (SVG 2, SMIL) that begins by itself, ends, and keeps its last value.
+fn keeps_its_end(node: Node<'_, '_>) -> bool {
+    let attribute = |name| node.attribute(name).unwrap_or_default().trim();
+    let by_itself = !["click", "mouse", "focus", "key", "touch", "indefinite"]
+        .iter()
+        .any(|event| attribute("begin").contains(event));
+    let is_endless = attribute("repeatCount") == "indefinite" || attribute("repeatDur") == "indefinite";
+    let is_set = node.tag_name().name() == "set" && matches!(attribute("dur"), "" | "indefinite");
+    by_itself && (is_set || !is_endless && attribute("fill") == "freeze")
+}
+
+/// Returns false if all of a media query's alternatives are known not to match a light, still screen.
+fn may_match(prelude: &str) -> bool {
+    let query = prelude.to_ascii_lowercase().replace(char::is_whitespace, "");
+    let query = query.trim_start_matches("@media");
+    query.split(',').any(|query| {
+        let never = query.starts_with("print")
+            || query.starts_with("onlyprint")
+            || query.starts_with("speech")
+            || query.contains("prefers-color-scheme:dark")
+            || query.contains("prefers-reduced-motion:no-preference")
+            || query.contains("prefers-contrast:more")
+            || query.contains("forced-colors:active")
+            || query.contains("-ms-high-contrast")
+            || query.contains("inverted-colors:inverted");
+        !never || query.contains("not")
+    })
+}
+
+/// Returns true for a rule that matches only what a person does, or parts that no drawing has.
+fn never_matches(selector: &str) -> bool {
+    selector.split(',').all(|selector| {
+        [":hover", ":focus", ":active", ":visited", ":target", "::selection", ":checked", ":disabled"]
+            .iter()
+            .any(|pseudo| selector.contains(pseudo))
+            && !selector.contains(":not(")
+    })
+}
+
+/// Returns true for a selector that simplecss does not know.
+fn is_new_selector(selector: &str) -> bool {
+    let pseudo = selector.split(':').skip(1).any(|pseudo| {
+        !["first-child", "link", "lang(", "hover", "active", "focus", "visited"]
+            .iter()
+            .any(|old| pseudo.starts_with(old))
+    });
+    let ignores_case = selector.contains(" i]") || selector.contains(" s]");
+    pseudo
+        || ignores_case
+        || selector.contains("<!--")
+        || selector.contains(['~', '\\', '&']) && !selector.contains("~=")
+        || ["^=", "$=", "*="].iter().any(|operator| selector.contains(operator))
+}
+
+/// Iterates over the names of the functions in a value, in lower case. What is in `url()` and in strings is skipped.
+fn functions(value: &str) -> impl Iterator<Item = String> {
+    let bytes = value.as_bytes();
+    let (mut at, mut start) = (0, 0);
+    std::iter::from_fn(move || {
+        while at < bytes.len() {
+            match bytes[at] {
+                b'"' | b'\'' => {
+                    at = string_end(bytes, at);
+                    start = at;
+                }
+                b'(' => {
+                    let name = value.get(start..at).unwrap_or_default().to_ascii_lowercase();
+                    at += 1;
+                    if name == "url" {
+                        at = bytes[at..]
+                            .iter()
+                            .position(|byte| *byte == b')')
+                            .map_or(bytes.len(), |end| at + end + 1);
+                    }
+                    start = at;
+                    if !name.is_empty() {
+                        return Some(name);
+                    }
+                }
+                byte => {
+                    at += 1;
+                    if !(byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
+                        start = at;
+                    }
+                }
+            }
+        }
+        None
+    })
+}
+
+/// Returns the offset behind a string that begins at an offset.
+fn string_end(bytes: &[u8], at: usize) -> usize {
+    let mut end = at + 1;
+    while end < bytes.len() {
+        match bytes[end] {
+            b'\\' => end += 2,
+            byte if byte == bytes[at] => return end + 1,
+            _ => end += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// Returns the offset of a byte at or behind `from`, outside of strings, comments, brackets and blocks that begin
+/// there.
+fn next_outside(css: &str, from: usize, wanted: u8) -> Option<usize> {
+    let bytes = css.as_bytes();
+    let (mut at, mut depth) = (from, 0_usize);
+    while at < bytes.len() {
+        let byte = bytes[at];
+        if depth == 0 && byte == wanted {
+            return Some(at);
+        }
+        match byte {
+            b'"' | b'\'' => {
+                at = string_end(bytes, at);
+                continue;
+            }
+            b'/' if bytes.get(at + 1) == Some(&b'*') => {
+                at = css
+                    .get(at + 2..)
+                    .and_then(|rest| rest.find("*/"))
+                    .map_or(bytes.len(), |end| at + 2 + end + 2);
+                continue;
+            }
+            b'\\' => at += 1,
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+fn has_block(css: &str) -> bool {
+    next_outside(css, 0, b'{').is_some()
+}
+
+/// A declaration of a block.
+struct Declaration<'a> {
+    /// Empty for a piece that is no declaration.
+    name: &'a str,
+    /// Value without `!important`.
+    value: &'a str,
+    /// Range of both.
+    range: Range<usize>,
+    /// Range of the whole, with the semicolon behind it.
+    whole: Range<usize>,
+}
+
+/// Iterates over the declarations of a block, and over the pieces between semicolons that are none.
+fn declarations(block: &str) -> impl Iterator<Item = Declaration<'_>> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        if block.get(from..).is_none_or(|rest| rest.trim().is_empty()) {
+            return None;
+        }
+        let end = next_outside(block, from, b';').unwrap_or(block.len());
+        let whole = from..(end + 1).min(block.len());
+        let (start, piece) = without_comments(from, block.get(from..end).unwrap_or_default());
+        from = end + 1;
+        let (name, value) = piece.split_once(':').unwrap_or_default();
+        if has_block(piece) {
+            return Some(Declaration { name: "--", value: "", range: start..start, whole }); // a rule
+        }
+        let important = value.rfind('!').filter(|at| value[*at..].to_ascii_lowercase().contains("important"));
+        let plain = important.map_or(value, |at| &value[..at]);
+        let end = if name.is_empty() { start } else { start + name.len() + 1 + plain.trim_end().len() };
+        Some(Declaration { name: name.trim(), value: plain.trim(), range: start..end, whole })
+    })
+}
+
+/// Skips white space and comments at the start of a piece of CSS.
+fn without_comments(mut start: usize, mut piece: &str) -> (usize, &str) {
+    loop {
+        let trimmed = piece.trim_start();
+        start += piece.len() - trimmed.len();
+        piece = trimmed;
+        match piece.strip_prefix("/*").and_then(|comment| comment.find("*/")) {
+            Some(end) => {
+                start += end + 4;
+                piece = &piece[end + 4..];
+            }
+            None => return (start, piece),
+        }
+    }
+}
+
+/// A rule of a style sheet.
+struct Rule<'a> {
+    prelude: &'a str,
+    /// The range between its braces; `None` for a rule that ends with a semicolon.
+    block: Option<Range<usize>>,
+}
+
+/// The rules of a style sheet.
+struct Rules<'a> {
+    css: &'a str,
+    from: usize,
+}
+
+impl<'a> Rules<'a> {
+    fn new(css: &'a str) -> Self {
+        Self { css, from: 0 }
+    }
+}
+
+impl<'a> Iterator for Rules<'a> {
+    type Item = Rule<'a>;
+
+    fn next(&mut self) -> Option<Rule<'a>> {
+        let (start, rest) = without_comments(self.from, self.css.get(self.from..)?);
+        if rest.is_empty() {
+            return None;
+        }
+        let open = next_outside(self.css, start, b'{');
+        let semicolon = if rest.starts_with('@') { next_outside(self.css, start, b';') } else { None };
+        if let Some(semicolon) = semicolon.filter(|at| open.is_none_or(|open| *at < open)) {
+            self.from = semicolon + 1;
+            return Some(Rule { prelude: self.css.get(start..semicolon)?, block: None });
+        }
+        let open = open?;
+        let close = next_outside(self.css, open + 1, b'}').unwrap_or(self.css.len());
+        self.from = close + 1;
+        Some(Rule { prelude: self.css.get(start..open)?.trim_end(), block: Some(open + 1..close) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn findings(svg: &str) -> Findings {
+        read(&Document::parse(svg).unwrap(), svg)
+    }
+
+    fn features(inside: &str) -> Features {
+        findings(&drawing(inside)).features
+    }
+
+    fn drawing(inside: &str) -> String {
+        format!(
+            "<svg xmlns='http://www.w3.org/2000/svg' xmlns:h='http://www.w3.org/1999/xhtml'>{inside}</svg>"
+        )
+    }
+
+    /// Returns a drawing as resvg reads it.
+    fn rewritten(svg: &str) -> String {
+        edited(svg, findings(svg).edits).unwrap_or_else(|| svg.to_owned())
+    }
+
+    #[test]
+    fn each_feature_that_needs_a_browser_is_found() {
+        for (inside, expected) in [
+            ("<foreignObject><h:p>a</h:p></foreignObject>", Features::HTML),
+            ("<switch><g/><foreignObject><h:p>a</h:p></foreignObject></switch>", Features::HTML),
+            ("<path fill='var(--a, red)'/>", Features::VARIABLES),
+            ("<style>:root{--a:red}.b{stroke: VAR(--a)}</style>", Features::VARIABLES),
+            ("<path style='stroke-width:calc(1px + 2px)'/>", Features::VARIABLES),
+            ("<path stroke-width='.5rem'/>", Features::VARIABLES),
+            ("<style>.a{fill:red;.b{fill:blue}}</style>", Features::NESTING),
+            ("<style>g{&amp; path{fill:blue}}</style>", Features::NESTING),
+            ("<style>path:nth-child(2){fill:red}</style>", Features::SELECTORS),
+            ("<style>:root{fill:red}</style>", Features::SELECTORS),
+            ("<style>a ~ b{fill:red}</style>", Features::SELECTORS),
+            ("<style>@media screen{a{fill:red}}</style>", Features::CONDITIONS),
+            ("<style>@media print, (min-width: 1px) { a { fill: red } }</style>", Features::CONDITIONS),
+            ("<style>@supports (d: none) {a{fill:red}}</style>", Features::CONDITIONS),
+            ("<style>rect { width: 10px }</style>", Features::GEOMETRY),
+            ("<circle style='fill:red;r:3px'/>", Features::GEOMETRY),
+            ("<path style='d:path(\"M0 0h9\")'/>", Features::GEOMETRY),
+            ("<g style='transform: rotate(45deg)'/>", Features::TRANSFORMS),
+            ("<g style='transform:translate(10px, 5%)'/>", Features::TRANSFORMS),
+            ("<g style='transform:translateX(3)'/>", Features::TRANSFORMS),
+            ("<style>g{rotate:45deg}</style>", Features::TRANSFORMS),
+            ("<g style='transform-box:fill-box'/>", Features::TRANSFORMS),
+            ("<path fill='oklch(0.9 0.1 97)'/>", Features::COLOURS),
+            ("<path style='fill:rgb(1 2 3 / 50%)'/>", Features::COLOURS),
+            ("<path stroke='color(display-p3 1 0 0)'/>", Features::COLOURS),
+            ("<path fill='CanvasText'/>", Features::COLOURS),
+            (
+                "<style>@font-face{font-family:'A b';src:url(data:font/woff2;base64,AA==)}text{font:9px 'A b'}</style>",
+                Features::FONTS,
+            ),
+            (
+                "<path><animate attributeName='opacity' from='0' to='1' dur='1s' fill='freeze'/></path>",
+                Features::ANIMATIONS,
+            ),
+            ("<path><set attributeName='fill' to='red' begin='1s'/></path>", Features::ANIMATIONS),
+            (
+                "<style>a{opacity:0;animation: in 1s ease forwards}@keyframes in{to{opacity:1}}</style>",
+                Features::ANIMATIONS,
+            ),
+            ("<path style='clip-path:circle(40%)'/>", Features::SHAPES),
+            ("<path clip-path='inset(2px)'/>", Features::SHAPES),
+            ("<style>[id='a' i]{fill:red}</style>", Features::SELECTORS),
+            ("<text style='font-variant:small-caps'>a</text>", Features::TEXT),
+            ("<path vector-effect='non-scaling-stroke'/>", Features::STROKES),
+            ("<text style='text-transform:uppercase'>a</text>", Features::TEXT),
+            ("<style>svg{background:linear-gradient(red,blue)}</style>", Features::BACKGROUND),
+        ] {
+            assert_eq!(features(inside).to_string(), expected.to_string(), "{inside}");
+        }
+    }
+
+    #[test]
+    fn what_resvg_draws_as_browsers_do_needs_none() {
+        for inside in [
+            "<switch><foreignObject><h:p style='width:9px;fill:var(--a)'>a</h:p></foreignObject><text>a</text></switch>",
+            "<foreignObject> </foreignObject>",
+            "<style>/* {} */ .a, .b > c + d, e:first-child { fill: #ff000080; stroke:url(#a) }</style>",
+            "<style><![CDATA[ .a{fill:rgb(1,2,3);font-family:'a;b{c'} ]]></style>",
+            "<style>:root{--unused:red}a:hover{fill:var(--a);transform:rotate(3deg)}</style>",
+            "<style>@media (prefers-color-scheme: dark){a{fill:red}} @media print {b{fill:red}}</style>",
+            "<style>@import url('https://a.example/b.css'); @charset 'a'; .a{fill:red}</style>",
+            "<style>@font-face{font-family:A;src:url(https://a.example/b.woff)}text{font-family:A}</style>",
+            "<style>@font-face{font-family:Unused;src:url(data:font/woff2;base64,AA==)}</style>",
+            "<style>a{animation:spin 1s infinite linear}@keyframes spin{to{transform:rotate(360deg)}}</style>",
+            "<g><animateTransform attributeName='transform' dur='1s' repeatCount='indefinite'/></g>",
+            "<path><animate attributeName='r' dur='1s' begin='a.click' fill='freeze'/></path>",
+            "<path style='fill:hsl(120 50% 50%);stroke:#1e28d2ff;stroke-width:2px;opacity:50%'/>",
+            "<path style='transform:matrix(1,0,0,1,10,5) scale(2);clip-path:url(#a);mask:none'/>",
+            "<path style='filter:blur(2px);-inkscape-stroke:none;width:auto;d:none' fill='currentColor'/>",
+            "<text style='width:30px;white-space:pre;rotate:none' x='1em' dx='1 2 3'>a</text>",
+            "<image width='10%' height='2cm' href='data:image/png;base64,AA=='/>",
+        ] {
+            assert_eq!(features(inside), Features::default(), "{inside}: {}", features(inside));
+        }
+        let root =
+            "<svg xmlns='http://www.w3.org/2000/svg' style='width:100%;max-width:9px;background:none'/>";
+        assert_eq!(findings(root).features, Features::default());
+    }
+
+    #[test]
+    fn an_unknown_paint_keeps_the_attribute_or_the_earlier_rule() {
+        for (svg, expected) in [
+            ("<svg><a fill='#12345' stroke='cmyk(1,2)'/></svg>", "<svg><a  /></svg>"),
+            (
+                "<svg><a fill='red' style='fill:cmyk(0 1); stroke : blue'/></svg>",
+                "<svg><a fill='red' style=' stroke : blue'/></svg>",
+            ),
+            (
+                "<svg><style>a{fill:red;fill:nope(1) !important}</style></svg>",
+                "<svg><style>a{fill:red;}</style></svg>",
+            ),
+            (
+                "<svg><a style='fill:inherit;stroke:currentColor;color:context-fill'/></svg>",
+                "<svg><a style='fill:inherit;stroke:currentColor;color:context-fill'/></svg>",
+            ),
+            ("<svg><a style=';; fill red;stroke:red; '/></svg>", "<svg><a style='stroke:red; '/></svg>"),
+            (
+                "<svg><a fill='Transparent' style='FILL:Red'/></svg>",
+                "<svg><a fill='Transparent' style='fill:Red'/></svg>",
+            ),
+            (
+                "<svg><a style='opacity:bogus;font-size:0;stroke-width:x'/></svg>",
+                "<svg><a style='font-size:0;'/></svg>",
+            ),
+            (
+                "<svg><a fill='currentcolor' style='fill:RebeccaPurple'/></svg>",
+                "<svg><a fill='currentColor' style='fill:#663399'/></svg>",
+            ),
+            (
+                "<svg><a style='font: bold 4px / 1.2 serif'/></svg>",
+                "<svg><a style='font:bold 4px serif'/></svg>",
+            ),
+            ("<svg><a style='transform:rotate(45);x:none'/></svg>", "<svg><a style='x:none'/></svg>"),
+            ("<svg><a style='transform:translate(3 4)'/></svg>", "<svg><a style=''/></svg>"),
+        ] {
+            assert_eq!(rewritten(svg), expected);
+            assert_eq!(findings(svg).features, Features::default(), "{svg}");
+        }
+    }
+
+    #[test]
+    fn light_dark_becomes_its_light_colour() {
+        for (svg, expected) in [
+            (
+                "<svg><a style='fill: light-dark(#fff, var(--dark, #121212)); x: none'/></svg>",
+                "<svg><a style='fill:#fff; x: none'/></svg>",
+            ),
+            ("<svg><a fill='LIGHT-DARK(rgb(1, 2, 3), red)'/></svg>", "<svg><a fill='rgb(1, 2, 3)'/></svg>"),
+            (
+                "<svg><style>a{stroke:light-dark(light-dark(red,b),c)!important}</style></svg>",
+                "<svg><style>a{stroke:red!important}</style></svg>",
+            ),
+        ] {
+            assert_eq!(rewritten(svg), expected);
+            assert_eq!(findings(svg).features, Features::default(), "{svg}");
+        }
+        let dark = "<svg style='color-scheme:dark'><a fill='light-dark(red,blue)'/></svg>";
+        assert_eq!(findings(dark).features, Features::COLOURS);
+    }
+
+    #[test]
+    fn the_root_s_background_and_size_are_written_as_resvg_knows_them() {
+        for (svg, expected) in [
+            ("<svg style='background:#123456'/>", "<svg style='background-color:#123456'/>"),
+            ("<svg style='background: light-dark(red, blue)'/>", "<svg style='background-color:red'/>"),
+            (
+                "<svg style='width:20px;height: 3cm' height='1'/>",
+                "<svg width=\"20px\" style='width:20px;height: 3cm' height='3cm'/>",
+            ),
+        ] {
+            assert_eq!(rewritten(svg), expected);
+            assert_eq!(findings(svg).features, Features::default(), "{svg}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_style_is_read(css in "[ -~ä]{0,60}", parts in prop::collection::vec(
+            prop::sample::select(vec!["@media", "{", "}", "(", ")", ";", ":", "'", "/*", "*/", "\\", "light-dark(", "fill:", ",", "!important"]), 0..20,
+        )) {
+            let css = css.replace(['&', '<', '\''], "") + &parts.concat().replace('\'', "");
+            rewritten(&drawing(&format!("<style>{css}</style><g style='{css}'/>")));
+        }
+    }
+}

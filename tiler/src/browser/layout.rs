@@ -1,0 +1,290 @@
+//! Lays a page out as one sheet: hides consent banners, expands what scrolls, frames too, and measures the result. The
+//! scripts decide; this module gives them what scripts cannot reach: documents of other origins, closed shadow trees,
+//! and event listeners.
+
+use std::time::Instant;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::error::PageError;
+use super::limits::PageLimits;
+use super::tab::Tab;
+
+/// Lays out the page in a tab.
+pub(super) struct PageLayout<'a> {
+    pub tab: &'a mut Tab,
+    pub limits: &'a PageLimits,
+}
+
+/// The part of a page that its screenshot shows, in CSS pixels from the left edge of what can be scrolled to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Area {
+    pub left: u32,
+    pub width: u32,
+    pub height: u32,
+}
+
+/// What `unfold.js` returns about a document.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Unfolded {
+    /// Height of the content.
+    height: f64,
+    /// How much of it does not fit into the window.
+    more: f64,
+    /// True if the document consists of frames.
+    is_frameset: bool,
+    /// True if one frame fills the window.
+    frame: bool,
+    /// True if a box that fills the window hides content below.
+    hidden_box: bool,
+    /// Number of elements that may have a closed shadow tree.
+    hosts: u32,
+}
+
+/// Edges of the content, in CSS pixels from the left edge of the window.
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Edges {
+    left: f64,
+    right: f64,
+}
+
+/// A script with the helpers that it shares with others.
+macro_rules! script {
+    ($file:literal) => {
+        concat!(
+            "(argument) => {",
+            include_str!("script/dom.js"),
+            "return (",
+            include_str!(concat!("script/", $file)),
+            ")(argument) }"
+        )
+    };
+}
+
+/// The state of the scripts, which `dom.js` describes.
+const STATE: &str = "globalThis[Symbol.for('edgezoom')]";
+
+/// Maximum number of frames within frames.
+const MAX_FRAMES: usize = 5;
+
+/// Maximum number of times that a frame is expanded: its window follows late, and its content may be as high as it.
+const MAX_EXPANSIONS: usize = 4;
+
+/// Maximum number of times that a document is unfolded: shadow trees may be nested.
+const MAX_TURNS: usize = 5;
+
+impl PageLayout<'_> {
+    /// Hides consent banners and expands what scrolls in place of the page.
+    pub(super) async fn rearrange(&mut self) -> Result<(), PageError> {
+        let main = self.tab.main_frame().to_owned();
+        self.hide_consent_banners().await?;
+        if self.unfold(&main, None).await?.frame {
+            // A document that navigates meanwhile stays as it is.
+            match self.unfold_frames(main).await {
+                Ok(()) | Err(PageError::Command(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn hide_consent_banners(&mut self) -> Result<(), PageError> {
+        let main = self.tab.main_frame().to_owned();
+        self.call(&main, script!("consent.js"), json!({})).await.map(drop)
+    }
+
+    /// Measures the page. Its content beside the window counts, menus that wait there do not.
+    pub(super) async fn measure(&mut self) -> Result<Area, PageError> {
+        let main = self.tab.main_frame().to_owned();
+        let edges = self.call(&main, script!("measure.js"), json!({})).await?;
+        let metrics = self.tab.command("Page.getLayoutMetrics", json!({})).await?;
+        let number = |object: &str, key: &str| metrics[object][key].as_f64().unwrap_or_default();
+        // The window is at the right of what can be scrolled to if the page begins there.
+        let (origin, width) = (number("cssLayoutViewport", "pageX"), number("cssContentSize", "width"));
+        Ok(area(parsed(edges)?, origin, width, number("cssContentSize", "height"), self.limits))
+    }
+
+    /// Expands the frame that fills the window, and those within it, from the inside to the outside.
+    async fn unfold_frames(&mut self, main: String) -> Result<(), PageError> {
+        let mut frames = vec![main];
+        while let (Some(outer), true) = (frames.last(), frames.len() <= MAX_FRAMES) {
+            let outer = outer.clone();
+            let node = self.object(&outer, "frame").await?;
+            let node = self.tab.command("DOM.describeNode", json!({ "objectId": node })).await?;
+            let Some(inner) = node["node"]["frameId"].as_str() else { break };
+            self.call(inner, script!("consent.js"), json!({})).await?;
+            let has_frame = self.unfold(inner, None).await?.frame;
+            frames.push(inner.to_owned());
+            if !has_frame {
+                break;
+            }
+        }
+        while let [.., outer, inner] = frames.as_slice() {
+            self.expand_frame(outer, inner, frames.len() == 2).await?;
+            frames.pop();
+        }
+        Ok(())
+    }
+
+    /// Expands a frame to the height of its content. A document that consists of frames is as high as its window, so
+    /// the window is expanded if the document `is_main`.
+    async fn expand_frame(&mut self, outer: &str, inner: &str, is_main: bool) -> Result<(), PageError> {
+        for _ in 0..MAX_EXPANSIONS {
+            let content = self.unfold(inner, None).await?;
+            if content.more < 1.0 {
+                break;
+            }
+            let outer = self.unfold(outer, Some(content.height)).await?;
+            if outer.is_frameset && is_main {
+                self.tab.set_window(self.limits, outer.height as u32).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Unfolds a document. `frame_height` is the height of the content of its frame.
+    async fn unfold(&mut self, frame: &str, frame_height: Option<f64>) -> Result<Unfolded, PageError> {
+        let mut scripted = false;
+        let mut unfolded = self.unfold_once(frame, frame_height, scripted).await?;
+        for _ in 0..MAX_TURNS {
+            if unfolded.hidden_box && !scripted && self.is_scrolled_by_script(frame).await? {
+                scripted = true;
+            } else if !self.open_shadow_trees(frame, unfolded.hosts).await? {
+                break;
+            }
+            unfolded = self.unfold_once(frame, frame_height, scripted).await?;
+        }
+        Ok(unfolded)
+    }
+
+    async fn unfold_once(
+        &mut self,
+        frame: &str,
+        frame_height: Option<f64>,
+        scripted: bool,
+    ) -> Result<Unfolded, PageError> {
+        let argument =
+            json!({ "height": self.limits.height, "frameHeight": frame_height, "scripted": scripted });
+        parsed(self.call(frame, script!("unfold.js"), argument).await?)
+    }
+
+    /// Gives the scripts the closed shadow trees of the elements that `unfold.js` has found. Returns true if there are
+    /// any.
+    async fn open_shadow_trees(&mut self, frame: &str, hosts: u32) -> Result<bool, PageError> {
+        let mut opened = false;
+        for index in 0..hosts {
+            let host = self.object(frame, &format!("hosts[{index}]")).await?;
+            let node = self.tab.command("DOM.describeNode", json!({ "objectId": host })).await?;
+            let trees = node["node"]["shadowRoots"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let closed = trees.iter().find(|tree| tree["shadowRootType"] == "closed");
+            let tree = match closed {
+                Some(tree) => {
+                    opened = true;
+                    let context = self.tab.isolated_world(frame, self.deadline()).await?;
+                    let node =
+                        json!({ "backendNodeId": tree["backendNodeId"], "executionContextId": context });
+                    let resolved = self.tab.command("DOM.resolveNode", node).await?;
+                    json!({ "objectId": resolved["object"]["objectId"] })
+                }
+                None => json!({ "value": null }),
+            };
+            let call = json!({
+                "objectId": host,
+                "functionDeclaration": format!("function (tree) {{ {STATE}.closedTrees.set(this, tree) }}"),
+                "arguments": [tree],
+            });
+            self.tab.command("Runtime.callFunctionOn", call).await?;
+        }
+        Ok(opened)
+    }
+
+    /// Returns true if a script listens to the mouse wheel at the hidden box that `unfold.js` has found, within it, or
+    /// at the window.
+    async fn is_scrolled_by_script(&mut self, frame: &str) -> Result<bool, PageError> {
+        let found = self.object(frame, "hiddenBox").await?;
+        let node = self.tab.command("DOM.describeNode", json!({ "objectId": found })).await?;
+        // Listeners are objects of the page's own scripts.
+        let node = json!({ "backendNodeId": node["node"]["backendNodeId"] });
+        let resolved = self.tab.command("DOM.resolveNode", node).await?;
+        let hidden = &resolved["object"]["objectId"];
+        for (of_box, depth) in [("return this", 3), ("return document", 1), ("return window", 1)] {
+            let function = format!("function () {{ {of_box} }}");
+            let call = json!({ "objectId": hidden, "functionDeclaration": function });
+            let target = self.tab.command("Runtime.callFunctionOn", call).await?;
+            let target = json!({ "objectId": target["result"]["objectId"], "depth": depth });
+            let found = self.tab.command("DOMDebugger.getEventListeners", target).await?;
+            let is_wheel = |listener: &Value| {
+                ["wheel", "mousewheel", "DOMMouseScroll"].iter().any(|name| listener["type"] == *name)
+            };
+            if found["listeners"].as_array().is_some_and(|listeners| listeners.iter().any(is_wheel)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Calls a function that has to return within the limit for commands.
+    async fn call(&mut self, frame: &str, function: &str, argument: Value) -> Result<Value, PageError> {
+        self.tab.call_function_in(frame, function, argument, self.deadline()).await
+    }
+
+    /// Returns the id of an element in the state of the scripts.
+    async fn object(&mut self, frame: &str, name: &str) -> Result<String, PageError> {
+        let context = self.tab.isolated_world(frame, self.deadline()).await?;
+        let function = format!("() => {STATE}.{name}");
+        let call = json!({ "functionDeclaration": function, "executionContextId": context });
+        let returned = self.tab.command("Runtime.callFunctionOn", call).await?;
+        let object = returned["result"]["objectId"].as_str().map(str::to_owned);
+        object.ok_or_else(|| PageError::Command("Runtime.callFunctionOn: no object".to_owned()))
+    }
+
+    fn deadline(&self) -> Instant {
+        Instant::now() + self.limits.command
+    }
+}
+
+fn parsed<T: for<'de> Deserialize<'de>>(returned: Value) -> Result<T, PageError> {
+    serde_json::from_value(returned)
+        .map_err(|error| PageError::Command(format!("a script returned: {error}")))
+}
+
+/// Returns the part of a page to show. `origin` is the left edge of the window, and `width` the width of what can be
+/// scrolled to, from its left edge.
+fn area(edges: Edges, origin: f64, width: f64, height: f64, limits: &PageLimits) -> Area {
+    let window = f64::from(limits.width);
+    let most = f64::from(limits.max_width.max(limits.width));
+    // What is farther to the left or right cannot be scrolled to.
+    let left = edges.left.clamp(-origin.max(0.0), 0.0);
+    let right = edges.right.min(width - origin).max(window);
+    let shown = (right - left).min(most);
+    let left = if left < 0.0 { right - shown } else { left };
+    Area {
+        left: (origin + left).max(0.0) as u32,
+        width: shown as u32,
+        height: (height.ceil() as u32).clamp(1, limits.height),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_shown_from_its_beginning_up_to_the_maximum_width() {
+        let limits = PageLimits::default();
+        let shown = |left, right, origin, width| {
+            let Area { left, width, .. } = area(Edges { left, right }, origin, width, 900.0, &limits);
+            (left, width)
+        };
+        assert_eq!(shown(0.0, 1280.0, 0.0, 1280.0), (0, 1280));
+        assert_eq!(shown(0.0, 3000.0, 0.0, 3000.0), (0, 3000));
+        assert_eq!(shown(0.0, 9000.0, 0.0, 9000.0), (0, 5000));
+        assert_eq!(shown(-50.0, 3000.0, 0.0, 1280.0), (0, 1280), "cannot be scrolled to");
+        // A page that begins at the right, beside a menu of 400 px, and with content of 2,000 and 8,000 px.
+        assert_eq!(shown(0.0, 1280.0, 400.0, 1680.0), (400, 1280));
+        assert_eq!(shown(-720.0, 1280.0, 720.0, 2000.0), (0, 2000));
+        assert_eq!(shown(-6720.0, 1280.0, 6720.0, 8000.0), (3000, 5000));
+    }
+}

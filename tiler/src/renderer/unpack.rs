@@ -1,0 +1,124 @@
+//! Removes the content codings of a source in a process of its own, `tiler unpack`, because its bytes may be hostile. The
+//! process is in the same sandbox as a renderer. It reads the source from standard input and writes what it unpacks to
+//! standard output; its parent copies that to a temporary file, up to a limit, and parses nothing.
+
+use std::fs::File;
+use std::io::{self, BufReader, Seek};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+
+use super::child;
+use super::codings::decode;
+use super::error::RenderError;
+use super::process::RendererProcess;
+use super::watchdog::{self, allowed_cpu_time};
+use crate::fetch::Coding;
+use crate::limits::Limits;
+use crate::{descriptors, sandbox};
+
+/// Exit code of a process whose source is not in its codings, or cut off.
+const DAMAGED: u8 = 65;
+/// Exit code of a process whose source lacks one of the codings.
+const NOT_APPLIED: u8 = 66;
+/// Number of bytes read at once.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// The task of an unpacking process.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct UnpackRequest {
+    /// Codings of the source, in the order in which they were applied.
+    codings: Vec<Coding>,
+    /// Memory for the process, in bytes.
+    memory: u64,
+    /// Processor time, in seconds.
+    cpu_seconds: u64,
+}
+
+/// An unpacked source.
+#[derive(Debug)]
+pub struct Unpacked {
+    /// Unlinked temporary file, positioned at its start.
+    pub file: File,
+    /// False if the source is not in its codings, or cut off. The file has what precedes the defect.
+    pub is_whole: bool,
+    /// True if the source has all of its codings.
+    pub is_as_declared: bool,
+}
+
+/// Removes the codings of `source`, which are in the order in which they were applied. Creates the unpacked file in
+/// `folder`.
+///
+/// # Errors
+/// The process could not be started, or has exceeded a limit.
+pub async fn unpack(
+    program: &Path,
+    source: &File,
+    codings: &[Coding],
+    folder: &Path,
+    limits: &Limits,
+) -> Result<Unpacked, RenderError> {
+    let packed = watchdog::length(source).unwrap_or(0);
+    let cpu = allowed_cpu_time(limits, packed, 0);
+    let request = UnpackRequest {
+        codings: codings.to_vec(),
+        memory: limits.renderer_memory,
+        cpu_seconds: cpu.as_secs().saturating_add(1),
+    };
+    let request = serde_json::to_string(&request).map_err(|error| RenderError::NotStarted(error.into()))?;
+    let input = descriptors::read_only(source).map_err(RenderError::NotStarted)?;
+    let (mut process, stdout) =
+        RendererProcess::start(program, "unpack", request, input, cpu).map_err(RenderError::NotStarted)?;
+    let most = limits.unpacked_bytes(packed);
+    let copy = async {
+        let file = tempfile::tempfile_in(folder).map_err(RenderError::NotStarted)?;
+        let mut unpacked = tokio::fs::File::from_std(file);
+        let mut stdout = tokio::io::BufReader::with_capacity(BUFFER_BYTES, stdout.take(most + 1));
+        let bytes = tokio::io::copy_buf(&mut stdout, &mut unpacked).await.map_err(RenderError::Pipe)?;
+        if bytes > most {
+            return Err(RenderError::UnpacksTooLarge(most));
+        }
+        unpacked.flush().await.map_err(RenderError::Pipe)?;
+        let mut file = unpacked.into_std().await;
+        file.rewind().map_err(RenderError::Pipe)?;
+        Ok(file)
+    };
+    let file = timeout(limits.renderer_time, copy).await.unwrap_or(Err(RenderError::TimedOut))?;
+    let code = process.exit_code().await?;
+    let is = |known: u8| code == i32::from(known);
+    if code != 0 && !is(DAMAGED) && !is(NOT_APPLIED) {
+        return Err(process.cause_of_death().await);
+    }
+    Ok(Unpacked { file, is_whole: !is(DAMAGED), is_as_declared: code == 0 })
+}
+
+/// Unpacks as requested, in the process itself.
+#[must_use]
+pub fn run(request: &UnpackRequest) -> ExitCode {
+    match start(request) {
+        Ok((source, mut out)) => match decode(&request.codings, source, &mut out) {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::from(NOT_APPLIED),
+            Err(_) => ExitCode::from(DAMAGED),
+        },
+        Err(error) => {
+            eprintln!("the renderer could not enter its sandbox: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Enters the sandbox. Returns the source and the file for what is unpacked.
+fn start(request: &UnpackRequest) -> io::Result<(BufReader<File>, File)> {
+    sandbox::close_inherited(&[])?;
+    let source = BufReader::with_capacity(BUFFER_BYTES, child::duplicate(io::stdin())?);
+    let out = child::duplicate(io::stdout())?;
+    let watched = child::duplicate(io::stdout())?;
+    let cpu = Duration::from_secs(request.cpu_seconds);
+    child::enter_sandbox(watched, &sandbox::Limits { memory: request.memory, cpu, file: None })?;
+    Ok((source, out))
+}
