@@ -225,7 +225,7 @@ fn pixels_without_data_are_transparent_in_maps_of_every_sample_and_order() {
                 let page = Page::new(SIZE, channels, (bits, format), strip(channels.into(), &sample));
                 let page = page.map().with(42113, Text(text.to_owned()));
                 let pixel_bytes = bytes * usize::from(channels);
-                assert_border(&tiff(is_big_endian, &[page.clone()]), border, &what);
+                assert_border(&tiff(is_big_endian, std::slice::from_ref(&page)), border, &what);
                 assert_border(&tiff(is_big_endian, &[page.clone().deflated()]), border, &what);
                 assert_border(
                     &tiff(is_big_endian, &[page.clone().tiled(pixel_bytes, None).deflated()]),
@@ -236,7 +236,7 @@ fn pixels_without_data_are_transparent_in_maps_of_every_sample_and_order() {
             let planes =
                 Page { chunks: vec![strip(1, &sample); 3], ..Page::new(SIZE, 3, (bits, format), Vec::new()) };
             let planes = planes.map().with(42113, Text(text.to_owned())).with(284, Short(vec![2]));
-            assert_border(&tiff(is_big_endian, &[planes.clone()]), border, text);
+            assert_border(&tiff(is_big_endian, std::slice::from_ref(&planes)), border, text);
             assert_border(&tiff(is_big_endian, &[planes.tiled(bytes, None)]), border, text);
         }
     }

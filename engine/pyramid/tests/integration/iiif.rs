@@ -68,7 +68,7 @@ fn every_side_around_a_power_of_two_has_the_tiles_that_clients_ask_for() {
     let sides = [1, 2, 3, 31, 32, 33, 63, 64, 65, 127, 128, 129, 257];
     for (number, &width) in sides.iter().enumerate() {
         // Each width with a height of the same kind, and with another.
-        for height in [width, sides[(number * 5 + 4) % sides.len()]] {
+        for height in BTreeSet::from([width, sides[(number * 5 + 4) % sides.len()]]) {
             let size = Size { width, height };
             let file = files::png(&Picture::photo(width, height, Layout::Rgb), |_| {});
             for (layout, depth) in LAYOUTS

@@ -42,7 +42,7 @@ impl PdfiumCustomFontProvider for Substitutes {
     ) -> Option<PdfiumCustomFontProviderResponse> {
         let fonts = self.fonts.database();
         let face = choose(&fonts, &request)?;
-        let bytes = fonts.with_face_data(face, |bytes, index| with_first(bytes, index))??;
+        let bytes = fonts.with_face_data(face, with_first)??;
         self.last += 1;
         Some(PdfiumCustomFontProviderResponse {
             id: self.last,

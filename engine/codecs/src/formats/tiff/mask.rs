@@ -19,7 +19,7 @@ pub struct Masked {
 
 impl Masked {
     /// Returns a picture that shows only what the mask permits, or the picture if they do not fit together.
-    pub fn new(picture: Box<dyn RowReader>, mask: Box<dyn RowReader>) -> Box<dyn RowReader> {
+    pub fn over(picture: Box<dyn RowReader>, mask: Box<dyn RowReader>) -> Box<dyn RowReader> {
         let fits = mask.layout() == Layout::Grey && mask.size() == picture.size();
         if !fits || picture.layout() == Layout::YCbCr420 {
             return picture;

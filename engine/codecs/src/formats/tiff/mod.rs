@@ -159,7 +159,7 @@ fn open_masked(
     let [most, rest] = [bounds.memory - bounds.memory / 4, bounds.memory / 4];
     let decoded = open_directory(source, directory, Bounds { memory: most, ..bounds }, options)?;
     Ok(match open_directory(source, mask, Bounds { memory: rest, ..bounds }, options) {
-        Ok(mask) => Decoded { reader: Masked::new(decoded.reader, mask.reader), ..decoded },
+        Ok(mask) => Decoded { reader: Masked::over(decoded.reader, mask.reader), ..decoded },
         Err(_) => decoded,
     })
 }
