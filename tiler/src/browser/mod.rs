@@ -22,6 +22,7 @@
 //! the [`page_loader`] load and freeze the page. [`OpenPage::stream`] captures it into a pipe.
 
 mod cdp;
+mod clock;
 mod document;
 mod drawing;
 mod error;

@@ -8,12 +8,12 @@ use edgezoom_content::SourceUrl;
 use serde_json::{Value, json};
 
 use super::cdp::Event;
+use super::clock::Clock;
 use super::document::{Document, DocumentRequests};
 use super::html::Html;
 use super::interception::PausedResponse;
 use super::network_idle::NetworkActivity;
 use super::proxy;
-use super::virtual_time::Clock;
 
 /// The state of a page.
 #[derive(Debug)]

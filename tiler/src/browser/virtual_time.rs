@@ -13,45 +13,6 @@ use serde_json::json;
 use super::error::PageError;
 use super::tab::Tab;
 
-/// The clock of a page.
-#[derive(Debug, Default)]
-pub(super) struct Clock {
-    /// Time since which it is virtual: at the first budget, or at the beginning of the document.
-    began: Option<Instant>,
-    /// Sum of the budgets that have passed since then.
-    passed: Duration,
-    /// The budget that has not passed yet. Chromium does not take it back: a second one would end with it.
-    budget: Option<Duration>,
-    /// True if it stands still although no request is pending that counts.
-    is_held: bool,
-}
-
-impl Clock {
-    /// Begins anew with another document, which may be in another process, with another clock.
-    pub(super) fn restart(&mut self, now: Instant) {
-        *self = Self { began: self.began.map(|_| now), ..Self::default() };
-    }
-
-    /// Records that the budget has passed.
-    pub(super) fn expired(&mut self) {
-        self.passed += self.budget.take().unwrap_or_default();
-    }
-
-    /// Returns the time by which it is behind real time.
-    fn lag(&self, now: Instant) -> Duration {
-        self.real(now).saturating_sub(self.passed)
-    }
-
-    /// Returns the time by which it is ahead of real time.
-    fn lead(&self, now: Instant) -> Duration {
-        self.passed.saturating_sub(self.real(now))
-    }
-
-    fn real(&self, now: Instant) -> Duration {
-        self.began.map_or(Duration::ZERO, |began| now.saturating_duration_since(began))
-    }
-}
-
 /// Step of the clock between two frames while nothing is painted. GSAP, which many pages animate with, takes a frame
 /// that is more than half a second late for a pause, and counts 33 ms for it.
 const STEP: Duration = Duration::from_millis(400);
@@ -231,39 +192,5 @@ impl Tab {
         let policy =
             json!({ "policy": policy, "budget": budget, "maxVirtualTimeTaskStarvationCount": MAX_TASKS });
         self.post("Emulation.setVirtualTimePolicy", policy).await
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SECOND: Duration = Duration::from_secs(1);
-
-    #[test]
-    fn a_clock_is_real_until_its_first_budget() {
-        let start = Instant::now();
-        let mut clock = Clock::default();
-        clock.restart(start);
-        assert_eq!((clock.lag(start + SECOND), clock.lead(start + SECOND)), (Duration::ZERO, Duration::ZERO));
-    }
-
-    #[test]
-    fn a_clock_falls_behind_while_its_budget_has_not_passed() {
-        let start = Instant::now();
-        let mut clock = Clock { began: Some(start), budget: Some(3 * SECOND), ..Clock::default() };
-        assert_eq!(clock.lag(start + 2 * SECOND), 2 * SECOND);
-        clock.expired();
-        clock.expired(); // of an earlier document
-        assert_eq!((clock.lag(start + 2 * SECOND), clock.lead(start + 2 * SECOND)), (Duration::ZERO, SECOND));
-        assert_eq!(clock.lag(start + 4 * SECOND), SECOND);
-    }
-
-    #[test]
-    fn another_document_begins_with_a_clock_of_its_own() {
-        let start = Instant::now();
-        let mut clock = Clock { began: Some(start), passed: 9 * SECOND, is_held: true, ..Clock::default() };
-        clock.restart(start + SECOND);
-        assert_eq!((clock.lag(start + 2 * SECOND), clock.is_held), (SECOND, false));
     }
 }
