@@ -132,6 +132,7 @@ impl PageLoader<'_> {
         let mut top = 0;
         loop {
             let began = Instant::now();
+            let paintings = (top > 0).then_some(self.tab.state.paintings);
             let mut bottom = self.scroll_to(top).await?;
             self.tab.next_frame().await?;
             let stops = bottom.saturating_sub(top).div_ceil(window / 2) + 1;
@@ -142,7 +143,7 @@ impl PageLoader<'_> {
                 true => self.tab.pass_time_anyway(stop).await?,
                 false => self.tab.pass_time(stop, end).await?,
             }
-            rest = rest.saturating_sub(self.tab.rest(rest.min(self.limits.rest / 2)).await?);
+            rest = rest.saturating_sub(self.tab.rest(paintings, rest.min(self.limits.rest / 2)).await?);
             if top >= bottom {
                 bottom = self.scroll_to(top).await?;
             }

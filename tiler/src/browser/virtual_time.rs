@@ -32,6 +32,9 @@ const LATE: Duration = Duration::from_secs(1);
 /// Number of frames without a change after which a page is at rest. Its paintings are reported a frame or two late.
 const STILL_FRAMES: u32 = 4;
 
+/// Number of frames after which the painting of one is reported, on a busy machine, too.
+const LATEST_REPORT: u32 = 10;
+
 /// Maximum number of tasks without a delay that run before the clock moves on: a page may post messages to itself for
 /// ever.
 const MAX_TASKS: u32 = 1000;
@@ -82,14 +85,21 @@ impl Tab {
     }
 
     /// Waits until the window has come to rest, at most for `patience`, and returns how long that took. Does not wait
-    /// for requests.
-    pub(super) async fn rest(&mut self, patience: Duration) -> Result<Duration, PageError> {
+    /// for requests. `scrolled` is the number of paintings before the window was scrolled, `None` if it was not: what
+    /// is painted later is reported after that.
+    pub(super) async fn rest(
+        &mut self,
+        scrolled: Option<u64>,
+        patience: Duration,
+    ) -> Result<Duration, PageError> {
         let began = Instant::now();
-        let mut still = 0;
+        let (mut still, mut frames) = (0, 0);
         loop {
             let paintings = self.state.paintings;
             self.next_frame().await?;
-            still = if self.state.paintings == paintings { still + 1 } else { 0 };
+            frames += 1;
+            let is_late = scrolled == Some(self.state.paintings) && frames < LATEST_REPORT;
+            still = if self.state.paintings == paintings && !is_late { still + 1 } else { 0 };
             if still >= STILL_FRAMES / 2 || began.elapsed() >= patience {
                 return Ok(began.elapsed());
             }

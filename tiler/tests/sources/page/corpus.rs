@@ -41,7 +41,7 @@ use crate::site::{Reply, Site};
 /// Reports the size of a reference, which the height of the window does not change, to the server.
 const REPORT_SIZE: &str = "<script>addEventListener('load', () => {
     const all = [...document.querySelectorAll('*')].map((element) => element.getBoundingClientRect());
-    const most = (side, least) => Math.ceil(all.reduce((most, box) => Math.max(most, box[side]), least));
+    const most = (side, least) => Math.round(all.reduce((most, box) => Math.max(most, box[side]), least));
     const request = new XMLHttpRequest();
     request.open('GET', `/size/${most('right', 1280)}x${most('bottom', 800)}${location.pathname}`, false);
     request.send();
