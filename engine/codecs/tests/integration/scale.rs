@@ -144,7 +144,7 @@ fn maps_state_their_scale_as_a_size_or_a_matrix() {
 fn the_largest_level_of_a_pyramid_has_the_scale_of_the_map() {
     let mut out = Cursor::new(Vec::new());
     let mut encoder = TiffEncoder::new(&mut out).unwrap();
-    for (side, size) in [(20, 2.0), (40, 1.0)] {
+    for (side, size) in [(10, 4.0), (20, 2.0), (40, 1.0)] {
         let mut image = encoder.new_image::<Gray8>(side, side).unwrap();
         let entries = image.encoder();
         entries.write_tag(Tag::from_u16_exhaustive(GEO_SCALE), [size, size, 0.0].as_slice()).unwrap();
