@@ -208,7 +208,7 @@ mod tests {
             );
         }
         let within = limits.clone().within_disk(8 << 30, jobs);
-        assert_eq!((within.source_bytes >> 20, within.renderer_file >> 20), (661, 662));
+        assert_eq!((within.source_bytes >> 20, within.renderer_file >> 20), (661, 661));
         let small = Limits { source_bytes: 100 << 20, ..limits }.within_disk(8 << 30, jobs);
         assert_eq!((small.source_bytes >> 20, small.renderer_file >> 20), (100, 1784));
     }

@@ -62,6 +62,8 @@ function pauseAtRest(viewer) {
   let timer = 0;
   function pause() {
     if (!viewer.isOpen() || viewer.world.needsDraw() || viewer.imageLoader.jobsInProgress > 0) return wake();
+    // On a busy machine no frame may have come since a movement began.
+    if (springs(viewer).some((spring) => !spring.isAtTargetValue())) return wake();
     held = viewer._updateRequestId;
     OpenSeadragon.cancelAnimationFrame(held);
   }
@@ -90,12 +92,13 @@ function tileSource({ url, width, height, tileSize, tileOverlap, tileFormat }) {
   };
 }
 
+function springs({ viewport: { zoomSpring, centerSpringX, centerSpringY, degreesSpring } }) {
+  return [zoomSpring, centerSpringX, centerSpringY, degreesSpring];
+}
+
 /** Turns animation, including flicks, on or off. */
 export function setStill(viewer, still) {
-  const { zoomSpring, centerSpringX, centerSpringY, degreesSpring } = viewer.viewport;
-  for (const spring of [zoomSpring, centerSpringX, centerSpringY, degreesSpring]) {
-    spring.animationTime = still ? 0 : ANIMATION_S;
-  }
+  for (const spring of springs(viewer)) spring.animationTime = still ? 0 : ANIMATION_S;
   viewer.gestureSettingsTouch.flickEnabled = !still;
 }
 

@@ -41,7 +41,14 @@ const NEEDED: [CapabilitySet; 2] = [CapabilitySet::SYS_ADMIN, CapabilitySet::NET
 /// The step that the system refuses.
 pub fn try_out(supervisor: &Path) -> Result<(), String> {
     let mut command = Command::new(supervisor);
-    command.args(["browser-supervisor", "--namespaces", "--probe", "--folder=/", "--memory=16777216"]);
+    command.args([
+        "browser-supervisor",
+        "--namespaces",
+        "--probe",
+        "--folder=/",
+        "--memory=16777216",
+        "--cpu=1",
+    ]);
     command.env_clear().stdin(Stdio::null()).stdout(Stdio::null());
     match command.output() {
         Ok(output) if output.status.success() => Ok(()),

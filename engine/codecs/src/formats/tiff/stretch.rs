@@ -15,10 +15,8 @@ use super::tag;
 /// Maximum number of values of a band that are sampled.
 pub const MOST_VALUES: usize = 1 << 16;
 /// A picture looks black or empty if plain scaling shows its 98th percentile as less than this, or its percentiles
-/// closer together.
+/// closer together. So does a map of which it shows a quarter as less than this.
 const DARK: f64 = 1.0 / 8.0;
-/// A map looks black, too, if plain scaling shows a quarter of its values as less than this.
-const DARK_QUARTER: f64 = 1.0 / 16.0;
 /// A stretched map has clouds if a quarter of its values is shown as less than this.
 const CLOUDY: f64 = 3.0 / 16.0;
 /// That quarter is then shown as up to this.
@@ -72,7 +70,7 @@ impl Stretch {
         let bands: Vec<Spread> = bands.into_iter().map(|values| Spread::of(values, no_data)).collect();
         let is_dark =
             bands.iter().all(|band| shade(band.high) < DARK || shade(band.high) - shade(band.low) < DARK);
-        let is_mostly_dark = is_light && bands.iter().all(|band| shade(band.quarter) < DARK_QUARTER);
+        let is_mostly_dark = is_light && bands.iter().all(|band| shade(band.quarter) < DARK);
         let is_beyond =
             sample.is_float() && bands.iter().any(|band| band.low < -DARK || band.high > 1.0 + DARK);
         if !(is_dark || is_mostly_dark || is_beyond) {
