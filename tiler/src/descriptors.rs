@@ -7,6 +7,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use rustix::fs::{OFlags, fcntl_getfl};
+use rustix::io::retry_on_intr;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
     SendFlags, recvmsg, sendmsg,
@@ -19,7 +20,7 @@ pub(crate) fn send(socket: impl AsFd, descriptor: impl AsFd) -> io::Result<()> {
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
     // A message needs at least one byte besides the descriptor.
-    sendmsg(socket, &[IoSlice::new(b"F")], &mut ancillary, SendFlags::NOSIGNAL)?;
+    retry_on_intr(|| sendmsg(&socket, &[IoSlice::new(b"F")], &mut ancillary, SendFlags::NOSIGNAL))?;
     Ok(())
 }
 
@@ -28,7 +29,10 @@ pub(crate) fn receive(socket: impl AsFd) -> io::Result<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
-    recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    // A socket with a timeout is interrupted by any signal (signal(7)), such as the end of a child process.
+    retry_on_intr(|| {
+        recvmsg(&socket, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)
+    })?;
     let mut received = ancillary.drain().filter_map(|message| match message {
         RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
         _ => None,

@@ -19,7 +19,9 @@ fn inside(folder: &Path, script: &str) -> (String, u32) {
     let (control, of_supervisor) = UnixStream::pair().unwrap();
     let (mut said, of_browser) = UnixStream::pair().unwrap();
     let mut command = Command::new(TILER);
-    command.args(["browser-supervisor", "--namespaces", "--memory=100000000", "--folder"]).arg(folder);
+    command
+        .args(["browser-supervisor", "--namespaces", "--memory=100000000", "--cpu=60", "--folder"])
+        .arg(folder);
     command.args(["--", "/bin/sh", "-c", &format!("{{ {script}; echo; echo end; sleep 60; }} >&4 2>&4")]);
     command.stdin(OwnedFd::from(of_supervisor)).stdout(OwnedFd::from(of_browser));
     let mut supervisor = command.spawn().unwrap();

@@ -68,6 +68,7 @@ async fn pages_look_as_their_references() {
     let mut settings = settings();
     // At a device scale factor of 2, Chromium rounds line heights differently than with an emulated one.
     settings.limits.scale = 1;
+    settings.limits.settle = Duration::from_secs(60); // other tests run beside this one
     let pages = Pages::new(settings);
     let references = References::default();
     let tests = stream::iter(&names).map(|name| test(name, &pages, &site, &references));

@@ -15,11 +15,11 @@ use super::tag;
 /// Maximum number of values of a band that are sampled.
 pub const MOST_VALUES: usize = 1 << 16;
 /// A picture looks black or empty if plain scaling shows its 98th percentile as less than this, or its percentiles
-/// closer together. So does a map of which it shows a quarter as less than this.
+/// closer together.
 const DARK: f64 = 1.0 / 8.0;
-/// A stretched map has clouds if a quarter of its values is shown as less than this.
+/// A map has clouds if a stretch shows a quarter of its values as less than this.
 const CLOUDY: f64 = 3.0 / 16.0;
-/// That quarter is then shown as up to this.
+/// That quarter is then shown as up to this, unless plain scaling shows it brighter.
 const LAND: f64 = 1.0 / 4.0;
 /// Number of shades of a gamma that are computed beforehand.
 const SHADES: usize = 1 << 16;
@@ -70,15 +70,18 @@ impl Stretch {
         let bands: Vec<Spread> = bands.into_iter().map(|values| Spread::of(values, no_data)).collect();
         let is_dark =
             bands.iter().all(|band| shade(band.high) < DARK || shade(band.high) - shade(band.low) < DARK);
-        let is_mostly_dark = is_light && bands.iter().all(|band| shade(band.quarter) < DARK);
-        let is_beyond =
-            sample.is_float() && bands.iter().any(|band| band.low < -DARK || band.high > 1.0 + DARK);
-        if !(is_dark || is_mostly_dark || is_beyond) {
-            return None;
-        }
         let quarters = bands.iter().map(|band| (band.quarter - band.low) / (band.high - band.low));
         let quarter = quarters.sum::<f64>() / bands.len() as f64;
-        let gamma = (is_light && quarter > 0.0 && quarter < CLOUDY).then(|| {
+        let is_cloudy = is_light
+            && quarter > 0.0
+            && quarter < CLOUDY
+            && bands.iter().all(|band| shade(band.quarter) < LAND);
+        let is_beyond =
+            sample.is_float() && bands.iter().any(|band| band.low < -DARK || band.high > 1.0 + DARK);
+        if !(is_dark || is_cloudy || is_beyond) {
+            return None;
+        }
+        let gamma = is_cloudy.then(|| {
             let exponent = LAND.ln() / quarter.ln();
             let shade = |index: usize| (index as f64 / (SHADES - 1) as f64).powf(exponent);
             (0..SHADES).map(|index| (shade(index) * 255.0).round() as u8).collect()
@@ -181,7 +184,7 @@ mod tests {
             for (sample, unit) in [(wide, 1.0), (wide, 0.3), (wide, 0.1), (float, 1e-4)] {
                 let [dark, bright, cloud] = land_and_clouds(sample, clouds, unit, true);
                 assert!(
-                    dark >= 24 && bright >= 55 && cloud > 220,
+                    dark >= 20 && bright >= 55 && cloud > 220,
                     "{clouds} %, {unit}: {dark} {bright} {cloud}"
                 );
                 assert!(bright < 200, "{clouds} %, {unit}: {bright}");
