@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Archive, Attempt, CoarseNumber, ContentId, Damage, Dzi, Failure, Previews, Progress, Scale, SourceUrl,
-    Title,
+    TileRange, Title,
 };
 
 /// A content.
@@ -73,6 +73,9 @@ pub struct Finished {
     /// Physical size of a pixel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
+    /// Place of the words in the archive, if there are any: `edgezoom_text::Text` as JSON, with gzip.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<TileRange>,
     /// Place of the index in the archive.
     pub archive: Archive,
     /// Places of the preview images in the archive.
@@ -157,7 +160,7 @@ impl Finished {
     /// Returns a result without optional members.
     #[must_use]
     pub fn new(dzi: Dzi, archive: Archive, previews: Previews) -> Self {
-        Self { dzi, title: None, damage: None, scale: None, archive, previews }
+        Self { dzi, title: None, damage: None, scale: None, text: None, archive, previews }
     }
 }
 

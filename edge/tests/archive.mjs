@@ -1,5 +1,7 @@
 // Builds a pyramid as one object, as far as the Worker reads it: tiles with a few bytes between them, and their index.
 
+import { gzipSync } from "node:zlib";
+
 /** Description of the picture, as a tiler reports it. */
 export const DZI = { width: 16_000, height: 12_000, tileSize: 512, tileOverlap: 0, tileFormat: "jpg" };
 export const LAST_LEVEL = 14;
@@ -19,6 +21,10 @@ const SIGNATURE = "PK\x03\x04";
 export const PREVIEW = "the large preview";
 export const THUMBNAIL = "the thumbnail";
 
+/** The words of the picture, and how they are stored. */
+export const TEXT = { version: 1, total: 1, pages: [{ at: [0, 0, 16_000, 12_000], blocks: [{ role: "p", lines: [{ at: [9, 9, 99, 20], text: "two words" }] }] }] };
+const PACKED = gzipSync(JSON.stringify(TEXT));
+
 /** Returns the content of a tile's stand-in. */
 export const content = (level, column, row) => `tile ${level}/${column}_${row} `.repeat(1 + ((column * 7 + row) % 5));
 
@@ -30,15 +36,16 @@ function varint(number) {
 }
 
 /**
- * Returns the object, the places of its index and previews as a tiler reports them, and its number of tiles. `fill`
+ * Returns the object, the places of its index, previews and words as a tiler reports them, and its number of tiles. `fill`
  * returns a tile's content, `gap` the number of bytes before the tiles of a level.
  */
 export function archive(fill = content, dzi = DZI, gap = () => 40) {
   const places = [];
-  const parts = [SIGNATURE, PREVIEW, THUMBNAIL].map((text) => Buffer.from(text));
+  const parts = [SIGNATURE, PREVIEW, THUMBNAIL, PACKED].map((part) => Buffer.from(part));
   const large = { offset: SIGNATURE.length, length: PREVIEW.length };
   const thumbnail = { offset: SIGNATURE.length + PREVIEW.length, length: THUMBNAIL.length };
-  let offset = Buffer.concat(parts).length;
+  const text = { offset: thumbnail.offset + THUMBNAIL.length, length: PACKED.length };
+  let offset = text.offset + text.length;
   for (let level = 0; level <= lastLevel(dzi); level++) {
     const [columns, rows] = grid(level, dzi);
     for (let row = 0; row < rows; row++) {
@@ -73,15 +80,15 @@ export function archive(fill = content, dzi = DZI, gap = () => 40) {
   count.writeBigUInt64LE(BigInt(places.length));
   const index = Buffer.concat([Buffer.from("EZTILES1"), count, ...blocks, Buffer.from(entries)]);
   const place = { indexOffset: offset, indexLength: index.length };
-  return { object: Buffer.concat([...parts, index]), place, previews: { large, thumbnail }, tiles: places.length };
+  return { object: Buffer.concat([...parts, index]), place, previews: { large, thumbnail }, text, tiles: places.length };
 }
 
 /** Stores an archive for a new content, which becomes ready. Returns the content's id. */
-export async function store(system, url, { object, place, previews }, dzi = DZI) {
+export async function store(system, url, { object, place, previews, text }, dzi = DZI) {
   const { id } = await system.ask(url);
   await system.claim(id);
   await system.pyramids.put(`${id}/1.szi`, object, { httpMetadata: { contentType: "application/zip" } });
-  const { status } = await system.report(id, 1, { finished: { dzi, archive: place, previews } });
+  const { status } = await system.report(id, 1, { finished: { dzi, archive: place, previews, text } });
   if (status !== 204) throw new Error(`the report got ${status}`);
   return id;
 }

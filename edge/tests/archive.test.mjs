@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { archive, content, DZI, grid, LAST_LEVEL, PREVIEW, store, THUMBNAIL } from "./archive.mjs";
+import { archive, content, DZI, grid, LAST_LEVEL, PREVIEW, TEXT, store, THUMBNAIL } from "./archive.mjs";
 import { aroundTests } from "./around.mjs";
 import { countingCalls, start } from "./system.mjs";
 
@@ -106,6 +106,26 @@ test("previews are entries of the archive: one read each, and none if the client
   assert.deepEqual([oembed.thumbnail_url, oembed.thumbnail_width, oembed.thumbnail_height], [`${system.origin}/${id}/preview.jpg`, 1200, 900]);
 });
 
+test("the words are one read, with gzip for a client that accepts it and unpacked for others", async () => {
+  const address = `/v1/content/${id}/text`;
+  const content = await system.find(id);
+  assert.equal(content.textUrl, `${system.origin}${address}`);
+  await reads();
+  for (const [accepted, coding] of [["gzip, br", "gzip"], ["identity", null]]) {
+    const response = await system.fetch(address, { headers: { "Accept-Encoding": accepted } });
+    // Node.js unpacks what has a coding.
+    assert.deepEqual(await response.json(), TEXT);
+    assert.deepEqual([response.headers.get("Content-Type"), response.headers.get("Content-Encoding")], ["application/json", coding]);
+    assert.deepEqual([response.headers.get("Vary"), response.headers.get("Cache-Control")], ["Accept-Encoding", "public, max-age=3600"]);
+    assert.deepEqual(await reads(), ["PYRAMIDS.get"]);
+    const known = await system.send(address, { headers: { "If-None-Match": response.headers.get("ETag") } });
+    const head = await system.send(address, { method: "HEAD" });
+    assert.deepEqual([known.status, head.status, await reads()], [304, 200, []]);
+  }
+  const { id: waiting } = await system.ask("http://example.com/without-words.pdf");
+  for (const other of [waiting, "00000000000"]) assert.equal((await system.send(`/v1/content/${other}/text`)).status, 404);
+});
+
 test("made-up queries of a tile cost one read, and the cache has no entry for each", async () => {
   const get = async (query, headers) => (await system.send(tile(14, 7, 3) + query, { headers: { "Through-Cache": "1", ...headers } })).status;
   assert.equal(await get("?first"), 200);
@@ -125,8 +145,10 @@ test("previews and downloads are kept for an hour and then asked for again, so t
     assert.deepEqual([known.status, known.headers.get("Cache-Control")], [304, "public, max-age=3600"], name);
   }
   await system.operate("takedown", { target: unversioned, reason: "a reason" });
-  const gone = await system.send(`/${unversioned}/preview.jpg`, { headers: { "If-None-Match": "*" } });
-  assert.deepEqual([gone.status, gone.headers.get("Cache-Control")], [410, "no-store"]);
+  for (const address of [`/${unversioned}/preview.jpg`, `/v1/content/${unversioned}/text`]) {
+    const gone = await system.send(address, { headers: { "If-None-Match": "*" } });
+    assert.deepEqual([gone.status, gone.headers.get("Cache-Control")], [410, "no-store"], address);
+  }
 });
 
 test("the download is the object, named after the picture", async () => {

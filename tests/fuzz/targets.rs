@@ -21,6 +21,7 @@ const TARGET: fn(&[u8]) = match env!("CARGO_BIN_NAME").as_bytes() {
     b"response_headers" => fetch::fuzz::response_headers,
     b"robots" => fetch::fuzz::robots,
     b"source_url" => edgezoom_content::fuzz::source_url,
+    b"text" => edgezoom_text::fuzz::text,
     b"tile_index" => edgezoom_geometry::fuzz::tile_index,
     b"words" => edgezoom_content::fuzz::words,
     _ => panic!("no function has this program's name"),

@@ -30,6 +30,10 @@ pub trait TileSink: Send {
         bytes: Bytes,
     ) -> impl Future<Output = Result<(), SinkError>> + Send;
 
+    /// Stores the words in the picture: [`edgezoom_text::Text`] as JSON, with gzip. Called only if the options request
+    /// them, and there are some.
+    fn put_text(&mut self, dzi: &Dzi, packed: Bytes) -> impl Future<Output = Result<(), SinkError>> + Send;
+
     /// Waits until all tiles are stored, then makes the pyramid visible. Calls `on_stored` with the number of missing
     /// tiles and the number that were missing at first.
     fn publish(

@@ -24,6 +24,10 @@ impl Addresses {
         format!("{}/v1/content/{id}", self.base)
     }
 
+    pub fn text(&self, id: ContentId) -> String {
+        format!("{}/v1/content/{id}/text", self.base)
+    }
+
     pub fn dzi(&self, id: ContentId) -> String {
         format!("{}/v1/dzi/{id}", self.base)
     }

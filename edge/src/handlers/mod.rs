@@ -81,6 +81,7 @@ pub async fn handle(
             let last = request().headers().get("Last-Event-ID")?;
             return content::events(*id, &head.method, last.as_deref(), addresses, repository).await;
         }
+        Route::Text(id) => return object::text(*id, &request(), repository, env).await,
         Route::DescriptorScript(id) => match content::by_id(*id, repository).await {
             Ok(content) => descriptor_script(&content, addresses),
             Err(error) => error.response(),

@@ -84,6 +84,31 @@ pub async fn preview(
     Ok(Outgoing::Streamed(response))
 }
 
+/// Returns the response with the words in a picture, as they are stored, or unpacked for a client that does not accept
+/// gzip. 404: the content is not ready, or has none.
+pub async fn text(
+    id: ContentId,
+    request: &Request,
+    repository: &Repository<'_>,
+    env: &Env,
+) -> Result<Outgoing> {
+    let content = match by_id(id, repository).await {
+        Ok(content) => content,
+        Err(error) => return Ok(Outgoing::Buffered(error.response())),
+    };
+    let Status::Ready { attempt, finished: Finished { text: Some(range), .. } } = content.status else {
+        return Ok(Outgoing::Buffered(plain::not_found()));
+    };
+    let object = &attempt.archive_key(id);
+    let tag = &format!("\"{object}/text\"");
+    let part = Part { object, range, tag, media_type: "application/json" };
+    let Some(response) = r2::serve_packed(&part, request, env).await? else {
+        return Ok(Outgoing::Buffered(plain::not_found()));
+    };
+    keep_for(HOUR, &response)?;
+    Ok(Outgoing::Streamed(response))
+}
+
 /// Sets the seconds for which caches may keep a response whose address has no attempt: after a takedown or another
 /// conversion it has other bytes.
 pub fn keep_for(seconds: u32, response: &Response) -> Result<()> {

@@ -80,6 +80,9 @@ export async function sweep(bucket, id, before, keep, upload) {
   return folders.length === 0;
 }
 
+/** Returns what a stream with gzip holds. */
+export const unpacked = (packed) => packed.pipeThrough(new DecompressionStream("gzip"));
+
 /**
  * Writes a data point into the dataset `METRICS`, if there is one: the counted thing, its labels, and figures, of which
  * the first is the count. Nothing waits for it, and failures are ignored.

@@ -6,10 +6,11 @@ use http::StatusCode;
 use worker::js_sys::{Date, Promise, Reflect};
 use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::wasm_bindgen_futures::JsFuture;
-use worker::{Env, Headers, Method, Object, Range, Request, Response, Result};
+use worker::web_sys::ReadableStream;
+use worker::{EncodeBody, Env, Headers, Method, Object, Range, Request, Response, ResponseBody, Result};
 
 use crate::request::object_key::ObjectKey;
-use crate::response::conditional::{ByteRange, none_match_names};
+use crate::response::conditional::{ByteRange, accepts_gzip, none_match_names};
 
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
@@ -26,6 +27,8 @@ extern "C" {
         keep: &str,
         upload: &str,
     ) -> std::result::Result<Promise, JsValue>;
+    #[wasm_bindgen(catch)]
+    fn unpacked(packed: &ReadableStream) -> std::result::Result<ReadableStream, JsValue>;
 }
 
 /// Returns the response with an object of a pyramid; `None` if it does not exist.
@@ -107,6 +110,39 @@ pub async fn serve_part(served: &Part<'_>, request: &Request, env: &Env) -> Resu
     let part = Range::OffsetWithLength { offset: offset + first, length: last - first + 1 };
     let object = env.bucket(BINDING)?.get(served.object).range(part).execute().await?;
     object.map(|object| stream(&object, range.is_some(), headers)).transpose()
+}
+
+/// Returns the response with a part of an object that is compressed with gzip: as it is, or unpacked for a client that
+/// does not accept that.
+pub async fn serve_packed(packed: &Part<'_>, request: &Request, env: &Env) -> Result<Option<Response>> {
+    let accepted = request.headers().get("Accept-Encoding")?;
+    let accepts = accepted.is_some_and(|codings| accepts_gzip(&codings));
+    let headers = headers(packed.media_type, packed.tag)?;
+    headers.delete("Accept-Ranges")?;
+    headers.set("Vary", "Accept-Encoding")?;
+    if request.headers().get("If-None-Match")?.is_some_and(|tags| none_match_names(&tags, packed.tag)) {
+        headers.delete("Content-Type")?;
+        let status = StatusCode::NOT_MODIFIED.as_u16();
+        return Ok(Some(Response::builder().with_status(status).with_headers(headers).empty()));
+    }
+    if request.method() == Method::Head {
+        return Ok(Some(Response::builder().with_headers(headers).empty()));
+    }
+    let TileRange { offset, length } = packed.range;
+    let range = Range::OffsetWithLength { offset, length: length.into() };
+    let Some(object) = env.bucket(BINDING)?.get(packed.object).range(range).execute().await? else {
+        return Ok(None);
+    };
+    let response = stream(&object, false, headers)?;
+    if accepts {
+        response.headers().set("Content-Encoding", "gzip")?;
+        return Ok(Some(response.with_encode_body(EncodeBody::Manual)));
+    }
+    let (builder, body) = response.into_parts();
+    Ok(Some(builder.body(match body {
+        ResponseBody::Stream(packed) => ResponseBody::Stream(unpacked(&packed)?),
+        other => other,
+    })))
 }
 
 /// Returns the response with the descriptor of an archive, made from the content's record.

@@ -31,9 +31,10 @@ fn members(
         ("embedHtml", Text(embed_html(content.id, addresses))),
     ];
     fields.extend(content.title().map(|title| ("title", Text(title.to_string()))));
-    if let Some(Finished { damage, scale, .. }) = content.status.finished() {
+    if let Some(Finished { damage, scale, text, .. }) = content.status.finished() {
         fields.extend(damage.map(|damage| ("warning", Text(damage.to_string()))));
         fields.extend(scale.map(|scale| ("scale", scale_object(scale))));
+        fields.extend(text.map(|_| ("textUrl", Text(addresses.text(content.id)))));
     }
     if let Status::Processing { coarse: Some(coarse), .. } = &content.status {
         fields.push(("coarseUrl", Text(addresses.coarse(content.id, *coarse))));

@@ -36,6 +36,8 @@ pub enum Route {
     },
     /// `/v1/content/<id>/events`: stream a content's progress.
     Events(ContentId),
+    /// `/v1/content/<id>/text`: get the words in the picture.
+    Text(ContentId),
     /// `/v1/content/<id>/dzi.js`: get the descriptor as a script.
     DescriptorScript(ContentId),
     /// `/<id>/preview.jpg`, `/<id>/thumbnail.jpg`: get a preview image.
@@ -185,6 +187,7 @@ impl Route {
                 key.as_ref().ok().map(ContentKey::content_id)
             }
             Self::Events(id)
+            | Self::Text(id)
             | Self::DescriptorScript(id)
             | Self::Preview(id, _)
             | Self::Card(id, _)

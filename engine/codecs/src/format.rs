@@ -9,6 +9,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use edgezoom_geometry::{Orientation, Scale, Size};
+use edgezoom_text::Text;
 
 use crate::bounds::Bounds;
 use crate::colour::icc::Profile;
@@ -96,6 +97,8 @@ pub(crate) struct Decoded {
     pub(crate) profile: Option<Profile>,
     /// Physical size of a pixel.
     pub(crate) scale: Option<Scale>,
+    /// Its words.
+    pub(crate) text: Option<Text>,
 }
 
 impl Decoded {
@@ -106,7 +109,7 @@ impl Decoded {
 
     /// Does the same for a boxed reader.
     pub(crate) fn of(reader: Box<dyn RowReader>) -> Self {
-        Self { reader, orientation: Orientation::UPRIGHT, profile: None, scale: None }
+        Self { reader, orientation: Orientation::UPRIGHT, profile: None, scale: None, text: None }
     }
 
     /// Returns a picture that is upright and in sRGB, whose rows `read_row` fills one at a time.

@@ -45,6 +45,7 @@
 mod bounds;
 mod buffered;
 mod colour;
+mod described;
 mod error;
 mod format;
 pub mod formats;
@@ -55,7 +56,6 @@ mod options;
 mod parallel;
 mod read_ahead;
 mod row_reader;
-mod scaled;
 mod scratch;
 mod source_file;
 mod tolerant;

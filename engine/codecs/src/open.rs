@@ -4,9 +4,9 @@
 use std::io::{BufReader, ErrorKind, Read, Seek};
 use std::path::Path;
 
+use crate::described::Described;
 use crate::format::{Decoded, Input, Open, Opener, READ_BYTES, System};
 use crate::formats;
-use crate::scaled::Scaled;
 use crate::tolerant::{Strict, Tolerant};
 use crate::upright;
 use crate::{Bounds, DecodeOptions, Format, RowReader, SourceError, SourceFile, TemporaryFile, Thumbnail};
@@ -96,7 +96,7 @@ impl Prepared {
         }
         let file = BufReader::with_capacity(READ_BYTES, file);
         let input = Input { file, bounds, options, temporary: self.temporary.clone() };
-        let Decoded { reader, orientation, profile, scale } = (self.opener)(input)?;
+        let Decoded { reader, orientation, profile, scale, text } = (self.opener)(input)?;
         let reader: Box<dyn RowReader> = if options.strict {
             Box::new(Strict::new(reader, self.format.name)?)
         } else if self.format.may_be_partial() {
@@ -109,9 +109,7 @@ impl Prepared {
             None => reader,
         };
         let upright = upright::make_upright(orientation, reader, bounds, options.as_stored)?;
-        Ok(match scale {
-            Some(scale) => Box::new(Scaled { source: upright, scale }),
-            None => upright,
-        })
+        let is_plain = scale.is_none() && text.is_none();
+        Ok(if is_plain { upright } else { Box::new(Described { source: upright, scale, text }) })
     }
 }

@@ -26,6 +26,8 @@ pub struct DrawingOptions {
     /// [`NeedsBrowser`](crate::SourceError::NeedsBrowser). Otherwise it is drawn as far as possible, with
     /// [`Damage::NotDrawn`](crate::Damage::NotDrawn).
     pub to_browser: bool,
+    /// True to read the words of a document, too.
+    pub text: bool,
 }
 
 /// Options for decoding a source. The default suits every caller: any layout but planes, and one thread.
@@ -60,7 +62,7 @@ pub enum AsPlanes {
 
 impl Default for DrawingOptions {
     fn default() -> Self {
-        Self { page: None, dpi: 200, page_width: 4_000, svg_side: 8_192, to_browser: false }
+        Self { page: None, dpi: 200, page_width: 4_000, svg_side: 8_192, to_browser: false, text: false }
     }
 }
 

@@ -7,6 +7,7 @@ use edgezoom_geometry::{Damage, Scale, Size};
 use edgezoom_jpeg::decoder::requantise::TileBlocks;
 use edgezoom_jpeg::encoder::Piece;
 use edgezoom_jpeg::quantisation::SourceSteps;
+use edgezoom_text::Text;
 
 use crate::{Orientation, SourceError, ycbcr420};
 
@@ -40,6 +41,11 @@ pub trait RowReader {
     }
     /// Returns the physical size of a pixel, if the file states it.
     fn scale(&self) -> Option<Scale> {
+        None
+    }
+    /// Returns the words in the picture, once, if [`DrawingOptions::text`](crate::DrawingOptions::text) asks for them. They
+    /// come from the file, so they need [bounds](Text::bounded).
+    fn take_text(&mut self) -> Option<Text> {
         None
     }
     /// Returns what tiles in JPEG can use of a JPEG whose samples are returned as they are stored.
@@ -232,6 +238,10 @@ pub(crate) trait Wrapper {
         self.source().scale()
     }
 
+    fn take_text(&mut self) -> Option<Text> {
+        None
+    }
+
     fn as_jpeg(&mut self) -> Option<Jpeg<'_>> {
         None
     }
@@ -268,6 +278,10 @@ impl<W: Wrapper> RowReader for W {
 
     fn scale(&self) -> Option<Scale> {
         Wrapper::scale(self)
+    }
+
+    fn take_text(&mut self) -> Option<Text> {
+        Wrapper::take_text(self)
     }
 
     fn as_jpeg(&mut self) -> Option<Jpeg<'_>> {

@@ -93,6 +93,22 @@ fn document(pages: &[&str]) -> Vec<u8> {
 }
 
 #[tokio::test]
+async fn the_words_of_a_drawing_and_of_a_web_page_are_served() -> Result<()> {
+    let (system, sources) = (System::shared()?, SourceServer::start()?);
+    let client = Client::new(system.url())?;
+    let drawing = r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 100"><text x="9" y="50">words of it</text></svg>"#;
+    let page = "<!doctype html><h1>words of it</h1><iframe srcdoc='<p>and more'></iframe>";
+    for (name, media_type, source) in [("a.svg", "image/svg+xml", drawing), ("a.html", "text/html", page)] {
+        let course = client.convert(&sources.serve(name, Source::file(media_type, source))).await?;
+        let address = course.ready()?["textUrl"].as_str().unwrap_or_default().to_owned();
+        let words = client.get(&address).await?.text();
+        assert!(words.contains("words of it"), "{name}: {words}");
+        assert_eq!(words.contains("and more"), name == "a.html", "{words}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_web_page_becomes_a_pyramid_without_resources_from_private_networks() -> Result<()> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
     let client = Client::new(system.url())?;

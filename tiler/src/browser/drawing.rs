@@ -162,7 +162,7 @@ impl OpenDrawing {
     async fn write_pieces(&mut self, out: &mut (impl AsyncWrite + Unpin)) -> Result<(), PageError> {
         let size = self.size;
         let Size { width, .. } = size.pixels();
-        out.write_all(&screenshot::header(size.pixels())).await?;
+        out.write_all(&screenshot::header(size.pixels(), &[])).await?;
         let rows = size.whole((self.limits.strip_pixels / width.max(1)).clamp(1, MOST_PIECE));
         let columns = size.whole(MOST_PIECE);
         for (top, height) in size.pieces(size.css.height, rows) {

@@ -21,6 +21,8 @@ pub(super) struct PageLayout<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Area {
     pub left: u32,
+    /// Left edge of the window.
+    pub origin: u32,
     pub width: u32,
     pub height: u32,
 }
@@ -62,6 +64,8 @@ macro_rules! script {
         )
     };
 }
+
+pub(super) use script;
 
 /// The state of the scripts, which `dom.js` describes.
 const STATE: &str = "globalThis[Symbol.for('edgezoom')]";
@@ -111,12 +115,10 @@ impl PageLayout<'_> {
         let mut frames = vec![main];
         while let (Some(outer), true) = (frames.last(), frames.len() <= MAX_FRAMES) {
             let outer = outer.clone();
-            let node = self.object(&outer, "frame").await?;
-            let node = self.tab.command("DOM.describeNode", json!({ "objectId": node })).await?;
-            let Some(inner) = node["node"]["frameId"].as_str() else { break };
-            self.call(inner, script!("consent.js"), json!({})).await?;
-            let has_frame = self.unfold(inner, None).await?.frame;
-            frames.push(inner.to_owned());
+            let Some(inner) = self.frame_of(&outer, "frame").await? else { break };
+            self.call(&inner, script!("consent.js"), json!({})).await?;
+            let has_frame = self.unfold(&inner, None).await?.frame;
+            frames.push(inner);
             if !has_frame {
                 break;
             }
@@ -230,6 +232,13 @@ impl PageLayout<'_> {
         self.tab.call_function_in(frame, function, argument, self.deadline()).await
     }
 
+    /// Returns the id of the frame that an element in the state of the scripts shows.
+    pub(super) async fn frame_of(&mut self, frame: &str, name: &str) -> Result<Option<String>, PageError> {
+        let node = self.object(frame, name).await?;
+        let node = self.tab.command("DOM.describeNode", json!({ "objectId": node })).await?;
+        Ok(node["node"]["frameId"].as_str().map(str::to_owned))
+    }
+
     /// Returns the id of an element in the state of the scripts.
     async fn object(&mut self, frame: &str, name: &str) -> Result<String, PageError> {
         let context = self.tab.isolated_world(frame, self.deadline()).await?;
@@ -245,7 +254,7 @@ impl PageLayout<'_> {
     }
 }
 
-fn parsed<T: for<'de> Deserialize<'de>>(returned: Value) -> Result<T, PageError> {
+pub(super) fn parsed<T: for<'de> Deserialize<'de>>(returned: Value) -> Result<T, PageError> {
     serde_json::from_value(returned)
         .map_err(|error| PageError::Command(format!("a script returned: {error}")))
 }
@@ -262,6 +271,7 @@ fn area(edges: Edges, origin: f64, width: f64, height: f64, limits: &PageLimits)
     let left = if left < 0.0 { right - shown } else { left };
     Area {
         left: (origin + left).max(0.0) as u32,
+        origin: origin.max(0.0) as u32,
         width: shown as u32,
         height: (height.ceil() as u32).clamp(1, limits.height),
     }

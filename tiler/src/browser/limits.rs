@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clap::{Args, value_parser};
+use edgezoom_text::MAX_PAGE_WORDS;
 use tokio::time::{Instant, timeout_at};
 
 use super::error::PageError;
@@ -95,6 +96,9 @@ pub struct PageLimits {
     /// browser controls the whole machine
     #[arg(long = "web-pages-without-sandbox", env = "EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX")]
     pub without_sandbox: bool,
+    /// Maximum number of words of a page that are read; 0 reads none.
+    #[arg(skip = MAX_PAGE_WORDS)]
+    pub words: usize,
     /// Maximum number of open pages. Each takes about one core and 300 MiB.
     #[arg(skip = NonZeroUsize::MIN.saturating_add(1))]
     pub at_once: NonZeroUsize,

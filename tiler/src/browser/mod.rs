@@ -14,6 +14,7 @@
 //! | When is it finished? | [`virtual_time`]: its clock, and when its window is at rest |
 //! | Which part of it is shown, and how is it unfolded? | [`layout`], and the scripts that it calls |
 //! | What did the browser report? | [`page_state`]: events; [`document`] and [`interception`]: what they mean |
+//! | Which words are on it? | [`words`] |
 //! | How does it become a picture? | [`screenshot`]: the strips, and the pipe to the renderer |
 //!
 //! A [`drawing`] that resvg does not know is shown by the browser, too, without any network.
@@ -41,6 +42,7 @@ mod proxy;
 mod screenshot;
 mod tab;
 mod virtual_time;
+mod words;
 
 pub use drawing::{DrawingSize, OpenDrawing};
 pub use error::PageError;

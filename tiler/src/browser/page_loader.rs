@@ -5,6 +5,7 @@
 use std::time::{Duration, Instant};
 
 use edgezoom_content::{Size, Title};
+use edgezoom_text::Text;
 use serde_json::{Value, json};
 
 use super::document::network_error;
@@ -14,6 +15,7 @@ use super::layout::{Area, PageLayout};
 use super::limits::PageLimits;
 use super::proxy::Proxy;
 use super::tab::Tab;
+use super::words;
 
 /// Loads a page in a tab.
 pub(super) struct PageLoader<'a> {
@@ -30,6 +32,8 @@ pub(super) struct FrozenPage {
     pub title: Option<Title>,
     /// Its URL after all redirects.
     pub url: String,
+    /// The words on it, if they are wanted.
+    pub text: Option<Text>,
     /// The part of it to capture.
     pub area: Area,
     /// Number of documents that the tab has shown, this one included.
@@ -202,8 +206,11 @@ impl PageLoader<'_> {
         self.tab.command("Animation.setPlaybackRate", json!({ "playbackRate": 0 })).await?;
         let area = self.layout().measure().await?;
         let size = Size { width: area.width * self.limits.scale, height: area.height * self.limits.scale };
+        let left = f64::from(area.left) - f64::from(area.origin);
+        let text = if self.limits.words > 0 { words::read(&mut self.layout(), size, left).await } else { None };
         Ok(FrozenPage {
             size,
+            text,
             title: Title::of_page(location["title"].as_str().unwrap_or_default()),
             url: location["url"].as_str().unwrap_or_default().to_owned(),
             area,

@@ -86,7 +86,9 @@ impl OpenPage {
     }
 
     async fn write_strips(&mut self, out: &mut (impl AsyncWrite + Unpin)) -> Result<(), PageError> {
-        out.write_all(&screenshot::header(self.page.size)).await?;
+        let text = self.page.text.take().and_then(|text| text.to_json()).unwrap_or_default();
+        out.write_all(&screenshot::header(self.page.size, &text)).await?;
+        out.write_all(&text).await?;
         let Area { width, height, .. } = self.page.area;
         let strip_height = self.limits.strip_height(width);
         for top in (0..height).step_by(strip_height as usize) {

@@ -118,7 +118,7 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
         drain: Duration::from_secs(args.drain_seconds),
         pipeline,
         render: RenderOptions {
-            drawing: args.conversion.drawing(None),
+            drawing: args.conversion.drawing(None, true),
             previews: true,
             coarse_every: Some(COARSE_EVERY),
             ..RenderOptions::default()

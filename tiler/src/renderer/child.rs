@@ -14,6 +14,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::protocol::{Ending, FrameWriter};
 use super::request::{Arriving, RenderRequest};
+use super::text;
 use crate::{descriptors, failure, sandbox};
 
 /// Renders as requested. Reports a failure to the parent; the exit code says only whether there was one.
@@ -127,10 +128,18 @@ pub(super) fn render(
         frames.coarse(&coarse_of_thumbnail(thumbnail)?)?;
     }
     let mut sources = sources.into_iter();
+    let mut words = None;
     let source = TileSource::open(&request.options, |decode| {
         let source = sources.next().ok_or_else(|| io::Error::other("the source is opened a third time"))?;
-        prepared.open(source, request.bounds, decode)
+        let mut reader = prepared.open(source, request.bounds, decode)?;
+        words = reader.take_text();
+        Ok(reader)
     })?;
     let built = source.with_thumbnail(thumbnail).build(&request.options, frames)?;
+    if let Some(words) = words
+        && let Some(packed) = text::pack(words, built.dzi.size)?
+    {
+        frames.text(&packed)?;
+    }
     Ok(frames.finished(Ending { damage: built.damage, scale: built.scale })?)
 }

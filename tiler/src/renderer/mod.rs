@@ -16,6 +16,7 @@ pub mod fuzz;
 mod process;
 mod protocol;
 pub mod request;
+pub mod text;
 pub mod unpack;
 mod validator;
 mod watchdog;
@@ -68,6 +69,8 @@ pub enum Output {
     Preview(PreviewKind, Bytes),
     /// The rows read so far as a small JPEG, if that was requested. May come at any time before the end.
     Coarse(Bytes),
+    /// The words in the picture, as they are stored: [`edgezoom_text::Text`] as JSON, with gzip. Comes at most once.
+    Text(Bytes),
     /// Comes last: all tiles have come, and the process has exited successfully.
     Finished(Built),
 }

@@ -14,6 +14,7 @@
 //! | `T` tile | level, column and row, 32 bits each; the tile's file |
 //! | `V` preview | kind, one byte: 0 for the large one, 1 for the thumbnail; the file |
 //! | `C` coarse | file with a coarse picture of the rows read so far |
+//! | `D` document's words | a [`Text`] as JSON, with gzip |
 //! | `F` finished | the [`Ending`] as JSON |
 //! | `X` failed | the [`Failure`] as JSON |
 //! | `W` web browser needed | the [`BrowserDrawing`] as JSON |
@@ -26,10 +27,13 @@ use bytes::{Buf, Bytes, BytesMut};
 use edgezoom_codecs::{BrowserDrawing, Damage};
 use edgezoom_content::{Dzi, Failure, PreviewKind, Scale};
 use edgezoom_pyramid::{TileCoord, TileOutput};
+use edgezoom_text::MAX_PACKED_BYTES;
+#[cfg(doc)]
+use edgezoom_text::Text;
 use serde::{Deserialize, Serialize};
 
 /// Version of this protocol. Parent and child run the same executable, but the file may be replaced between two starts.
-const VERSION: u8 = 6;
+const VERSION: u8 = 7;
 /// Number of bytes before a frame's content.
 const HEADER_BYTES: usize = 5;
 /// Number of bytes before the file in a tile's frame.
@@ -51,6 +55,7 @@ pub enum Frame {
     Tile(TileCoord, Bytes),
     Preview(PreviewKind, Bytes),
     Coarse(Bytes),
+    Text(Bytes),
     Finished(Ending),
     Failed(Failure),
     NeedsBrowser(BrowserDrawing),
@@ -95,6 +100,10 @@ pub struct FrameWriter {
 impl FrameWriter {
     pub fn new(pipe: File) -> Self {
         Self { pipe: Mutex::new(pipe) }
+    }
+
+    pub fn text(&self, packed: &[u8]) -> io::Result<()> {
+        self.write(b'D', &[], packed)
     }
 
     pub fn finished(&self, ending: Ending) -> io::Result<()> {
@@ -169,6 +178,7 @@ pub fn read_frame(received: &mut BytesMut, max_tile_bytes: usize) -> Result<Opti
         b'T' => POSITION_BYTES + max_tile_bytes,
         b'V' => MAX_PREVIEW_BYTES,
         b'C' => MAX_COARSE_BYTES,
+        b'D' => MAX_PACKED_BYTES,
         b'B' | b'P' | b'F' | b'X' | b'W' => MAX_CONTROL_BYTES,
         other => return Err(ProtocolError::UnknownKind(other)),
     };
@@ -205,6 +215,7 @@ fn parse(kind: u8, mut content: Bytes) -> Option<Frame> {
             (!content.is_empty()).then_some(Frame::Preview(kind, content))
         }
         b'C' => (!content.is_empty()).then_some(Frame::Coarse(content)),
+        b'D' => Some(Frame::Text(content)),
         b'F' => serde_json::from_slice(&content).ok().map(Frame::Finished),
         b'W' => serde_json::from_slice(&content).ok().map(Frame::NeedsBrowser),
         _ => serde_json::from_slice(&content).ok().map(Frame::Failed),
@@ -242,6 +253,7 @@ mod tests {
             Ending { damage: None, scale },
         ];
         endings.iter().for_each(|ending| frames.finished(*ending).unwrap());
+        frames.text(b"words").unwrap();
         let failure = Failure::new(FailureCode::Internal, "sorry");
         frames.failed(&failure).unwrap();
 
@@ -259,14 +271,15 @@ mod tests {
         let finished = endings.map(Frame::Finished);
         let expected =
             [[Frame::Begin(dzi), Frame::Progress(7), tile, preview, coarse].as_slice(), &finished].concat();
-        let expected = [expected, vec![Frame::Failed(failure)]].concat();
+        let text = Frame::Text(Bytes::from_static(b"words"));
+        let expected = [expected, vec![text, Frame::Failed(failure)]].concat();
         assert_eq!(read, expected);
         assert!(received.is_empty());
     }
 
     #[test]
     fn a_frame_longer_than_allowed_is_refused_by_its_header() {
-        for kind in [b'T', b'V', b'C', b'B', b'P', b'F', b'X'] {
+        for kind in [b'T', b'V', b'C', b'D', b'B', b'P', b'F', b'X'] {
             let mut received = BytesMut::from(&[kind, 0xff, 0xff, 0xff, 0xff][..]);
             assert!(matches!(read_frame(&mut received, 1000), Err(ProtocolError::TooLong { .. })));
             assert!(received.capacity() < 100);

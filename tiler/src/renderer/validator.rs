@@ -10,6 +10,7 @@ use super::Output;
 use super::error::RenderError;
 use super::protocol::{Ending, Frame, ProtocolError, read_frame};
 use super::request::{RenderOptions, RenderRequest};
+use super::text;
 
 /// Maximum number of characters passed on from a failure's message.
 const MESSAGE_CHARACTERS: usize = 300;
@@ -32,6 +33,7 @@ struct ReceivedTiles {
     skips: bool,
     /// Previews that were not received.
     missing_previews: Vec<PreviewKind>,
+    has_text: bool,
 }
 
 impl FrameValidator {
@@ -66,6 +68,15 @@ impl FrameValidator {
                     return Err(ProtocolError::Unexpected("a coarse picture that was not requested").into());
                 }
                 Ok(Output::Coarse(bytes))
+            }
+            Frame::Text(packed) => {
+                let is_requested = self.request.options.drawing.text;
+                let pyramid = self.pyramid()?;
+                if !is_requested || pyramid.has_text || text::unpack(&packed, pyramid.dzi.size).is_none() {
+                    return Err(ProtocolError::Unexpected("words that no picture has").into());
+                }
+                pyramid.has_text = true;
+                Ok(Output::Text(packed))
             }
             Frame::Finished(Ending { damage, scale }) => {
                 let pyramid = self.pyramid()?;
@@ -122,7 +133,7 @@ impl ReceivedTiles {
         let received = tiles.clone().map(|tiles| vec![0; tiles.div_ceil(64) as usize]).collect();
         let missing_previews = if options.previews { PreviewKind::ALL.to_vec() } else { vec![] };
         let skips = options.skip_blanks.is_some();
-        Self { dzi, received, first, missing: tiles.sum(), skips, missing_previews }
+        Self { dzi, received, first, missing: tiles.sum(), skips, missing_previews, has_text: false }
     }
 
     fn receive_preview(&mut self, kind: PreviewKind, bytes: &[u8]) -> Result<(), ProtocolError> {
@@ -297,6 +308,23 @@ mod tests {
             assert_refused(&mut validator, preview(kind));
         }
         assert!(matches!(validator.accept(Frame::Finished(Ending::default())), Ok(Output::Finished { .. })));
+    }
+
+    #[test]
+    fn words_pass_once_and_only_if_they_were_requested() {
+        let page = edgezoom_text::Page::new(edgezoom_text::Rect::new(0, 0, 10, 10));
+        let words = edgezoom_text::Text { pages: vec![page.clone(), page], ..edgezoom_text::Text::default() };
+        let words = Frame::Text(text::pack(words, SIZE).unwrap().unwrap().into());
+        let (mut validator, dzi) = started();
+        assert_refused(&mut validator, words.clone());
+        let mut asked = request();
+        asked.options.drawing.text = true;
+        let mut validator = FrameValidator::new(asked);
+        assert_refused(&mut validator, words.clone());
+        validator.accept(Frame::Begin(dzi)).unwrap();
+        assert_refused(&mut validator, Frame::Text(Bytes::from_static(b"words")));
+        assert!(matches!(validator.accept(words.clone()), Ok(Output::Text(_))));
+        assert_refused(&mut validator, words);
     }
 
     #[test]

@@ -50,6 +50,19 @@ pub struct Upload {
     /// Places of the previews in the archive.
     large: Option<TileRange>,
     thumbnail: Option<TileRange>,
+    /// Place of the words.
+    text: Option<TileRange>,
+}
+
+/// The places of an archive's parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// Place of the index.
+    pub archive: Archive,
+    /// Places of the previews.
+    pub previews: Previews,
+    /// Place of the words, if there are any.
+    pub text: Option<TileRange>,
 }
 
 impl Upload {
@@ -68,6 +81,7 @@ impl Upload {
             stored: Stored::default(),
             large: None,
             thumbnail: None,
+            text: None,
         }
     }
 
@@ -155,10 +169,10 @@ impl Upload {
     }
 }
 
-/// The archive does not exist before [`TileSink::publish`], which returns the places of its index and its previews. If
+/// The archive does not exist before [`TileSink::publish`], which returns the places of its parts. If
 /// that fails, it does not exist either, unless only the response to the last request was lost.
 impl TileSink for Upload {
-    type Published = (Archive, Previews);
+    type Published = Places;
 
     async fn begin(&mut self, _: &Dzi) -> Result<(), SinkError> {
         Ok(())
@@ -181,15 +195,22 @@ impl TileSink for Upload {
         Ok(self.send_full_parts(dzi).await?)
     }
 
+    async fn put_text(&mut self, dzi: &Dzi, packed: Bytes) -> Result<(), SinkError> {
+        let added = self.stream(dzi).add_text(&packed);
+        self.text = Some(added.map_err(|error| self.failed(error))?);
+        Ok(self.send_full_parts(dzi).await?)
+    }
+
     async fn publish(
         &mut self,
         _: &Dzi,
         mut on_stored: impl FnMut(usize, usize) + Send,
-    ) -> Result<(Archive, Previews), SinkError> {
+    ) -> Result<Places, SinkError> {
         let stream = self.stream.take().ok_or_else(|| self.failed("there are no tiles"))?;
         let (mut rest, archive) = stream.finish().map_err(|error| self.failed(error))?;
         let previews = self.large.zip(self.thumbnail).map(|(large, thumbnail)| Previews { large, thumbnail });
-        let places = archive.zip(previews).ok_or_else(|| self.failed("there are no previews"))?;
+        let (archive, previews) = archive.zip(previews).ok_or_else(|| self.failed("there are no previews"))?;
+        let places = Places { archive, previews, text: self.text };
         if self.sent == 0 && rest.len() <= self.part_bytes {
             self.stored.bytes += self.bucket.put(self.key.clone(), rest.into(), MEDIA_TYPE).await?;
             return Ok(places);
@@ -219,6 +240,7 @@ impl TileSink for Upload {
         self.stored = Stored::default();
         self.large = None;
         self.thumbnail = None;
+        self.text = None;
         Ok(())
     }
 }

@@ -28,7 +28,7 @@ use super::reporter::Reporter;
 use crate::failure;
 use crate::pipeline::{Converted, Origin, PipelineError, PipelineSettings, Progress};
 use crate::renderer::RenderError;
-use crate::s3::{Stored, Upload, UploadedFileError};
+use crate::s3::{Places, Stored, Upload, UploadedFileError};
 
 /// Time limit for the report of a job that is handed back. If it is lost, the lease expires, which has the same effect.
 const HAND_BACK_TIME: Duration = Duration::from_secs(3);
@@ -104,8 +104,9 @@ impl Job<'_> {
             };
             let render = &context.settings.render;
             let converted = context.pipeline.convert(origin, render, upload, on_progress).await?;
-            let Converted { dzi, title, damage, scale, published: (archive, previews) } = converted;
-            Ok(Finished { dzi, title, damage, scale, archive, previews })
+            let Converted { dzi, title, damage, scale, published } = converted;
+            let Places { archive, previews, text } = published;
+            Ok(Finished { dzi, title, damage, scale, text, archive, previews })
         };
         tokio::select! {
             biased;

@@ -7,6 +7,7 @@ mod damaged;
 mod documents;
 mod drawings;
 mod page;
+mod text;
 
 use page::{processes, screenshot, site}; // the modules of `page` import them from the crate root
 

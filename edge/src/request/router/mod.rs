@@ -97,6 +97,9 @@ fn read(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
                 if let Some(Ok(id)) = id.strip_suffix("/events").map(str::parse) {
                     return Route::Events(id);
                 }
+                if let Some(Ok(id)) = id.strip_suffix("/text").map(str::parse) {
+                    return Route::Text(id);
+                }
                 if let Some(Ok(id)) = id.strip_suffix("/dzi.js").map(str::parse) {
                     return Route::DescriptorScript(id);
                 }

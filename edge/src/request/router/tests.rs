@@ -178,6 +178,7 @@ fn share_links_embed_scripts_and_the_home_page_are_found() {
 #[test]
 fn events_previews_and_oembed_are_found() {
     assert_eq!(get(&format!("/v1/content/{ID}/events")), Route::Events(id()));
+    assert_eq!(get(&format!("/v1/content/{ID}/text")), Route::Text(id()));
     assert_eq!(key("/v1/content/x/events"), Err(ApiError::NoSuchContent));
     assert_eq!(get(&format!("/{ID}/preview.jpg")), Route::Preview(id(), PreviewKind::Large));
     assert_eq!(get(&format!("/{ID}/thumbnail.jpg")), Route::Preview(id(), PreviewKind::Thumbnail));

@@ -28,6 +28,8 @@ pub(crate) mod jpeg;
 mod jpeg2000;
 #[cfg(feature = "modern")]
 mod jxl;
+#[cfg(any(feature = "pdf", feature = "svg"))]
+mod lines;
 #[cfg(test)]
 mod mutated;
 #[cfg(feature = "rare")]

@@ -6,6 +6,8 @@
 //! | 0 | 8 | [`MAGIC`] |
 //! | 8 | 4 | width of the screenshot in pixels |
 //! | 12 | 4 | height of the screenshot in pixels |
+//! | 16 | 4 | length of its words, n, or 0 |
+//! | 20 | n | its words: a [`Text`] as JSON |
 //!
 //! | offset | bytes | strip, repeated until the heights of the strips add up to that of the screenshot |
 //! |---|---|---|
@@ -20,6 +22,7 @@ use std::io::{BufReader, Cursor, Read};
 
 use ::png::{BitDepth, ColorType, Decoder, Limits, Reader};
 use edgezoom_geometry::Size;
+use edgezoom_text::{MAX_JSON_BYTES, Text};
 
 use crate::format::{Decoded, Input, Open};
 use crate::{Format, Layout, Reading, SourceError, SourceFile};
@@ -44,15 +47,16 @@ const STRIP_BYTES: u32 = 96 << 20;
 /// Bytes that the decoder may allocate: a few rows.
 const DECODER_BYTES: usize = 16 << 20;
 
-/// Returns the header of a screenshot of this size.
+/// Returns the header of a screenshot of this size, before its words.
 #[must_use]
-pub fn header(size: Size) -> [u8; 16] {
-    let mut header = [0; 16];
+pub fn header(size: Size, text: &[u8]) -> [u8; 20] {
+    let mut header = [0; 20];
     let (magic, numbers) = header.split_at_mut(MAGIC.len());
-    let (width, height) = numbers.split_at_mut(4);
     magic.copy_from_slice(&MAGIC);
-    width.copy_from_slice(&size.width.to_le_bytes());
-    height.copy_from_slice(&size.height.to_le_bytes());
+    let text = u32::try_from(text.len()).unwrap_or(u32::MAX);
+    for (to, number) in numbers.chunks_exact_mut(4).zip([size.width, size.height, text]) {
+        to.copy_from_slice(&number.to_le_bytes());
+    }
     header
 }
 
@@ -84,7 +88,7 @@ struct Piece {
     rgba_row: Option<Vec<u8>>,
 }
 
-fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceError> {
+fn open(Input { mut file, bounds, options, .. }: Input<'_>) -> Result<Decoded, SourceError> {
     let mut magic = [0; MAGIC.len()];
     read_exact(&mut file, &mut magic)?;
     if magic != MAGIC {
@@ -92,12 +96,25 @@ fn open(Input { mut file, bounds, .. }: Input<'_>) -> Result<Decoded, SourceErro
     }
     let size = bounds.admit(read_u32(&mut file)?, read_u32(&mut file)?)?;
     bounds.admit_memory(u64::from(STRIP_BYTES), "reading a screenshot")?;
+    let text = read_text(&mut file)?.filter(|_| options.drawing.text);
     let mut screenshot = Screenshot { file, width: size.width, rows_left: size.height, strip: None };
-    Ok(Decoded::rows(size, Layout::Rgb, move |row| {
+    let rows = Decoded::rows(size, Layout::Rgb, move |row| {
         screenshot.strip()?.read_row(row)?;
         screenshot.rows_left = screenshot.rows_left.saturating_sub(1);
         Ok(())
-    }))
+    });
+    Ok(Decoded { text, ..rows })
+}
+
+/// Reads the words; `None` if there are none.
+fn read_text(file: &mut BufReader<SourceFile>) -> Result<Option<Text>, SourceError> {
+    let length = read_u32(file)? as usize;
+    if length > MAX_JSON_BYTES {
+        return Err(corrupt("its words are longer than the limit"));
+    }
+    let mut json = vec![0; length];
+    read_exact(file, &mut json)?;
+    Ok(Text::from_json(&json))
 }
 
 impl Screenshot {

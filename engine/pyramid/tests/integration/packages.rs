@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Folders of the published crates.
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 8] = [
     "engine/geometry",
     "engine/jpeg",
     "engine/regions",
+    "engine/text",
     "engine/codecs",
     "engine/pyramid",
     "content",

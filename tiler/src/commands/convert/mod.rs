@@ -56,6 +56,9 @@ pub struct Args {
     /// Number of threads [default: number of processors]
     #[arg(long)]
     threads: Option<NonZeroUsize>,
+    /// Write the words of a document, too, as <OUTPUT>.text.json and <OUTPUT>.hocr
+    #[arg(long)]
+    text: bool,
     /// Replace an existing pyramid
     #[arg(long)]
     force: bool,
@@ -95,7 +98,11 @@ fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
 
 /// Converts each source. An error of one does not stop the others.
 async fn convert_all(args: &Args) -> anyhow::Result<ExitCode> {
-    let pipeline = Pipeline::new(args.conversion.settings(None, std::env::temp_dir())?);
+    let mut settings = args.conversion.settings(None, std::env::temp_dir())?;
+    if !args.text {
+        settings.page_limits.words = 0;
+    }
+    let pipeline = Pipeline::new(settings);
     let mut taken = HashMap::new();
     let mut code = ExitCode::SUCCESS;
     for source in &args.sources {
@@ -188,7 +195,7 @@ fn options(args: &Args) -> RenderOptions {
     let options = args.tiles.options();
     RenderOptions {
         threads: args.threads.unwrap_or(options.threads),
-        drawing: args.conversion.drawing(args.page),
+        drawing: args.conversion.drawing(args.page, args.text),
         strict: args.strict,
         ..options
     }

@@ -1,14 +1,15 @@
 //! The output of `tiler convert` on disk: a directory or an archive.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, bail};
 use bytes::Bytes;
 use clap::ValueEnum;
-use edgezoom_content::{Dzi, PreviewKind};
+use edgezoom_content::{Dzi, PreviewKind, Size};
 use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink, Tree};
-use edgezoom_tiler::renderer::Tile;
+use edgezoom_tiler::renderer::{Tile, text};
 use edgezoom_tiler::tile_sink::{SinkError, TileSink};
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -36,6 +37,9 @@ impl Container {
 pub(super) struct FileSink {
     sink: Box<dyn Sink>,
     writer: Option<Box<dyn PyramidWriter>>,
+    path: PathBuf,
+    /// The words and the size of the picture.
+    text: Option<(Bytes, Size)>,
 }
 
 impl FileSink {
@@ -64,7 +68,7 @@ impl FileSink {
         } else {
             "add --force to replace it, or choose another --output"
         })?;
-        Ok(Self { sink, writer: None })
+        Ok(Self { sink, writer: None, path: path.to_owned(), text: None })
     }
 }
 
@@ -85,6 +89,7 @@ impl TileSink for FileSink {
 
     async fn restart(&mut self) -> Result<(), SinkError> {
         self.writer = None;
+        self.text = None;
         Ok(())
     }
 
@@ -93,9 +98,23 @@ impl TileSink for FileSink {
         Ok(())
     }
 
+    async fn put_text(&mut self, dzi: &Dzi, packed: Bytes) -> Result<(), SinkError> {
+        self.text = Some((packed, dzi.size));
+        Ok(())
+    }
+
     async fn publish(&mut self, _: &Dzi, _: impl FnMut(usize, usize) + Send) -> Result<(), SinkError> {
         if let Some(writer) = self.writer.take() {
             writer.publish()?;
+        }
+        if let Some(text) = self.text.take().and_then(|(packed, size)| text::unpack(&packed, size)) {
+            let json = text.to_json().unwrap_or_default();
+            for (ending, file) in [("text.json", json), ("hocr", text.hocr().into_bytes())] {
+                let mut path = self.path.clone().into_os_string();
+                path.push(format!(".{ending}"));
+                let path = PathBuf::from(path);
+                fs::write(&path, file).map_err(|source| sinks::SinkError::Io { path, source })?;
+            }
         }
         Ok(())
     }

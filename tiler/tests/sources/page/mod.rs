@@ -20,3 +20,4 @@ mod likeness;
 mod memory;
 mod picture;
 mod pyramid;
+mod words;

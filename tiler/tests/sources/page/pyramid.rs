@@ -101,7 +101,7 @@ async fn a_malformed_screenshot_is_corrupt() {
     encoder.write_header().unwrap().write_image_data(&[9; 48]).unwrap();
     let strips = |width: u32, height: u32, strips: &[&[u8]]| {
         let mut file = tempfile::tempfile().unwrap();
-        let mut bytes = header(Size { width, height }).to_vec();
+        let mut bytes = header(Size { width, height }, &[]).to_vec();
         for strip in strips {
             bytes.extend(strip_header(strip).unwrap());
             bytes.extend(*strip);

@@ -7,6 +7,7 @@ use std::time::Duration;
 use edgezoom_codecs::Layout;
 use edgezoom_codecs::formats::screenshot::header;
 use edgezoom_content::{AddressPolicy, SourceUrl};
+use edgezoom_text::Text;
 use edgezoom_tiler::browser::{OpenPage, PageError, PageSettings, Pages};
 
 use edgezoom_test_support::Picture;
@@ -17,6 +18,7 @@ pub struct Screenshot {
     pub url: String,
     pub width: usize,
     pub height: usize,
+    pub text: Option<Text>,
     pixels: Vec<u8>,
 }
 
@@ -54,9 +56,12 @@ impl Screenshot {
         let title = page.title().map(ToString::to_string).unwrap_or_default();
         let (size, url) = (page.size(), page.url().to_owned());
         let mut file = BufReader::new(stream_to_file(page).await?);
-        let mut stream_header = [0; 16];
+        let mut stream_header = [0; 20];
         file.read_exact(&mut stream_header).unwrap();
-        assert_eq!(stream_header, header(size));
+        let mut json = vec![0; u32::from_le_bytes(stream_header[16..].try_into().unwrap()) as usize];
+        file.read_exact(&mut json).unwrap();
+        assert_eq!(stream_header, header(size, &json));
+        let text = Text::from_json(&json);
         let (width, height) = (size.width as usize, size.height as usize);
         let mut pixels = Vec::new();
         while let Some(length) = strip_length(&mut file) {
@@ -70,7 +75,7 @@ impl Screenshot {
             pixels.extend(strip);
         }
         assert_eq!(pixels.len(), width * height * 3);
-        Ok(Self { title, url, width, height, pixels })
+        Ok(Self { title, url, width, height, text, pixels })
     }
 
     /// Returns the whole screenshot.

@@ -8,6 +8,7 @@ mod layout;
 mod library;
 mod scan;
 mod substitutes;
+mod text;
 
 use std::ops::Range;
 
@@ -27,6 +28,7 @@ use library::calling_pdfium;
 pub use library::{Library, locate};
 use scan::Contents;
 pub use substitutes::installed_cjk_font;
+use text::Collector;
 
 pub(crate) static FORMAT: Format = Format {
     name: "PDF",
@@ -79,17 +81,21 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
     let document =
         calling_pdfium(|| library.0.load_pdf_from_reader(file.into_inner(), None)).map_err(refused)?;
     let dictionaries = Dictionaries::read(&source, document.pages().len(), bounds.memory);
+    let mut text = options.drawing.text.then(Collector::new);
     let (chosen, jpeg, papers) =
-        calling_pdfium(|| examine(&document, &dictionaries, bounds, &options.drawing))?;
+        calling_pdfium(|| examine(&document, &dictionaries, bounds, &options.drawing, &mut text))?;
     drop(dictionaries);
+    let finish = |text: Collector, areas: &[Area]| calling_pdfium(|| text.finish(&document, chosen.start, areas));
     if let Some(jpeg) = jpeg {
         // The document decides the orientation and the colour space: EXIF and ICC of the JPEG are ignored.
         let Decoded { reader, .. } = jpeg::open_shared(SharedBytes::file(jpeg), bounds, options)?;
-        return Ok(Decoded::of(reader));
+        let area = Area { left: 0, top: 0, size: reader.size() };
+        return Ok(Decoded { text: text.map(|text| finish(text, &[area])), ..Decoded::of(reader) });
     }
     let layout = lay_out(&papers, &options.drawing, bounds);
     let size = bounds.admit(layout.size.width, layout.size.height)?;
-    Ok(Decoded::plain(Pages {
+    let text = text.map(|text| finish(text, &layout.areas));
+    let pages = Decoded::plain(Pages {
         open: Vec::new(),
         document,
         first: chosen.start,
@@ -99,7 +105,8 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
         band: BandBuffer::default(),
         strip: Vec::new(),
         bitmap: Vec::new(),
-    }))
+    });
+    Ok(Decoded { text, ..pages })
 }
 
 /// The pages to draw, and the JPEG of which the only page consists, or else the sizes of the pages.
@@ -111,11 +118,15 @@ fn examine(
     dictionaries: &Dictionaries,
     bounds: Bounds,
     options: &DrawingOptions,
+    text: &mut Option<Collector>,
 ) -> Result<Found, SourceError> {
     let chosen = choose(document.pages().len(), bounds, options)?;
     let mut papers = Vec::new();
     for index in chosen.clone() {
-        let page = document.pages().get(index).map_err(broken)?;
+        let mut page = document.pages().get(index).map_err(broken)?;
+        if let Some(text) = text {
+            text.read(&mut page, dictionaries.unit(index), index);
+        }
         let contents = Contents::of(&page, &dictionaries.masks(index));
         if let (1, Some(contents)) = (chosen.len(), &contents)
             && let Some(jpeg) = contents.jpeg(&page)

@@ -13,6 +13,7 @@ mod painter;
 mod pattern;
 mod signature;
 mod strip;
+mod text;
 
 use edgezoom_geometry::{DrawingFeatures, Size};
 
@@ -61,10 +62,12 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, fonts: &Fonts) -> Result
     let size = size_of(natural.width().into(), natural.height().into(), options.drawing.svg_side, bounds);
     let size = bounds.admit(size.width, size.height)?;
     let layout = if options.transparent { Layout::Rgba } else { Layout::Rgb };
+    let text = options.drawing.text.then(|| text::of(&tree, size));
     let canvas = Canvas::new(tree, size, layout, bounds.memory / 4)?;
     let threads = canvas.threads_within(bounds.memory / 2, options.threads.get());
     let painter = Painter::start(&canvas, threads)?;
-    Ok(Decoded::plain(Drawing { size, layout, painter, strip: BandBuffer::default(), features }))
+    let drawing = Decoded::plain(Drawing { size, layout, painter, strip: BandBuffer::default(), features });
+    Ok(Decoded { text, ..drawing })
 }
 
 /// Returns the size in pixels of a drawing with this natural size. Its longer side has at least `side` pixels, within

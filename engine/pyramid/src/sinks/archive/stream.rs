@@ -19,6 +19,9 @@ const INDEX_NAME: &str = "tile-index.bin";
 /// Folder of the previews in the pyramid's folder. libvips puts a slide's associated images there.
 const PREVIEWS_FOLDER: &str = "associated_images";
 
+/// Name of the entry with the picture's words in the pyramid's folder.
+const TEXT_NAME: &str = "text.json.gz";
+
 /// An archive that is being written.
 pub struct ArchiveStream<W> {
     zip: ZipWriter<W>,
@@ -75,6 +78,16 @@ impl<W: Write> ArchiveStream<W> {
         let offset = self.zip.add(&entry, bytes)?;
         // An entry is smaller than 4 GiB.
         Ok(TileRange { offset, length: bytes.len() as u32 })
+    }
+
+    /// Adds the words in the picture, as JSON with gzip, and returns their range.
+    ///
+    /// # Errors
+    /// Returns an error if they cannot be written.
+    pub fn add_text(&mut self, packed: &[u8]) -> io::Result<TileRange> {
+        let offset = self.zip.add(&format!("{}/{TEXT_NAME}", self.name), packed)?;
+        // An entry is smaller than 4 GiB.
+        Ok(TileRange { offset, length: packed.len() as u32 })
     }
 
     /// Returns the underlying writer.

@@ -1,17 +1,19 @@
-//! A picture whose file states the physical size of a pixel.
+//! A picture whose file states the physical size of a pixel, or has words.
 
 use edgezoom_geometry::Scale;
+use edgezoom_text::Text;
 
 use crate::row_reader::{Jpeg, Wrapper};
 use crate::{RowReader, SourceError};
 
-/// A picture with its scale. It is the outermost reader, so that no other has to pass the scale on.
-pub(crate) struct Scaled {
+/// A picture with what its file says beside the pixels. It is the outermost reader, so that no other has to pass this on.
+pub(crate) struct Described {
     pub(crate) source: Box<dyn RowReader>,
-    pub(crate) scale: Scale,
+    pub(crate) scale: Option<Scale>,
+    pub(crate) text: Option<Text>,
 }
 
-impl Wrapper for Scaled {
+impl Wrapper for Described {
     fn source(&self) -> &dyn RowReader {
         &*self.source
     }
@@ -25,6 +27,10 @@ impl Wrapper for Scaled {
     }
 
     fn scale(&self) -> Option<Scale> {
-        Some(self.scale)
+        self.scale
+    }
+
+    fn take_text(&mut self) -> Option<Text> {
+        self.text.take()
     }
 }

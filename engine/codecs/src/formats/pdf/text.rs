@@ -1,0 +1,328 @@
+//! The words, links and form values of a page, and the document's outline, as PDFium tells them. A page whose words are
+//! garbage, because its fonts do not say which letters they show, has none.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use edgezoom_text::{Block, Entry, Line, Link, MAX_PAGE_WORDS, MAX_WORDS, Page, Rect, Role, Target, Text};
+use pdfium_render::prelude::{
+    PdfAction, PdfActionCommon, PdfBookmark, PdfDestination, PdfDestinationViewSettings, PdfDocument, PdfFormField, PdfPage,
+    PdfPageAnnotationCommon, PdfPageRenderRotation, PdfPageTextChar, PdfPoints, PdfRect, PdfRenderConfig,
+};
+
+use super::layout::Area;
+use crate::formats::lines::{Letter, Lines, rect};
+
+/// Time for the text of a document. A page takes about a millisecond; one of 16,000 letters half a second.
+const TIME: Duration = Duration::from_secs(5);
+/// Parts of a page's width and height in which its text is measured. PDFium rounds places to whole numbers.
+const PARTS: i32 = 1 << 16;
+/// Units of a point in which text is kept until the size of the page in pixels is known.
+const UNITS: f64 = 64.0;
+/// Maximum number of letters of a page.
+const MAX_LETTERS: usize = 8 * MAX_PAGE_WORDS;
+/// Share of letters that are none from which a page's words are garbage.
+const MAX_NO_LETTERS: f64 = 0.1;
+/// Share of words with letters of several scripts from which a page's words are garbage.
+const MAX_MIXED: f64 = 0.2;
+/// Maximum number of entries of the outline that are looked at.
+const MAX_ENTRIES: usize = 4000;
+/// Maximum depth of the outline.
+const MAX_DEPTH: u8 = 8;
+
+/// The letter at which PDFium divides a word.
+const DIVIDED: [u32; 2] = [0x02, 0xfffe];
+
+/// Collects the text of a document's pages.
+pub struct Collector {
+    began: Instant,
+    words: usize,
+    pages: Vec<Found>,
+}
+
+/// The text of a page, in [`UNITS`] of a point.
+struct Found {
+    page: Page,
+    to_page: ToPage,
+    /// Width of the page in those units.
+    width: f64,
+}
+
+/// The conversion from PDFium's coordinates to the page as it is shown: x = a + b·x + c·y, and so on.
+#[derive(Clone, Copy, Debug)]
+struct ToPage {
+    x: [f64; 3],
+    y: [f64; 3],
+}
+
+impl Collector {
+    pub fn new() -> Self {
+        Self { began: Instant::now(), words: 0, pages: Vec::new() }
+    }
+
+    /// Reads the text of the next page, whose unit is that many points.
+    pub fn read(&mut self, page: &mut PdfPage<'_>, unit: f64, number: i32) {
+        let (width, height) = (f64::from(page.width().value) * unit, f64::from(page.height().value) * unit);
+        let size = (width * UNITS, height * UNITS);
+        let to_page = ToPage::of(page, size);
+        let mut found = Page::new(Rect::new(0, 0, size.0.ceil() as u32, size.1.ceil() as u32));
+        if self.began.elapsed() < TIME && self.words < MAX_WORDS {
+            found.blocks = blocks(page, &to_page, size);
+            found.blocks.extend(form_values(page, &to_page));
+            found.links = links(page, &to_page);
+            self.words += found.blocks.iter().flat_map(|block| &block.lines).map(count).sum::<usize>();
+        }
+        let position = (number + 1).to_string();
+        found.label = page.label().map(str::to_owned).filter(|label| *label != position);
+        self.pages.push(Found { page: found, to_page, width: size.0 });
+    }
+
+    /// Returns the text of a picture with the pages at these places. `first` is the number of the first page.
+    pub fn finish(self, document: &PdfDocument<'_>, first: i32, areas: &[Area]) -> Text {
+        let total = document.pages().len().unsigned_abs();
+        let in_picture = |page: i32| u32::try_from(page - first).ok().filter(|&page| (page as usize) < areas.len());
+        let mut outline = Vec::new();
+        let mut seen = 0;
+        let mut down = document.bookmarks().root().into_iter().map(|root| (root, 0)).collect::<Vec<_>>();
+        // The next one on top, so that entries come in their order.
+        while let Some((bookmark, depth)) = down.pop() {
+            seen += 1;
+            if seen > MAX_ENTRIES || self.began.elapsed() > TIME {
+                break;
+            }
+            down.extend(bookmark.next_sibling().map(|next| (next, depth)));
+            if depth < MAX_DEPTH {
+                down.extend(bookmark.first_child().map(|child| (child, depth + 1)));
+            }
+            let target = destination_of(&bookmark).and_then(|(page, y)| Some((in_picture(page)?, y)));
+            let (Some((page, y)), Some(title)) = (target, bookmark.title()) else { continue };
+            let y = y.and_then(|y| {
+                let (found, area) = (self.pages.get(page as usize)?, areas.get(page as usize)?);
+                let (_, y) = found.to_page.point(0.0, y);
+                Some((y.max(0.0) * f64::from(area.size.width) / found.width).round() as u32)
+            });
+            outline.push(Entry { depth, title, page, y });
+        }
+        let pages = self.pages.into_iter().zip(areas).map(|(found, area)| {
+            let at = Rect::new(area.left, area.top, area.size.width, area.size.height);
+            let mut page = found.page.moved(at, f64::from(area.size.width) / found.width);
+            page.links.retain_mut(|link| match &mut link.to {
+                Target::Page(page) => in_picture(*page as i32).is_some_and(|number| {
+                    *page = number;
+                    true
+                }),
+                Target::Url(_) => true,
+            });
+            page
+        });
+        let language = document.catalog().get_language().ok().filter(|language| !language.is_empty());
+        Text { language, total, pages: pages.collect(), outline, ..Text::default() }
+    }
+}
+
+/// Returns the paragraphs of a page.
+fn blocks(page: &mut PdfPage<'_>, to_page: &ToPage, size: (f64, f64)) -> Vec<Block> {
+    let rotation = page.rotation().unwrap_or(PdfPageRenderRotation::None);
+    let turned = f64::from(rotation.as_degrees());
+    // PDFium orders lines from the top of a page down, and gets the lines of a turned page in the wrong order.
+    page.set_rotation(PdfPageRenderRotation::None);
+    let blocks = page.text().map(|text| {
+        let mut lines = Lines::default();
+        let (mut letters, mut none) = (0, 0);
+        let mut surrogate = None;
+        for character in text.chars().iter().take(MAX_LETTERS) {
+            let value = character.unicode_value();
+            if matches!(value, 0x0a | 0x0d) {
+                // A hyphen at the end of a line is followed by none.
+                lines.end_line();
+                continue;
+            }
+            let Some(value) = joined(value, &mut surrogate) else { continue };
+            letters += 1;
+            let Some(letter) = letter_of(value) else {
+                none += 1;
+                continue;
+            };
+            let Some(at) = place(&character, to_page, size) else { continue };
+            let angle = character.angle_degrees().map_or(0.0, f64::from) + turned;
+            let is_hyphen = DIVIDED.contains(&value) || letter == '-' && character.is_hyphen() == Ok(true);
+            lines.push(Letter { letter, at, angle, is_hyphen });
+        }
+        let is_garbage = f64::from(none) > MAX_NO_LETTERS * f64::from(letters);
+        let blocks = lines.finish();
+        if is_garbage || is_mixed(&blocks) { Vec::new() } else { blocks }
+    });
+    page.set_rotation(rotation);
+    blocks.unwrap_or_default()
+}
+
+/// Returns the value of a character; `None` for the first half of a pair (UTF-16), which is kept until the second comes.
+fn joined(value: u32, first: &mut Option<u32>) -> Option<u32> {
+    match (value, first.take()) {
+        (0xd800..=0xdbff, _) => {
+            *first = Some(value);
+            None
+        }
+        (0xdc00..=0xdfff, Some(high)) => Some(0x1_0000 + ((high - 0xd800) << 10) + (value - 0xdc00)),
+        (value, _) => Some(value),
+    }
+}
+
+/// Returns the letter with a value; `None` if it is that of no letter.
+fn letter_of(value: u32) -> Option<char> {
+    if DIVIDED.contains(&value) {
+        return Some('-');
+    }
+    let is_private = matches!(value, 0xe000..=0xf8ff | 0xf_0000..);
+    char::from_u32(value).filter(|&letter| !is_private && !letter.is_control() && !matches!(value, 0 | 0xfff0..=0xffff))
+}
+
+/// Returns the place of a letter, if it is on the page.
+fn place(letter: &PdfPageTextChar<'_>, to_page: &ToPage, size: (f64, f64)) -> Option<[f64; 4]> {
+    let at = to_page.rect(&letter.loose_bounds().ok()?);
+    let is_within = |from: f64, to: f64, length: f64| (0.0..=length).contains(&((from + to) / 2.0));
+    (is_within(at[0], at[2], size.0) && is_within(at[1], at[3], size.1)).then_some(at)
+}
+
+fn count(line: &Line) -> usize {
+    line.text.split(' ').count()
+}
+
+/// Returns true if so many words have letters of several scripts that all are likely wrong.
+fn is_mixed(blocks: &[Block]) -> bool {
+    let lines = || blocks.iter().flat_map(|block| &block.lines);
+    let words = lines().flat_map(|line| line.text.split(' '));
+    let mixed = words.filter(|word| {
+        let scripts: HashSet<u8> = word.chars().filter_map(script).collect();
+        scripts.len() > 1
+    });
+    mixed.count() as f64 > MAX_MIXED * lines().map(count).sum::<usize>().max(5) as f64
+}
+
+/// Returns a number for the script of a letter, if words of that script have no letters of others. Greek letters stand in
+/// Latin words of science, and Chinese, Japanese and Korean mix scripts.
+fn script(letter: char) -> Option<u8> {
+    match letter {
+        'A'..='Z' | 'a'..='z' | '\u{c0}'..='\u{24f}' => Some(0),
+        '\u{400}'..='\u{52f}' => Some(1),
+        '\u{590}'..='\u{5ff}' => Some(2),
+        '\u{600}'..='\u{6ff}' => Some(3),
+        '\u{900}'..='\u{dff}' => Some(4),
+        '\u{e00}'..='\u{eff}' => Some(5),
+        '\u{10a0}'..='\u{10ff}' => Some(6),
+        _ => None,
+    }
+}
+
+/// Returns the values of a page's form fields, which are not in its text.
+fn form_values(page: &PdfPage<'_>, to_page: &ToPage) -> Vec<Block> {
+    let values = page.annotations().iter().filter_map(|annotation| {
+        let value = match annotation.as_form_field()? {
+            PdfFormField::Text(field) if !field.is_password() => field.value(),
+            PdfFormField::ComboBox(field) => field.value(),
+            PdfFormField::ListBox(field) => field.value(),
+            _ => None,
+        }?;
+        let at = rect(to_page.rect(&annotation.bounds().ok()?));
+        let lines = value.lines().filter(|line| !line.trim().is_empty());
+        let lines: Vec<Line> = lines.map(|line| Line::new(at, line, Vec::new())).collect();
+        (!lines.is_empty()).then(|| Block::lines(Role::P, lines))
+    });
+    values.collect()
+}
+
+/// Returns the links of a page. Their pages are those of the document.
+fn links(page: &PdfPage<'_>, to_page: &ToPage) -> Vec<Link> {
+    let links = page.links().iter().filter_map(|link| {
+        let at = rect(to_page.rect(&link.rect().ok()?));
+        let action = link.action();
+        let url = action.as_ref().and_then(|action| action.as_uri_action()?.uri().ok());
+        let to = match url {
+            Some(url) => Target::Url(url),
+            None => {
+                let direct = link.destination().and_then(|destination| destination.page_index().ok());
+                let page = direct.or_else(|| Some(destination_in(action.as_ref()?)?.page_index().ok()?))?;
+                Target::Page(u32::try_from(page).ok()?)
+            }
+        };
+        Some(Link { at, to })
+    });
+    links.collect()
+}
+
+fn destination_in<'a>(action: &'a PdfAction<'_>) -> Option<PdfDestination<'a>> {
+    action.as_local_destination_action()?.destination().ok()
+}
+
+/// Returns the page that an entry of the outline leads to, and the place on it in points.
+fn destination_of(bookmark: &PdfBookmark<'_>) -> Option<(i32, Option<f64>)> {
+    let action = bookmark.action();
+    let direct = bookmark.destination();
+    let destination = direct.or_else(|| destination_in(action.as_ref()?))?;
+    let y = match destination.view_settings() {
+        Ok(
+            PdfDestinationViewSettings::SpecificCoordinatesAndZoom(_, y, _)
+            | PdfDestinationViewSettings::FitPageHorizontallyToWindow(y),
+        ) => y.map(|y| f64::from(y.value)),
+        _ => None,
+    };
+    Some((destination.page_index().ok()?, y))
+}
+
+impl ToPage {
+    /// Returns the conversion to a page of this size. PDFium's coordinates begin at the bottom, before the page is turned
+    /// and cut.
+    fn of(page: &PdfPage<'_>, (width, height): (f64, f64)) -> Self {
+        let config = PdfRenderConfig::new().set_fixed_size(PARTS, PARTS);
+        let shown = |x: f32, y: f32| {
+            let (x, y) = page.points_to_pixels(PdfPoints::new(x), PdfPoints::new(y), &config).unwrap_or_default();
+            (f64::from(x) * width / f64::from(PARTS), f64::from(y) * height / f64::from(PARTS))
+        };
+        let far = page.width().value.max(page.height().value).max(1.0);
+        let (origin, right, up) = (shown(0.0, 0.0), shown(far, 0.0), shown(0.0, far));
+        let per = |to: f64, from: f64| (to - from) / f64::from(far);
+        Self {
+            x: [origin.0, per(right.0, origin.0), per(up.0, origin.0)],
+            y: [origin.1, per(right.1, origin.1), per(up.1, origin.1)],
+        }
+    }
+
+    fn point(&self, x: f64, y: f64) -> (f64, f64) {
+        let along = |[start, of_x, of_y]: [f64; 3]| start + of_x * x + of_y * y;
+        (along(self.x), along(self.y))
+    }
+
+    /// Returns left, top, right and bottom.
+    fn rect(&self, of: &PdfRect) -> [f64; 4] {
+        let value = |points: PdfPoints| f64::from(points.value);
+        let one = self.point(value(of.left()), value(of.bottom()));
+        let other = self.point(value(of.right()), value(of.top()));
+        [one.0.min(other.0), one.1.min(other.1), one.0.max(other.0), one.1.max(other.1)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(text: &str) -> Vec<Block> {
+        vec![Block::lines(Role::P, vec![Line::new(Rect::default(), text, vec![])])]
+    }
+
+    #[test]
+    fn words_of_several_scripts_are_garbage_unless_they_are_few_or_science() {
+        assert!(is_mixed(&blocks("aж бb cд dе fж")));
+        assert!(!is_mixed(&blocks("one two three aж five six seven")));
+        assert!(!is_mixed(&blocks("αβ-decay μm Ωcm σ-bond πr 漢字kana かなA")));
+    }
+
+    #[test]
+    fn two_halves_of_a_character_are_one_and_private_ones_are_none() {
+        let mut first = None;
+        assert_eq!(joined(0xd835, &mut first), None);
+        assert_eq!(joined(0xdc00, &mut first).and_then(letter_of), Some('\u{1d400}'));
+        assert_eq!(joined(0xdc00, &mut first).and_then(letter_of), None);
+        assert_eq!(letter_of(0xe001), None);
+        assert_eq!(letter_of(0xfffe), Some('-'));
+    }
+}

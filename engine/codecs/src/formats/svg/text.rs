@@ -1,0 +1,107 @@
+//! The words of a drawing, as resvg sets them, in the order of the drawing.
+
+use edgezoom_geometry::Size;
+use edgezoom_text::{Block, Line, MAX_PAGE_WORDS, Page, Rect, Role, Text};
+use resvg::tiny_skia::{Point, Transform};
+use resvg::usvg::layout::PositionedGlyph;
+use resvg::usvg::{self, Group, Node, Tree};
+
+use crate::formats::lines::{Letter, Lines, is_rtl, rect};
+
+/// Part of the font's size that letters rise above the baseline, and descend below it.
+const ASCENT: f32 = 0.8;
+const DESCENT: f32 = 0.2;
+/// Width of a letter whose next one is elsewhere, as a part of the font's size.
+const WIDTH: f32 = 0.6;
+/// Distance of a letter that follows another one, as a part of the font's size.
+const MAX_ADVANCE: f32 = 2.0;
+/// Maximum number of letters.
+const MAX_LETTERS: usize = 8 * MAX_PAGE_WORDS;
+
+/// Returns the words of a drawing that is drawn in this size.
+pub fn of(tree: &Tree, size: Size) -> Text {
+    let scale = Transform::from_scale(size.width as f32 / tree.size().width(), size.height as f32 / tree.size().height());
+    let mut found = Words { scale, letters: 0, blocks: Vec::new() };
+    found.collect(tree.root());
+    let at = Rect::new(0, 0, size.width, size.height);
+    Text { total: 1, pages: vec![Page { blocks: found.blocks, ..Page::new(at) }], ..Text::default() }
+}
+
+struct Words {
+    /// From the drawing's coordinates to pixels.
+    scale: Transform,
+    letters: usize,
+    blocks: Vec<Block>,
+}
+
+impl Words {
+    fn collect(&mut self, group: &Group) {
+        if group.opacity().get() == 0.0 || self.letters > MAX_LETTERS {
+            return;
+        }
+        for node in group.children() {
+            match node {
+                Node::Group(group) => self.collect(group),
+                Node::Text(text) => self.add(text),
+                _ => {}
+            }
+        }
+    }
+
+    fn add(&mut self, text: &usvg::Text) {
+        let to_pixels = self.scale.pre_concat(text.abs_transform());
+        let glyphs: Vec<&PositionedGlyph> =
+            text.layouted().iter().filter(|span| span.visible).flat_map(|span| &span.positioned_glyphs).collect();
+        let letters = glyphs.iter().map(|glyph| glyph.text.chars().count()).sum::<usize>();
+        self.letters += letters;
+        if letters == 0 || self.letters > MAX_LETTERS {
+            return;
+        }
+        // Glyphs are in the order in which they are seen, which for these letters is not that in which they are read.
+        if glyphs.iter().any(|glyph| glyph.text.chars().any(is_rtl)) {
+            let words: String = text.chunks().iter().map(usvg::TextChunk::text).collect();
+            let seen = text.bounding_box().transform(to_pixels);
+            let at = seen.map(|seen| [seen.left(), seen.top(), seen.right(), seen.bottom()].map(f64::from));
+            let line = at.map(|at| Line { rtl: true, ..Line::new(rect(at), words, Vec::new()) });
+            self.blocks.extend(line.map(|line| Block::lines(Role::P, vec![line])));
+            return;
+        }
+        let mut lines = Lines::default();
+        for (index, glyph) in glyphs.iter().enumerate() {
+            push(&mut lines, glyph, glyphs.get(index + 1).copied(), to_pixels);
+        }
+        self.blocks.extend(lines.finish());
+    }
+}
+
+/// Adds the letters of a glyph. They share its width.
+fn push(lines: &mut Lines, glyph: &PositionedGlyph, next: Option<&PositionedGlyph>, to_pixels: Transform) {
+    let transform = glyph.transform();
+    let size = glyph.font_size();
+    let length = transform.sx.hypot(transform.ky).max(f32::MIN_POSITIVE);
+    let along = (transform.sx / length, transform.ky / length);
+    let origin = Point::from_xy(transform.tx, transform.ty);
+    let advance = next.map(|next| {
+        let next = next.transform();
+        (next.tx - origin.x) * along.0 + (next.ty - origin.y) * along.1
+    });
+    let advance = advance.filter(|advance| (0.0..MAX_ADVANCE * size).contains(advance)).unwrap_or(WIDTH * size);
+    let count = glyph.text.chars().count().max(1) as f32;
+    for (index, letter) in glyph.text.chars().enumerate() {
+        let corner = |part: f32, above: f32| {
+            let distance = advance * (index as f32 + part) / count;
+            // The glyph's own top is to the left of its direction.
+            let x = origin.x + along.0 * distance + along.1 * above;
+            let y = origin.y + along.1 * distance - along.0 * above;
+            let mut point = Point::from_xy(x, y);
+            to_pixels.map_point(&mut point);
+            point
+        };
+        let corners = [corner(0.0, ASCENT * size), corner(1.0, ASCENT * size), corner(0.0, -DESCENT * size), corner(1.0, -DESCENT * size)];
+        let least = |of: fn(&Point) -> f32| f64::from(corners.iter().map(of).fold(f32::MAX, f32::min));
+        let most = |of: fn(&Point) -> f32| f64::from(corners.iter().map(of).fold(f32::MIN, f32::max));
+        let angle = f64::from((corners[1].y - corners[0].y).atan2(corners[1].x - corners[0].x)).to_degrees();
+        let at = [least(|point| point.x), least(|point| point.y), most(|point| point.x), most(|point| point.y)];
+        lines.push(Letter { letter, at, angle, is_hyphen: false });
+    }
+}

@@ -1,0 +1,246 @@
+//! The bounds of a text that comes from an untrusted file.
+
+use edgezoom_geometry::Size;
+
+use crate::{Block, Entry, Line, Link, Page, Rect, SOFT_HYPHEN, Target, Text, VERSION};
+
+/// Maximum number of words: those of a book of 1,000 full pages.
+pub const MAX_WORDS: usize = 500_000;
+/// Maximum number of words of a page. A page of a newspaper has 8,000.
+pub const MAX_PAGE_WORDS: usize = 20_000;
+/// Maximum length of the JSON in bytes. A full text takes some 13 MB.
+pub const MAX_JSON_BYTES: usize = 16 << 20;
+/// Maximum length of the JSON in bytes, compressed with gzip.
+pub const MAX_PACKED_BYTES: usize = 4 << 20;
+/// Maximum number of pages.
+const MAX_PAGES: usize = 1000;
+/// Maximum number of links of a page.
+const MAX_LINKS: usize = 2000;
+/// Maximum length of a URL in bytes.
+const MAX_URL_BYTES: usize = 2048;
+/// Maximum number of entries of the outline.
+const MAX_ENTRIES: usize = 2000;
+/// Maximum depth of an entry.
+const MAX_DEPTH: u8 = 8;
+/// Maximum number of characters of an alternative text, or a title in the outline.
+const MAX_CHARACTERS: usize = 1000;
+/// Maximum number of characters of a page's label, or of a language.
+const MAX_LABEL: usize = 32;
+
+impl Text {
+    /// Drops what is too much, outside a picture of this size, or could deceive a reader: control characters, characters
+    /// that change the direction of others, and links with schemes that are not of the web. To do so again changes
+    /// nothing.
+    #[must_use]
+    pub fn bounded(self, picture: Size) -> Self {
+        let whole = Rect::new(0, 0, picture.width, picture.height);
+        let mut words = MAX_WORDS;
+        let pages: Vec<Page> =
+            self.pages.into_iter().take(MAX_PAGES).filter_map(|page| bounded_page(page, whole, &mut words)).collect();
+        let count = pages.len() as u32;
+        let outline = self.outline.into_iter().filter_map(|entry| bounded_entry(entry, &pages)).take(MAX_ENTRIES);
+        Self {
+            version: VERSION,
+            language: self.language.filter(|language| is_language(language)),
+            total: self.total.max(count),
+            outline: outline.collect(),
+            pages,
+        }
+    }
+}
+
+/// Returns a page within the picture. Those that follow have `words` left.
+fn bounded_page(page: Page, picture: Rect, words: &mut usize) -> Option<Page> {
+    let at = within(page.at, picture)?;
+    let area = Rect::new(0, 0, at.width, at.height);
+    let mut of_page = MAX_PAGE_WORDS;
+    let mut blocks = Vec::new();
+    for block in page.blocks {
+        let place = block.at.and_then(|place| within(place, area));
+        let alternative = block.alternative.map(|text| line_of(&text, MAX_CHARACTERS)).filter(|text| !text.is_empty());
+        let mut lines = Vec::new();
+        for line in block.lines {
+            let Some(line) = bounded_line(line, area) else { continue };
+            let count = line.text.split_whitespace().count();
+            if count > of_page.min(*words) {
+                break;
+            }
+            of_page -= count;
+            *words -= count;
+            lines.push(line);
+        }
+        let picture = place.zip(alternative);
+        if lines.is_empty() && picture.is_none() {
+            continue;
+        }
+        let (at, alternative) = picture.unzip();
+        blocks.push(Block { role: block.role, lines, at, alternative });
+    }
+    let links = page.links.into_iter().filter_map(|link| {
+        let to = match link.to {
+            Target::Page(page) => Target::Page(page),
+            Target::Url(url) => Target::Url(safe_url(&url)?),
+        };
+        Some(Link { at: within(link.at, area)?, to })
+    });
+    let label = page.label.map(|label| line_of(&label, MAX_LABEL)).filter(|label| !label.is_empty());
+    Some(Page { at, label, blocks, links: links.take(MAX_LINKS).collect() })
+}
+
+fn bounded_line(line: Line, page: Rect) -> Option<Line> {
+    let at = within(line.at, page)?;
+    let text = line_of(&line.text, usize::MAX);
+    let count = text.split_whitespace().count();
+    if text.trim_matches(SOFT_HYPHEN).is_empty() {
+        return None;
+    }
+    let longest = i32::try_from(at.width.max(at.height)).unwrap_or(i32::MAX);
+    let is_within = line.spans.len() == 2 * count
+        && line.spans.chunks_exact(2).all(|span| span[0].saturating_abs() <= longest && span[1] >= 0)
+        && line.places().all(|(start, width)| start.saturating_add(width) <= longest.unsigned_abs());
+    let spans = if is_within { line.spans } else { Vec::new() };
+    Some(Line { at, text, spans, angle: line.angle % 360, rtl: line.rtl })
+}
+
+fn bounded_entry(entry: Entry, pages: &[Page]) -> Option<Entry> {
+    let page = pages.get(entry.page as usize)?;
+    let title = Some(line_of(&entry.title, MAX_CHARACTERS)).filter(|title| !title.is_empty())?;
+    let y = entry.y.map(|y| y.min(page.at.height));
+    Some(Entry { depth: entry.depth.min(MAX_DEPTH), title, page: entry.page, y })
+}
+
+/// Returns the part of a rectangle that is in another one; `None` if there is none.
+fn within(of: Rect, area: Rect) -> Option<Rect> {
+    let part = |start: u32, length: u32, area: u32, of_area: u32| {
+        let end = start.saturating_add(length).min(area.saturating_add(of_area));
+        let start = start.max(area);
+        end.checked_sub(start).filter(|&length| length > 0).map(|length| (start, length))
+    };
+    let (left, width) = part(of.left, of.width, area.left, area.width)?;
+    let (top, height) = part(of.top, of.height, area.top, area.height)?;
+    Some(Rect { left, top, width, height })
+}
+
+/// Returns text in one line, without invisible characters, and with one space between words.
+fn line_of(text: &str, most: usize) -> String {
+    let mut line = String::with_capacity(text.len().min(4 * most.min(1 << 20)));
+    let mut characters = 0;
+    for word in text.split_whitespace() {
+        let mut is_first = true;
+        for character in word.chars().filter(|&character| is_shown(character)) {
+            if is_first && !line.is_empty() {
+                line.push(' ');
+                characters += 1;
+            }
+            if characters >= most {
+                return line.trim_end().to_owned();
+            }
+            is_first = false;
+            line.push(character);
+            characters += 1;
+        }
+    }
+    line
+}
+
+/// Returns false for control characters, those that change the direction of the text around them, and those that no
+/// text has.
+fn is_shown(character: char) -> bool {
+    !matches!(character,
+        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
+        | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// Returns a URL that may be followed; `None` for schemes other than `http`, `https` and `mailto`.
+fn safe_url(url: &str) -> Option<String> {
+    let url = url.trim();
+    let scheme = url.split_once(':')?.0.to_ascii_lowercase();
+    let is_safe = ["http", "https", "mailto"].contains(&scheme.as_str());
+    let is_plain = !url.chars().any(|character| character.is_whitespace() || !is_shown(character));
+    (is_safe && is_plain && url.len() <= MAX_URL_BYTES).then(|| url.to_owned())
+}
+
+fn is_language(language: &str) -> bool {
+    let is_tag = |part: &str| (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    language.len() <= MAX_LABEL && language.split('-').all(is_tag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Role;
+
+    const SIZE: Size = Size { width: 1000, height: 2000 };
+
+    fn page(blocks: Vec<Block>, links: Vec<Link>) -> Text {
+        let page = Page { blocks, links, ..Page::new(Rect::new(0, 0, 1000, 2000)) };
+        Text { pages: vec![page], total: 1, ..Text::default() }
+    }
+
+    fn line(text: &str) -> Line {
+        let words = text.split_whitespace().count();
+        Line::new(Rect::new(1, 2, 300, 4), text, [1, 2].repeat(words))
+    }
+
+    #[test]
+    fn a_million_words_are_cut_by_page_and_in_all() {
+        let full = |words: usize| vec![Block::lines(Role::P, vec![line("word"); words])];
+        let of_page = page(full(30_000), vec![]).bounded(SIZE);
+        assert_eq!(of_page.pages[0].blocks[0].lines.len(), MAX_PAGE_WORDS);
+        let many = Page { blocks: full(2000), ..Page::new(Rect::new(0, 0, 10, 20)) };
+        let many = Text { pages: vec![many; 500], ..Text::default() }.bounded(SIZE);
+        let words = many.pages.iter().flat_map(|page| &page.blocks).map(|block| block.lines.len()).sum::<usize>();
+        assert_eq!((words, many.pages.len(), many.total), (MAX_WORDS, 500, 500));
+    }
+
+    #[test]
+    fn what_changes_the_direction_or_is_invisible_is_dropped() {
+        let text = page(vec![Block::lines(Role::P, vec![line("a\u{202e}b \u{0}\u{2066} c\u{7f}\u{feff}")])], vec![]);
+        let text = text.bounded(SIZE);
+        let line = &text.pages[0].blocks[0].lines[0];
+        assert_eq!((line.text.as_str(), line.spans.len()), ("ab c", 0), "the places of three words are dropped");
+        let hidden = Block::lines(Role::P, vec![Line::new(Rect::new(0, 0, 9, 9), "\u{202e}\u{ad}", vec![])]);
+        assert!(page(vec![hidden], vec![]).bounded(SIZE).is_empty());
+    }
+
+    #[test]
+    fn boxes_are_cut_to_the_page_and_pages_to_the_picture() {
+        let outside = Line::new(Rect::new(5000, 0, 10, 10), "outside", vec![]);
+        let across = Line::new(Rect::new(990, 10, u32::MAX, 10), "across", vec![]);
+        let text = page(vec![Block::lines(Role::P, vec![outside, across])], vec![]).bounded(SIZE);
+        let lines = &text.pages[0].blocks[0].lines;
+        assert_eq!((lines.len(), lines[0].at), (1, Rect::new(990, 10, 10, 10)));
+        let beyond = Text { pages: vec![Page::new(Rect::new(1000, 0, 5, 5))], ..Text::default() };
+        assert!(beyond.bounded(SIZE).pages.is_empty());
+    }
+
+    #[test]
+    fn only_links_of_the_web_are_kept() {
+        let links = [
+            "https://example.com/ä?b#c", "HTTP://example.com", "mailto:a@example.com", "javascript:alert(1)",
+            " JavaScript:alert(1)", "java\nscript:alert(1)", "data:text/html,x", "file:///etc/passwd", "//example.com",
+            "vbscript:x", "https://a b", "",
+        ];
+        let links = links.iter().map(|&url| Link { at: Rect::new(0, 0, 9, 9), to: Target::Url(url.to_owned()) });
+        let text = page(vec![], links.collect()).bounded(SIZE);
+        let kept: Vec<&Target> = text.pages[0].links.iter().map(|link| &link.to).collect();
+        let expected = ["https://example.com/ä?b#c", "HTTP://example.com", "mailto:a@example.com"];
+        assert_eq!(kept, expected.map(|url| Target::Url(url.to_owned())).iter().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn outlines_lead_to_pages_that_exist() {
+        let entry = |page, depth| Entry { depth, title: "a".to_owned(), page, y: Some(9000) };
+        let text = Text { outline: vec![entry(0, 200), entry(7, 0)], ..page(vec![], vec![]) }.bounded(SIZE);
+        assert_eq!(text.outline, [Entry { depth: MAX_DEPTH, y: Some(2000), ..entry(0, 0) }]);
+    }
+
+    #[test]
+    fn a_language_is_a_tag() {
+        for (language, is_kept) in [("en", true), ("zh-Hant-TW", true), ("\"><script>", false), ("", false)] {
+            let text = Text { language: Some(language.to_owned()), ..page(vec![], vec![]) };
+            assert_eq!(text.bounded(SIZE).language.is_some(), is_kept, "{language}");
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! A text as plain text, HTML and hOCR.
+//!
+//! Source: hOCR 1.2, <http://kba.github.io/hocr-spec/1.2/>.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use crate::{Block, Line, Page, Rect, Role, SOFT_HYPHEN, Target, Text};
+
+impl Text {
+    /// Returns the words as plain text: a line for each block, an empty line between blocks, and a form feed between
+    /// pages. Words that were divided are joined.
+    #[must_use]
+    pub fn plain(&self) -> String {
+        let page = |page: &Page| {
+            let blocks = page.blocks.iter().map(|block| block.joined() + "\n");
+            blocks.collect::<Vec<_>>().join("\n")
+        };
+        self.pages.iter().map(page).collect::<Vec<_>>().join("\x0c")
+    }
+
+    /// Returns the words as HTML: a section for each page, with headings, paragraphs, lists, pictures' alternative texts
+    /// and links.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let mut html = self.head("");
+        for (index, page) in self.pages.iter().enumerate() {
+            let number = index + 1;
+            let label = page.label.as_deref().map_or(Cow::Owned(number.to_string()), escape);
+            write(&mut html, format_args!("<section id=\"page-{number}\" aria-label=\"{label}\">\n"));
+            let mut in_list = false;
+            for block in &page.blocks {
+                let is_item = block.role == Role::Li;
+                if is_item != in_list {
+                    html += if is_item { "<ul>\n" } else { "</ul>\n" };
+                    in_list = is_item;
+                }
+                block.write_html(&mut html, page, self.pages.len());
+            }
+            html += if in_list { "</ul>\n</section>\n" } else { "</section>\n" };
+        }
+        html + "</body>\n</html>\n"
+    }
+
+    /// Returns the words as hOCR, in pixels of the picture.
+    #[must_use]
+    pub fn hocr(&self) -> String {
+        let capabilities = "<meta name=\"ocr-system\" content=\"edgezoom\">\n\
+            <meta name=\"ocr-capabilities\" content=\"ocr_page ocr_par ocr_line ocrx_word\">\n";
+        let mut hocr = self.head(capabilities);
+        for (index, page) in self.pages.iter().enumerate() {
+            let place = bbox(page.at, Rect::default());
+            write(&mut hocr, format_args!("<div class=\"ocr_page\" title=\"{place}; ppageno {index}\">\n"));
+            for block in page.blocks.iter().filter(|block| !block.lines.is_empty()) {
+                hocr += "<p class=\"ocr_par\">\n";
+                for line in &block.lines {
+                    line.write_hocr(&mut hocr, page.at);
+                }
+                hocr += "</p>\n";
+            }
+            hocr += "</div>\n";
+        }
+        hocr + "</body>\n</html>\n"
+    }
+
+    fn head(&self, more: &str) -> String {
+        let language = self.language.as_deref().map(escape).unwrap_or_default();
+        format!(
+            "<!doctype html>\n<html lang=\"{language}\">\n<head>\n<meta charset=\"utf-8\">\n<title></title>\n{more}</head>\n<body>\n"
+        )
+    }
+}
+
+impl Block {
+    /// Returns its words in one line. Words that were divided are joined.
+    #[must_use]
+    pub fn joined(&self) -> String {
+        if let Some(alternative) = &self.alternative {
+            return alternative.clone();
+        }
+        let mut joined = String::new();
+        for line in &self.lines {
+            match joined.strip_suffix(SOFT_HYPHEN).map(str::len) {
+                Some(length) => joined.truncate(length),
+                None if !joined.is_empty() => joined.push(' '),
+                None => {}
+            }
+            joined += &line.text;
+        }
+        joined
+    }
+
+    fn write_html(&self, html: &mut String, page: &Page, pages: usize) {
+        let element = match self.role {
+            Role::H1 => "h1",
+            Role::H2 => "h2",
+            Role::H3 => "h3",
+            Role::H4 => "h4",
+            Role::H5 => "h5",
+            Role::H6 => "h6",
+            Role::Li => "li",
+            Role::P | Role::Td | Role::Img => "p",
+        };
+        write(html, format_args!("<{element}>"));
+        if let Some(alternative) = &self.alternative {
+            write(html, format_args!("<span role=\"img\" aria-label=\"{}\"></span>", escape(alternative)));
+        }
+        let mut open = None;
+        let mut is_divided = true;
+        for line in &self.lines {
+            for (word, place) in line.words() {
+                let link = page.links.iter().find(|link| link.at.holds(&place)).map(|link| &link.to);
+                if link != open && open.is_some() {
+                    *html += "</a>";
+                }
+                if !is_divided {
+                    html.push(' ');
+                }
+                if link != open {
+                    match link {
+                        Some(Target::Url(url)) => {
+                            write(html, format_args!("<a href=\"{}\" rel=\"noopener nofollow\">", escape(url)));
+                        }
+                        Some(Target::Page(page)) if (*page as usize) < pages => {
+                            write(html, format_args!("<a href=\"#page-{}\">", page + 1));
+                        }
+                        Some(Target::Page(_)) => *html += "<a>",
+                        None => {}
+                    }
+                    open = link;
+                }
+                let whole = word.strip_suffix(SOFT_HYPHEN);
+                is_divided = whole.is_some();
+                *html += &escape(whole.unwrap_or(word));
+            }
+        }
+        if open.is_some() {
+            *html += "</a>";
+        }
+        write(html, format_args!("</{element}>\n"));
+    }
+}
+
+impl Line {
+    fn write_hocr(&self, hocr: &mut String, page: Rect) {
+        let place = bbox(self.at, page);
+        // Counter-clockwise (hOCR, textangle).
+        let angle = if self.angle == 0 { String::new() } else { format!("; textangle {}", 360 - self.angle) };
+        write(hocr, format_args!("<span class=\"ocr_line\" title=\"{place}{angle}\">"));
+        for (index, (word, at)) in self.words().enumerate() {
+            let space = if index == 0 { "" } else { " " };
+            let (place, word) = (bbox(at, page), escape(word));
+            write(hocr, format_args!("{space}<span class=\"ocrx_word\" title=\"{place}\">{word}</span>"));
+        }
+        *hocr += "</span>\n";
+    }
+}
+
+/// Returns a rectangle of a page as corners in the picture.
+fn bbox(Rect { left, top, width, height }: Rect, page: Rect) -> String {
+    let (left, top) = (u64::from(left) + u64::from(page.left), u64::from(top) + u64::from(page.top));
+    format!("bbox {left} {top} {} {}", left + u64::from(width), top + u64::from(height))
+}
+
+/// Writing to a string does not fail.
+fn write(to: &mut String, what: std::fmt::Arguments<'_>) {
+    let _ = to.write_fmt(what);
+}
+
+/// Escapes text for elements and attributes in double quotes.
+fn escape(text: &str) -> Cow<'_, str> {
+    if !text.contains(['&', '<', '>', '"', '\'']) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        match character {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '"' => escaped += "&quot;",
+            '\'' => escaped += "&#39;",
+            other => escaped.push(other),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Link;
+
+    fn text() -> Text {
+        let line = |top, text: &str, spans: &[i32]| Line::new(Rect::new(10, top, 300, 20), text, spans.to_vec());
+        let blocks = vec![
+            Block::lines(Role::H1, vec![line(0, "Tides & <currents>", &[0, 50, 10, 10, 10, 100])]),
+            Block::lines(Role::P, vec![line(30, "They are exam\u{ad}", &[0, 40, 9, 30, 9, 50]), line(60, "ples here", &[])]),
+            Block::lines(Role::Li, vec![line(90, "one", &[0, 30])]),
+            Block::lines(Role::Li, vec![line(120, "two", &[0, 30])]),
+            Block::picture(Rect::new(0, 200, 50, 50), "A \"chart\"".to_owned()),
+        ];
+        let links = vec![
+            Link { at: Rect::new(5, 85, 100, 30), to: Target::Url("https://example.com/?a&b".to_owned()) },
+            Link { at: Rect::new(5, 115, 100, 30), to: Target::Page(1) },
+        ];
+        let first = Page { blocks, links, ..Page::new(Rect::new(100, 200, 400, 500)) };
+        Text { pages: vec![first, Page::new(Rect::new(600, 200, 400, 500))], total: 2, ..Text::default() }
+    }
+
+    #[test]
+    fn plain_text_joins_the_lines_of_a_block_and_divided_words() {
+        let expected = "Tides & <currents>\n\nThey are examples here\n\none\n\ntwo\n\nA \"chart\"\n\x0c";
+        assert_eq!(text().plain(), expected);
+    }
+
+    #[test]
+    fn html_has_headings_lists_and_links_and_the_text_is_no_markup() {
+        let html = text().html();
+        for part in [
+            "<h1>Tides &amp; &lt;currents&gt;</h1>",
+            "<p>They are examples here</p>",
+            "<ul>\n<li><a href=\"https://example.com/?a&amp;b\" rel=\"noopener nofollow\">one</a></li>\n\
+             <li><a href=\"#page-2\">two</a></li>\n</ul>",
+            "<span role=\"img\" aria-label=\"A &quot;chart&quot;\"></span>",
+            "<section id=\"page-2\" aria-label=\"2\">",
+        ] {
+            assert!(html.contains(part), "{part}\n{html}");
+        }
+    }
+
+    #[test]
+    fn hocr_has_places_in_the_picture() {
+        let hocr = text().hocr();
+        for part in [
+            "<div class=\"ocr_page\" title=\"bbox 100 200 500 700; ppageno 0\">",
+            "<span class=\"ocr_line\" title=\"bbox 110 230 410 250\"><span class=\"ocrx_word\" title=\"bbox 110 230 150 250\">They</span>",
+        ] {
+            assert!(hocr.contains(part), "{part}\n{hocr}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The words of documents: which they are, in which order, and that they lie where the picture shows them.
+
+use std::collections::HashMap;
+use std::fs;
+use std::process::Command;
+
+use edgezoom_codecs::{DecodeOptions, DrawingOptions, Layout};
+use edgezoom_test_support::files::{BOUNDS, file};
+use edgezoom_test_support::pdf::{self, Pdf};
+use edgezoom_test_support::Picture;
+use edgezoom_text::{Line, Rect, Target, Text};
+
+const SPECIFICATION: &str = "/usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf";
+
+/// Returns a document's picture and its words.
+fn read(bytes: &[u8]) -> (Picture, Text) {
+    let library = edgezoom_codecs::locate_pdfium().expect("libpdfium.so is missing: `cargo xtask setup` installs it");
+    let drawing = DrawingOptions { page_width: 1000, text: true, ..DrawingOptions::default() };
+    let mut file = file(bytes);
+    let prepared = edgezoom_codecs::prepare(&mut file, Some(&library)).unwrap();
+    let options = DecodeOptions { drawing, ..DecodeOptions::default() };
+    let mut reader = prepared.open(file, BOUNDS, &options).unwrap();
+    let text = reader.take_text().unwrap().bounded(reader.size());
+    (Picture::read(&mut *reader).unwrap(), text)
+}
+
+fn lines(text: &Text) -> Vec<&Line> {
+    text.pages.iter().flat_map(|page| &page.blocks).flat_map(|block| &block.lines).collect()
+}
+
+fn texts(text: &Text) -> Vec<&str> {
+    lines(text).into_iter().map(|line| line.text.as_str()).collect()
+}
+
+/// Asserts that there is something dark under each word.
+fn assert_ink(picture: &Picture, text: &Text) {
+    for page in &text.pages {
+        for (word, at) in page.blocks.iter().flat_map(|block| &block.lines).flat_map(Line::words) {
+            let (left, top) = (page.at.left + at.left, page.at.top + at.top);
+            let mut pixels = (top..top + at.height).flat_map(|y| (left..left + at.width).map(move |x| (x, y)));
+            assert!(pixels.any(|(x, y)| picture.at(x, y)[1] < 160), "nothing under {word:?} at {left}, {top}");
+        }
+    }
+}
+
+/// Returns the mean of precision and recall of words (F1).
+fn likeness(ours: &str, theirs: &str) -> f64 {
+    let count = |text: &str| {
+        let mut counts = HashMap::<String, usize>::new();
+        text.split_whitespace().for_each(|word| *counts.entry(word.to_owned()).or_default() += 1);
+        counts
+    };
+    let (ours, theirs) = (count(ours), count(theirs));
+    let both: usize = ours.iter().map(|(word, count)| count.min(theirs.get(word).unwrap_or(&0))).sum();
+    2.0 * both as f64 / (ours.values().sum::<usize>() + theirs.values().sum::<usize>()) as f64
+}
+
+#[test]
+fn the_words_of_a_manual_are_those_that_poppler_gives() {
+    let (picture, text) = read(&fs::read(SPECIFICATION).expect("the package shared-mime-info is missing"));
+    let output = Command::new("pdftotext").args([SPECIFICATION, "-"]).output();
+    let theirs = String::from_utf8(output.expect("pdftotext is missing: install poppler-utils").stdout).unwrap();
+    // Poppler keeps hyphens at line ends.
+    let ours = texts(&text).join("\n").replace('\u{ad}', "-");
+    let like = likeness(&ours, &theirs);
+    assert!(like >= 0.98, "{like:.3}");
+    assert_ink(&picture, &text);
+    assert!(text.outline.len() > 10 && text.outline[0].page == 0, "{:?}", text.outline.first());
+    let urls = text.pages.iter().flat_map(|page| &page.links).filter(|link| matches!(link.to, Target::Url(_)));
+    assert!(urls.count() > 5);
+    assert_eq!((text.total as usize, text.pages.len()), (text.pages.len(), theirs.matches('\x0c').count()));
+}
+
+#[test]
+fn words_of_a_turned_and_cut_page_are_in_order_and_where_they_are_drawn() {
+    let content = "BT /F1 12 Tf 130 340 Td (first line of all) Tj 0 -20 Td (second line) Tj 0 -20 Td (third) Tj ET \
+        BT /F1 12 Tf 0 1 -1 0 390 130 Tm (upwards it goes) Tj ET BT /F1 12 Tf 10 10 Td (outside) Tj ET";
+    let resources = "/Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>";
+    for turn in [0, 90, 180, 270] {
+        let more = format!("/CropBox [100 100 400 380] /Rotate {turn} /UserUnit 2 {resources}");
+        let (picture, text) = read(&Pdf::new().page_with(500, 500, content, &more).bytes());
+        assert_eq!(texts(&text), ["first line of all", "second line", "third", "upwards it goes"], "{turn}");
+        assert_ink(&picture, &text);
+        let angles: Vec<u16> = lines(&text).iter().map(|line| line.angle).collect();
+        assert_eq!(angles, [turn, turn, turn, (turn + 270) % 360]);
+        let words: Vec<&str> = lines(&text)[0].words().map(|(word, _)| word).collect();
+        assert_eq!(words, ["first", "line", "of", "all"]);
+    }
+}
+
+#[test]
+fn two_columns_that_are_drawn_row_by_row_are_not_one_line() {
+    let rows: String = (0..3)
+        .map(|row| format!("BT /F1 10 Tf 40 {y} Td (left {row}) Tj 200 0 Td (right {row}) Tj ET ", y = 300 - 14 * row))
+        .collect();
+    let (_, text) = read(&Pdf::new().page(400, 400, &rows).bytes());
+    let mut found = texts(&text);
+    found.sort_unstable();
+    assert_eq!(found, ["left 0", "left 1", "left 2", "right 0", "right 1", "right 2"]);
+}
+
+#[test]
+fn a_divided_word_ends_its_line_and_is_joined() {
+    let content = "BT /F1 12 Tf 40 300 Td (This is an exam-) Tj 0 -14 Td (ple of a divided word) Tj ET";
+    let (picture, text) = read(&Pdf::new().page(400, 400, content).bytes());
+    assert_eq!(texts(&text), ["This is an exam\u{ad}", "ple of a divided word"]);
+    assert_eq!(text.plain(), "This is an example of a divided word\n");
+    assert_ink(&picture, &text);
+}
+
+#[test]
+fn the_words_under_a_scan_and_in_a_form_are_read() {
+    let scan = Picture::photo(850, 1100, Layout::Rgb);
+    let (picture, text) = read(&pdf::scan(&scan, "BT /F1 12 Tf 3 Tr 72 720 Td (what was recognised) Tj ET"));
+    assert_eq!((texts(&text), picture.width), (vec!["what was recognised"], 850));
+    let at = lines(&text)[0].at;
+    assert!((95..=105).contains(&at.left) && (80..=105).contains(&at.top), "{at:?}");
+
+    let (picture, text) = read(&pdf::form());
+    let found = texts(&text);
+    assert!(found.contains(&"filled in") && found.contains(&"not embedded"), "{found:?}");
+    assert_ink(&picture, &text);
+}
+
+#[test]
+fn links_lead_to_pages_and_to_the_web_and_nowhere_else() {
+    let mut pdf = Pdf::new().page(200, 200, "BT /F1 12 Tf 20 20 Td (second) Tj ET");
+    // The page of the first content is object 4.
+    let link = |number: u32, action: &str| {
+        format!("<< /Type /Annot /Subtype /Link /Rect [10 {} 110 {}] {action} >>", 10 * number, 10 * number + 9)
+    };
+    let actions = [
+        "/A << /S /URI /URI (https://example.com/a) >>",
+        "/A << /S /URI /URI (javascript:alert\\(1\\)) >>",
+        "/A << /S /JavaScript /JS (app.alert\\(1\\)) >>",
+        "/A << /S /Launch /F (a.exe) >>",
+        "/A << /S /URI /URI (file:///etc/passwd) >>",
+        "/Dest [4 0 R /XYZ 0 200 0]",
+        "/A << /S /GoTo /D [4 0 R /Fit] >>",
+    ];
+    let annotations: String = actions.iter().zip(1..).map(|(action, number)| link(number, action)).collect();
+    let annotations = pdf.object(format!("[{annotations}]").as_bytes());
+    let (_, text) = read(&pdf.page_with(200, 200, "", &format!("/Annots {annotations} 0 R")).bytes());
+    let targets: Vec<&Target> = text.pages[1].links.iter().map(|link| &link.to).collect();
+    assert_eq!(targets, [&Target::Url("https://example.com/a".to_owned()), &Target::Page(0), &Target::Page(0)]);
+    let scale = f64::from(text.pages[1].at.width) / 200.0;
+    let pixels = |points: f64| (points * scale).round() as u32;
+    let at = text.pages[1].links[0].at;
+    let expected = Rect::new(pixels(10.0), pixels(181.0), pixels(100.0), pixels(9.0));
+    let near = |one: u32, other: u32| one.abs_diff(other) <= 1;
+    assert!(near(at.left, expected.left) && near(at.top, expected.top), "{at:?} {expected:?}");
+    assert!(near(at.width, expected.width) && near(at.height, expected.height), "{at:?} {expected:?}");
+}
+
+#[test]
+fn a_page_of_garbage_has_no_words_and_the_others_have_theirs() {
+    let mut pdf = Pdf::new();
+    let map = "/CIDInit /ProcSet findresource begin 12 dict begin begincmap \
+        1 begincodespacerange <00> <ff> endcodespacerange 1 beginbfrange <20> <7e> <e020> endbfrange endcmap end end";
+    let map = pdf.object(format!("<< /Length {} >>\nstream\n{map}\nendstream", map.len()).as_bytes());
+    let font = format!("/Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode {map} 0 R >> >> >>");
+    let pdf = pdf.page_with(200, 200, "BT /F1 12 Tf 20 20 Td (nobody knows these letters) Tj ET", &font);
+    let (_, text) = read(&pdf.page(200, 200, "BT /F1 12 Tf 20 20 Td (plain) Tj ET").bytes());
+    assert_eq!((texts(&text), text.pages[0].blocks.len()), (vec!["plain"], 0));
+}
