@@ -73,13 +73,22 @@ pub struct Finished {
     /// Physical size of a pixel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
-    /// Place of the words in the archive, if there are any: `edgezoom_text::Text` as JSON, with gzip.
+    /// The words, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<TileRange>,
+    pub text: Option<StoredText>,
     /// Place of the index in the archive.
     pub archive: Archive,
     /// Places of the preview images in the archive.
     pub previews: Previews,
+}
+
+/// The words in a picture, as they are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredText {
+    /// Place in the archive: `edgezoom_text::Text` as JSON, with gzip.
+    pub range: TileRange,
+    /// Number of pages.
+    pub pages: u32,
 }
 
 /// The next attempt after one that failed for a passing reason.

@@ -25,7 +25,7 @@ mod text;
 
 pub use address::AddressPolicy;
 pub use attempt::{Attempt, CoarseNumber};
-pub use content::{Coarse, Content, Finished, NextTry, Stage, Status, Timestamp};
+pub use content::{Coarse, Content, Finished, NextTry, Stage, Status, StoredText, Timestamp};
 pub use conversion::Conversion;
 pub use deletion_key::{DeletionKey, DeletionKeyHash, DeletionKeyHashError};
 pub use edgezoom_geometry::{

@@ -44,8 +44,9 @@ export function archive(fill = content, dzi = DZI, gap = () => 40) {
   const parts = [SIGNATURE, PREVIEW, THUMBNAIL, PACKED].map((part) => Buffer.from(part));
   const large = { offset: SIGNATURE.length, length: PREVIEW.length };
   const thumbnail = { offset: SIGNATURE.length + PREVIEW.length, length: THUMBNAIL.length };
-  const text = { offset: thumbnail.offset + THUMBNAIL.length, length: PACKED.length };
-  let offset = text.offset + text.length;
+  const range = { offset: thumbnail.offset + THUMBNAIL.length, length: PACKED.length };
+  const text = { range, pages: 1 };
+  let offset = range.offset + range.length;
   for (let level = 0; level <= lastLevel(dzi); level++) {
     const [columns, rows] = grid(level, dzi);
     for (let row = 0; row < rows; row++) {

@@ -109,7 +109,7 @@ test("previews are entries of the archive: one read each, and none if the client
 test("the words are one read, with gzip for a client that accepts it and unpacked for others", async () => {
   const address = `/v1/content/${id}/text`;
   const content = await system.find(id);
-  assert.equal(content.textUrl, `${system.origin}${address}`);
+  assert.deepEqual([content.text, content.pages], [`${system.origin}${address}`, 1]);
   await reads();
   for (const [accepted, coding] of [["gzip, br", "gzip"], ["identity", null]]) {
     const response = await system.fetch(address, { headers: { "Accept-Encoding": accepted } });

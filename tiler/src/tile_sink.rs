@@ -1,7 +1,7 @@
 //! The sink of a pyramid's tiles. The pipeline gives them, and an object store or files take them; neither knows the other.
 
 use bytes::Bytes;
-use edgezoom_content::{Dzi, PreviewKind};
+use edgezoom_content::{Archive, Dzi, PreviewKind, Previews, StoredText};
 use edgezoom_pyramid::sinks;
 
 use crate::renderer::Tile;
@@ -30,9 +30,14 @@ pub trait TileSink: Send {
         bytes: Bytes,
     ) -> impl Future<Output = Result<(), SinkError>> + Send;
 
-    /// Stores the words in the picture: [`edgezoom_text::Text`] as JSON, with gzip. Called only if the options request
-    /// them, and there are some.
-    fn put_text(&mut self, dzi: &Dzi, packed: Bytes) -> impl Future<Output = Result<(), SinkError>> + Send;
+    /// Stores the words in the picture, which has this number of pages: [`edgezoom_text::Text`] as JSON, with gzip. Called
+    /// only if the options request them, and there are some.
+    fn put_text(
+        &mut self,
+        dzi: &Dzi,
+        packed: Bytes,
+        pages: u32,
+    ) -> impl Future<Output = Result<(), SinkError>> + Send;
 
     /// Waits until all tiles are stored, then makes the pyramid visible. Calls `on_stored` with the number of missing
     /// tiles and the number that were missing at first.
@@ -41,6 +46,17 @@ pub trait TileSink: Send {
         dzi: &Dzi,
         on_stored: impl FnMut(usize, usize) + Send,
     ) -> impl Future<Output = Result<Self::Published, SinkError>> + Send;
+}
+
+/// The places of the parts of an archive in the object store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// Place of the index.
+    pub archive: Archive,
+    /// Places of the previews.
+    pub previews: Previews,
+    /// Place of the words, if there are any.
+    pub text: Option<StoredText>,
 }
 
 /// The reason why a sink could not store a pyramid. The messages may name files and hosts.

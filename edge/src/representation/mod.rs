@@ -7,7 +7,7 @@ pub mod iiif;
 pub mod response;
 
 use edgezoom_content::{
-    Content, ContentId, DeletionKey, Dzi, Failure, Finished, NextTry, Scale, Stage, Status, Timestamp,
+    Content, ContentId, DeletionKey, Dzi, Failure, Finished, NextTry, Scale, Stage, Status, StoredText, Timestamp,
 };
 
 use crate::config::Addresses;
@@ -34,7 +34,10 @@ fn members(
     if let Some(Finished { damage, scale, text, .. }) = content.status.finished() {
         fields.extend(damage.map(|damage| ("warning", Text(damage.to_string()))));
         fields.extend(scale.map(|scale| ("scale", scale_object(scale))));
-        fields.extend(text.map(|_| ("textUrl", Text(addresses.text(content.id)))));
+        if let Some(StoredText { pages, .. }) = text {
+            fields.push(("text", Text(addresses.text(content.id))));
+            fields.push(("pages", Count((*pages).into())));
+        }
     }
     if let Status::Processing { coarse: Some(coarse), .. } = &content.status {
         fields.push(("coarseUrl", Text(addresses.coarse(content.id, *coarse))));

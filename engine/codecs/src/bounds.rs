@@ -14,7 +14,8 @@ pub struct Bounds {
     pub pixels: u64,
     /// Maximum number of pixels of a picture, given the length of its file.
     pub pixels_by_length: u64,
-    /// Maximum number of pixels with which a document or drawing is drawn.
+    /// Maximum number of pixels with which a document or drawing is drawn. A document of many pages may have four times as
+    /// many, so that their text can be read.
     pub drawn_pixels: u64,
     /// Maximum number of pixels with which a page of a document is drawn.
     pub page_pixels: u64,
@@ -40,7 +41,7 @@ impl Default for Bounds {
             scan_pixels: 200_000_000,
             side: 1_000_000,
             memory: 768 << 20,
-            pdf_pages: NonZeroUsize::MIN.saturating_add(99),
+            pdf_pages: NonZeroUsize::MIN.saturating_add(999),
             svg_bytes: 64 << 20,
         }
     }

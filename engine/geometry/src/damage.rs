@@ -1,4 +1,4 @@
-//! The part that a picture lacks, because its file is damaged or needs a browser, and the sentence that says so.
+//! The part that a picture lacks, because its file is damaged, too long or needs a browser, and the sentence that says so.
 
 use std::fmt::{self, Display};
 
@@ -22,6 +22,13 @@ pub enum Damage {
     Partial,
     /// These features of a drawing, for lack of a browser.
     NotDrawn(DrawingFeatures),
+    /// The pages of a document after the first ones.
+    MorePages {
+        /// Number of pages in the picture.
+        shown: u32,
+        /// Number of pages of the document.
+        total: u32,
+    },
 }
 
 impl Display for Damage {
@@ -37,6 +44,12 @@ impl Display for Damage {
             Self::NotDrawn(features) => {
                 write!(f, "Some parts of the drawing need a browser and may be missing: {features}.")
             }
+            Self::MorePages { shown, total } => write!(
+                f,
+                "The document has {} pages: the first {} are shown.",
+                grouped((*total).into()),
+                grouped((*shown).into())
+            ),
         }
     }
 }
@@ -72,6 +85,8 @@ mod tests {
             html.to_string(),
             "Some parts of the drawing need a browser and may be missing: HTML inside the drawing."
         );
+        let more = Damage::MorePages { shown: 1000, total: 1352 };
+        assert_eq!(more.to_string(), "The document has 1,352 pages: the first 1,000 are shown.");
         assert!(sentence(999_999, 1_234_567).contains("1,000,000 of 1,234,567"));
     }
 }

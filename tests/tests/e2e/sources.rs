@@ -100,7 +100,7 @@ async fn the_words_of_a_drawing_and_of_a_web_page_are_served() -> Result<()> {
     let page = "<!doctype html><h1>words of it</h1><iframe srcdoc='<p>and more'></iframe>";
     for (name, media_type, source) in [("a.svg", "image/svg+xml", drawing), ("a.html", "text/html", page)] {
         let course = client.convert(&sources.serve(name, Source::file(media_type, source))).await?;
-        let address = course.ready()?["textUrl"].as_str().unwrap_or_default().to_owned();
+        let address = course.ready()?["text"].as_str().unwrap_or_default().to_owned();
         let words = client.get(&address).await?.text();
         assert!(words.contains("words of it"), "{name}: {words}");
         assert_eq!(words.contains("and more"), name == "a.html", "{words}");

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use edgezoom_content::{AddressPolicy, Damage, Dzi, Scale, SourceUrl, Title};
+use edgezoom_content::{AddressPolicy, Damage, Dzi, Finished, Scale, SourceUrl, Title};
 use tokio::sync::OnceCell;
 
 use crate::bot::BotSettings;
@@ -24,7 +24,7 @@ use crate::browser::{PageLimits, PageSettings, Pages};
 use crate::fetch::Fetcher;
 use crate::limits::Limits;
 use crate::renderer::{Built, RenderOptions};
-use crate::tile_sink::TileSink;
+use crate::tile_sink::{Places, TileSink};
 
 mod download;
 mod error;
@@ -142,6 +142,15 @@ pub struct Converted<P> {
     pub scale: Option<Scale>,
     /// Value that the sink returned.
     pub published: P,
+}
+
+impl Converted<Places> {
+    /// Returns the result as it is reported.
+    #[must_use]
+    pub fn finished(self) -> Finished {
+        let Self { dzi, title, damage, scale, published: Places { archive, previews, text } } = self;
+        Finished { dzi, title, damage, scale, text, archive, previews }
+    }
 }
 
 impl Pipeline {

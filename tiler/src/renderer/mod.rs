@@ -69,8 +69,13 @@ pub enum Output {
     Preview(PreviewKind, Bytes),
     /// The rows read so far as a small JPEG, if that was requested. May come at any time before the end.
     Coarse(Bytes),
-    /// The words in the picture, as they are stored: [`edgezoom_text::Text`] as JSON, with gzip. Comes at most once.
-    Text(Bytes),
+    /// The words in the picture. Come at most once.
+    Text {
+        /// As they are stored: [`edgezoom_text::Text`] as JSON, with gzip.
+        packed: Bytes,
+        /// Number of pages.
+        pages: u32,
+    },
     /// Comes last: all tiles have come, and the process has exited successfully.
     Finished(Built),
 }

@@ -72,11 +72,12 @@ impl FrameValidator {
             Frame::Text(packed) => {
                 let is_requested = self.request.options.drawing.text;
                 let pyramid = self.pyramid()?;
-                if !is_requested || pyramid.has_text || text::unpack(&packed, pyramid.dzi.size).is_none() {
+                let unpacked = text::unpack(&packed, pyramid.dzi.size);
+                let Some(text) = unpacked.filter(|_| is_requested && !pyramid.has_text) else {
                     return Err(ProtocolError::Unexpected("words that no picture has").into());
-                }
+                };
                 pyramid.has_text = true;
-                Ok(Output::Text(packed))
+                Ok(Output::Text { packed, pages: text.pages.len() as u32 })
             }
             Frame::Finished(Ending { damage, scale }) => {
                 let pyramid = self.pyramid()?;
@@ -175,6 +176,7 @@ impl ReceivedTiles {
 fn can_have(Size { width, height }: Size, damage: Damage) -> bool {
     match damage {
         Damage::FromRow { row, rows } => row < rows && (rows == height || rows == width),
+        Damage::MorePages { shown, total } => 0 < shown && shown < total,
         Damage::Partial | Damage::NotDrawn(_) => true,
     }
 }
@@ -323,7 +325,7 @@ mod tests {
         assert_refused(&mut validator, words.clone());
         validator.accept(Frame::Begin(dzi)).unwrap();
         assert_refused(&mut validator, Frame::Text(Bytes::from_static(b"words")));
-        assert!(matches!(validator.accept(words.clone()), Ok(Output::Text(_))));
+        assert!(matches!(validator.accept(words.clone()), Ok(Output::Text { pages: 2, .. })));
         assert_refused(&mut validator, words);
     }
 

@@ -11,4 +11,4 @@ mod upload;
 pub use bucket::Stored;
 pub use client::{S3Settings, StoreError};
 pub use store::{S3Store, UploadedFileError};
-pub use upload::{Places, Upload};
+pub use upload::Upload;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use edgezoom_content::{Archive, Attempt, ContentId, Dzi, PreviewKind, Previews, TileRange};
+use edgezoom_content::{Attempt, ContentId, Dzi, PreviewKind, Previews, StoredText, TileRange};
 use edgezoom_pyramid::Tile;
 use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveStream};
 use tokio::sync::OnceCell;
@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 use super::bucket::{Bucket, Part, Stored};
 use super::client::StoreError;
-use crate::tile_sink::{SinkError, TileSink};
+use crate::tile_sink::{Places, SinkError, TileSink};
 
 /// Media type of an archive: that of ZIP, because SZI has none of its own.
 const MEDIA_TYPE: &str = "application/zip";
@@ -50,19 +50,7 @@ pub struct Upload {
     /// Places of the previews in the archive.
     large: Option<TileRange>,
     thumbnail: Option<TileRange>,
-    /// Place of the words.
-    text: Option<TileRange>,
-}
-
-/// The places of an archive's parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Places {
-    /// Place of the index.
-    pub archive: Archive,
-    /// Places of the previews.
-    pub previews: Previews,
-    /// Place of the words, if there are any.
-    pub text: Option<TileRange>,
+    text: Option<StoredText>,
 }
 
 impl Upload {
@@ -195,9 +183,9 @@ impl TileSink for Upload {
         Ok(self.send_full_parts(dzi).await?)
     }
 
-    async fn put_text(&mut self, dzi: &Dzi, packed: Bytes) -> Result<(), SinkError> {
+    async fn put_text(&mut self, dzi: &Dzi, packed: Bytes, pages: u32) -> Result<(), SinkError> {
         let added = self.stream(dzi).add_text(&packed);
-        self.text = Some(added.map_err(|error| self.failed(error))?);
+        self.text = Some(StoredText { range: added.map_err(|error| self.failed(error))?, pages });
         Ok(self.send_full_parts(dzi).await?)
     }
 

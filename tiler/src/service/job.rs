@@ -26,9 +26,9 @@ use super::metrics::{JobResult, Phase};
 use super::phase_times::PhaseTimes;
 use super::reporter::Reporter;
 use crate::failure;
-use crate::pipeline::{Converted, Origin, PipelineError, PipelineSettings, Progress};
+use crate::pipeline::{Origin, PipelineError, PipelineSettings, Progress};
 use crate::renderer::RenderError;
-use crate::s3::{Places, Stored, Upload, UploadedFileError};
+use crate::s3::{Stored, Upload, UploadedFileError};
 
 /// Time limit for the report of a job that is handed back. If it is lost, the lease expires, which has the same effect.
 const HAND_BACK_TIME: Duration = Duration::from_secs(3);
@@ -104,9 +104,7 @@ impl Job<'_> {
             };
             let render = &context.settings.render;
             let converted = context.pipeline.convert(origin, render, upload, on_progress).await?;
-            let Converted { dzi, title, damage, scale, published } = converted;
-            let Places { archive, previews, text } = published;
-            Ok(Finished { dzi, title, damage, scale, text, archive, previews })
+            Ok(converted.finished())
         };
         tokio::select! {
             biased;

@@ -98,7 +98,7 @@ impl TileSink for FileSink {
         Ok(())
     }
 
-    async fn put_text(&mut self, dzi: &Dzi, packed: Bytes) -> Result<(), SinkError> {
+    async fn put_text(&mut self, dzi: &Dzi, packed: Bytes, _: u32) -> Result<(), SinkError> {
         self.text = Some((packed, dzi.size));
         Ok(())
     }

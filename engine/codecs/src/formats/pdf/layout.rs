@@ -7,6 +7,10 @@ use crate::{Bounds, DrawingOptions};
 
 /// The gap between pages, as a fraction of the widest page.
 const GAP: f64 = 0.02;
+/// Resolution at which text can be read. A document of many pages gets more pixels than others for it.
+const LEGIBLE_DPI: f64 = 130.0;
+/// Number by which its pixels may exceed the bound.
+const MORE_PIXELS: u64 = 4;
 /// PDF measures in points of 1/72 inch (ISO 32000-1, 8.3.2.3).
 const POINTS_PER_INCH: f64 = 72.0;
 
@@ -37,6 +41,15 @@ pub struct Layout {
     pub size: Size,
     /// The area of each page, in page order.
     pub areas: Vec<Area>,
+}
+
+/// Returns the maximum number of pixels of a document with these pages.
+pub fn pixels_of(papers: &[Paper], bounds: Bounds) -> u64 {
+    let scale = LEGIBLE_DPI / POINTS_PER_INCH;
+    let pages: f64 = papers.iter().map(|paper| paper.width * paper.height * scale * scale).sum();
+    // The gaps take a twentieth, and the last row of the grid may have only one page.
+    let legible = (pages * (1.0 + 3.0 * GAP + 1.0 / (papers.len() as f64).sqrt())) as u64;
+    legible.clamp(bounds.pixels, bounds.pixels.saturating_mul(MORE_PIXELS))
 }
 
 /// Arranges pages within the bounds.
@@ -161,6 +174,20 @@ mod tests {
         assert!(many.pixels() > bounds.drawn_pixels, "without the bounds of drawings it is larger");
         let many = lay_out(&[A4; 100], &DrawingOptions::default(), bounds).size;
         assert!((0.95..=1.0).contains(&(many.pixels() as f64 / bounds.drawn_pixels as f64)), "{many:?}");
+    }
+
+    #[test]
+    fn a_thousand_pages_can_be_read() {
+        let bounds = Bounds::default().of_drawings();
+        let papers = [A4; 1000];
+        let pixels = pixels_of(&papers, bounds);
+        assert!(pixels < 2 * bounds.pixels, "{pixels}");
+        let many = lay_out(&papers, &DrawingOptions::default(), Bounds { pixels, ..bounds });
+        let dpi = f64::from(many.areas[0].size.width) * POINTS_PER_INCH / A4.width;
+        assert!(dpi >= LEGIBLE_DPI, "{dpi}");
+        assert_eq!(pixels_of(&[A4; 100], bounds), bounds.pixels);
+        let huge = Paper { width: 14_400.0, height: 14_400.0, ..A4 };
+        assert_eq!(pixels_of(&[huge; 1000], bounds), MORE_PIXELS * bounds.pixels);
     }
 
     #[test]

@@ -21,9 +21,9 @@ use crate::format::{Decoded, Input, Open, Opener, System};
 use crate::formats::jpeg;
 use crate::formats::section::SharedBytes;
 use crate::row_reader::BandBuffer;
-use crate::{Bounds, DrawingOptions, Format, Layout, Reading, RowReader, SourceError};
+use crate::{Bounds, Damage, DrawingOptions, Format, Layout, Reading, RowReader, SourceError};
 use dictionaries::Dictionaries;
-use layout::{Area, Paper, lay_out};
+use layout::{Area, Paper, lay_out, pixels_of};
 use library::calling_pdfium;
 pub use library::{Library, locate};
 use scan::Contents;
@@ -58,6 +58,8 @@ struct Pages {
     document: PdfDocument<'static>,
     /// The first page that is drawn, counted from 0.
     first: i32,
+    /// Number of pages of the document; 0 if one was chosen.
+    total: u32,
     size: Size,
     areas: Vec<Area>,
     /// The rows of the current strip.
@@ -76,10 +78,11 @@ fn prepare(system: &System<'_>) -> Opener {
 }
 
 fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Result<Decoded, SourceError> {
-    let bounds = bounds.of_drawings();
+    let (whole, bounds) = (bounds, bounds.of_drawings());
     let source = file.get_ref().clone();
     let document =
         calling_pdfium(|| library.0.load_pdf_from_reader(file.into_inner(), None)).map_err(refused)?;
+    let total = document.pages().len().unsigned_abs();
     let dictionaries = Dictionaries::read(&source, document.pages().len(), bounds.memory);
     let mut text = options.drawing.text.then(Collector::new);
     let (chosen, jpeg, papers) =
@@ -92,6 +95,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
         let area = Area { left: 0, top: 0, size: reader.size() };
         return Ok(Decoded { text: text.map(|text| finish(text, &[area])), ..Decoded::of(reader) });
     }
+    let bounds = Bounds { pixels: pixels_of(&papers, bounds).min(whole.pixels), ..bounds };
     let layout = lay_out(&papers, &options.drawing, bounds);
     let size = bounds.admit(layout.size.width, layout.size.height)?;
     let text = text.map(|text| finish(text, &layout.areas));
@@ -99,6 +103,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
         open: Vec::new(),
         document,
         first: chosen.start,
+        total: if options.drawing.page.is_some() { 0 } else { total },
         size,
         areas: layout.areas,
         drawn: 0..0,
@@ -183,6 +188,11 @@ impl RowReader for Pages {
 
     fn layout(&self) -> Layout {
         Layout::Rgb
+    }
+
+    fn damage(&self) -> Option<Damage> {
+        let (shown, total) = (self.areas.len() as u32, self.total);
+        (shown < total).then_some(Damage::MorePages { shown, total })
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {

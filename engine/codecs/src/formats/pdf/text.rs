@@ -14,7 +14,7 @@ use super::layout::Area;
 use crate::formats::lines::{Letter, Lines, rect};
 
 /// Time for the text of a document. A page takes about a millisecond; one of 16,000 letters half a second.
-const TIME: Duration = Duration::from_secs(5);
+const TIME: Duration = Duration::from_secs(10);
 /// Parts of a page's width and height in which its text is measured. PDFium rounds places to whole numbers.
 const PARTS: i32 = 1 << 16;
 /// Units of a point in which text is kept until the size of the page in pixels is known.
