@@ -47,6 +47,10 @@ const MAX_NAVIGATIONS: usize = 5;
 /// observers up to 0.8 s for content to stay in view.
 const STOP: [Duration; 2] = [Duration::from_millis(450), Duration::from_millis(900)];
 
+/// Part of the time for scrolling in which the rest of the page has to be seen with stops half a window apart: otherwise
+/// they are a whole window apart.
+const SHARE: u32 = 5;
+
 /// Time of the page's clock after it was scrolled back to its top.
 const RETURN: Duration = Duration::from_secs(1);
 
@@ -155,7 +159,7 @@ impl PageLoader<'_> {
             if top >= bottom || now >= end {
                 break;
             }
-            let is_slow = (now - began) * stops > end - now;
+            let is_slow = (now - began) * stops > (end - now) / SHARE;
             top = bottom.min(top + if is_slow { window } else { window / 2 });
         }
         self.scroll_to(0).await.map(drop)
