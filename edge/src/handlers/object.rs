@@ -7,7 +7,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use edgezoom_content::{
-    Archive, ContentId, Finished, PreviewKind, Status, StoredText, TileFormat, TileIndex, TileRange, tile_number,
+    Archive, ContentId, Finished, PreviewKind, Status, StoredText, TileFormat, TileIndex, TileRange,
+    tile_number,
 };
 use worker::{Env, Request, Response, Result, console_error};
 
@@ -96,7 +97,9 @@ pub async fn text(
         Ok(content) => content,
         Err(error) => return Ok(Outgoing::Buffered(error.response())),
     };
-    let Status::Ready { attempt, finished: Finished { text: Some(StoredText { range, .. }), .. } } = content.status else {
+    let Status::Ready { attempt, finished: Finished { text: Some(StoredText { range, .. }), .. } } =
+        content.status
+    else {
         return Ok(Outgoing::Buffered(plain::not_found()));
     };
     let object = &attempt.archive_key(id);

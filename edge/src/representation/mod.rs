@@ -7,7 +7,8 @@ pub mod iiif;
 pub mod response;
 
 use edgezoom_content::{
-    Content, ContentId, DeletionKey, Dzi, Failure, Finished, NextTry, Scale, Stage, Status, StoredText, Timestamp,
+    Content, ContentId, DeletionKey, Dzi, Failure, Finished, NextTry, Scale, Stage, Status, StoredText,
+    Timestamp,
 };
 
 use crate::config::Addresses;

@@ -35,10 +35,15 @@ impl Text {
     pub fn bounded(self, picture: Size) -> Self {
         let whole = Rect::new(0, 0, picture.width, picture.height);
         let mut words = MAX_WORDS;
-        let pages: Vec<Page> =
-            self.pages.into_iter().take(MAX_PAGES).filter_map(|page| bounded_page(page, whole, &mut words)).collect();
+        let pages: Vec<Page> = self
+            .pages
+            .into_iter()
+            .take(MAX_PAGES)
+            .filter_map(|page| bounded_page(page, whole, &mut words))
+            .collect();
         let count = pages.len() as u32;
-        let outline = self.outline.into_iter().filter_map(|entry| bounded_entry(entry, &pages)).take(MAX_ENTRIES);
+        let outline =
+            self.outline.into_iter().filter_map(|entry| bounded_entry(entry, &pages)).take(MAX_ENTRIES);
         Self {
             version: VERSION,
             language: self.language.filter(|language| is_language(language)),
@@ -57,7 +62,8 @@ fn bounded_page(page: Page, picture: Rect, words: &mut usize) -> Option<Page> {
     let mut blocks = Vec::new();
     for block in page.blocks {
         let place = block.at.and_then(|place| within(place, area));
-        let alternative = block.alternative.map(|text| line_of(&text, MAX_CHARACTERS)).filter(|text| !text.is_empty());
+        let alternative =
+            block.alternative.map(|text| line_of(&text, MAX_CHARACTERS)).filter(|text| !text.is_empty());
         let mut lines = Vec::new();
         for line in block.lines {
             let Some(line) = bounded_line(line, area) else { continue };
@@ -162,7 +168,8 @@ fn safe_url(url: &str) -> Option<String> {
 }
 
 fn is_language(language: &str) -> bool {
-    let is_tag = |part: &str| (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_tag =
+        |part: &str| (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
     language.len() <= MAX_LABEL && language.split('-').all(is_tag)
 }
 
@@ -190,16 +197,22 @@ mod tests {
         assert_eq!(of_page.pages[0].blocks[0].lines.len(), MAX_PAGE_WORDS);
         let many = Page { blocks: full(2000), ..Page::new(Rect::new(0, 0, 10, 20)) };
         let many = Text { pages: vec![many; 500], ..Text::default() }.bounded(SIZE);
-        let words = many.pages.iter().flat_map(|page| &page.blocks).map(|block| block.lines.len()).sum::<usize>();
+        let words =
+            many.pages.iter().flat_map(|page| &page.blocks).map(|block| block.lines.len()).sum::<usize>();
         assert_eq!((words, many.pages.len(), many.total), (MAX_WORDS, 500, 500));
     }
 
     #[test]
     fn what_changes_the_direction_or_is_invisible_is_dropped() {
-        let text = page(vec![Block::lines(Role::P, vec![line("a\u{202e}b \u{0}\u{2066} c\u{7f}\u{feff}")])], vec![]);
+        let text =
+            page(vec![Block::lines(Role::P, vec![line("a\u{202e}b \u{0}\u{2066} c\u{7f}\u{feff}")])], vec![]);
         let text = text.bounded(SIZE);
         let line = &text.pages[0].blocks[0].lines[0];
-        assert_eq!((line.text.as_str(), line.spans.len()), ("ab c", 0), "the places of three words are dropped");
+        assert_eq!(
+            (line.text.as_str(), line.spans.len()),
+            ("ab c", 0),
+            "the places of three words are dropped"
+        );
         let hidden = Block::lines(Role::P, vec![Line::new(Rect::new(0, 0, 9, 9), "\u{202e}\u{ad}", vec![])]);
         assert!(page(vec![hidden], vec![]).bounded(SIZE).is_empty());
     }
@@ -218,11 +231,21 @@ mod tests {
     #[test]
     fn only_links_of_the_web_are_kept() {
         let links = [
-            "https://example.com/ä?b#c", "HTTP://example.com", "mailto:a@example.com", "javascript:alert(1)",
-            " JavaScript:alert(1)", "java\nscript:alert(1)", "data:text/html,x", "file:///etc/passwd", "//example.com",
-            "vbscript:x", "https://a b", "",
+            "https://example.com/ä?b#c",
+            "HTTP://example.com",
+            "mailto:a@example.com",
+            "javascript:alert(1)",
+            " JavaScript:alert(1)",
+            "java\nscript:alert(1)",
+            "data:text/html,x",
+            "file:///etc/passwd",
+            "//example.com",
+            "vbscript:x",
+            "https://a b",
+            "",
         ];
-        let links = links.iter().map(|&url| Link { at: Rect::new(0, 0, 9, 9), to: Target::Url(url.to_owned()) });
+        let links =
+            links.iter().map(|&url| Link { at: Rect::new(0, 0, 9, 9), to: Target::Url(url.to_owned()) });
         let text = page(vec![], links.collect()).bounded(SIZE);
         let kept: Vec<&Target> = text.pages[0].links.iter().map(|link| &link.to).collect();
         let expected = ["https://example.com/ä?b#c", "HTTP://example.com", "mailto:a@example.com"];

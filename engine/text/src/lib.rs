@@ -198,7 +198,8 @@ impl Page {
     pub fn moved(self, at: Rect, scale: f64) -> Self {
         let length = |length: u32| (f64::from(length) * scale).round() as u32;
         // Both ends are rounded, so that neighbours stay neighbours.
-        let side = |start: u32, along: u32| (length(start), length(start.saturating_add(along)) - length(start));
+        let side =
+            |start: u32, along: u32| (length(start), length(start.saturating_add(along)) - length(start));
         let rect = |rect: Rect| {
             let ((left, width), (top, height)) = (side(rect.left, rect.width), side(rect.top, rect.height));
             Rect { left, top, width, height }
@@ -243,9 +244,9 @@ impl Line {
     /// own.
     pub fn words(&self) -> impl Iterator<Item = (&str, Rect)> {
         let mut places = self.places();
-        self.text.split_whitespace().map(move |word| {
-            (word, places.next().map_or(self.at, |(start, width)| self.part(start, width)))
-        })
+        self.text
+            .split_whitespace()
+            .map(move |word| (word, places.next().map_or(self.at, |(start, width)| self.part(start, width))))
     }
 
     /// Returns the distance of each word from the line's beginning, and its width.
@@ -331,7 +332,11 @@ mod tests {
 
     #[test]
     fn words_lie_along_their_line_in_each_direction() {
-        let line = |angle, rtl| Line { angle, rtl, ..Line::new(Rect::new(10, 20, 100, 100), "a b", vec![5, 10, 20, 30]) };
+        let line = |angle, rtl| Line {
+            angle,
+            rtl,
+            ..Line::new(Rect::new(10, 20, 100, 100), "a b", vec![5, 10, 20, 30])
+        };
         let places = |line: Line| line.words().map(|(_, place)| <[u32; 4]>::from(place)).collect::<Vec<_>>();
         assert_eq!(places(line(0, false)), [[15, 20, 10, 100], [45, 20, 30, 100]]);
         assert_eq!(places(line(0, true)), [[95, 20, 10, 100], [45, 20, 30, 100]]);

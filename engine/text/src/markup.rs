@@ -119,7 +119,10 @@ impl Block {
                 if link != open {
                     match link {
                         Some(Target::Url(url)) => {
-                            write(html, format_args!("<a href=\"{}\" rel=\"noopener nofollow\">", escape(url)));
+                            write(
+                                html,
+                                format_args!("<a href=\"{}\" rel=\"noopener nofollow\">", escape(url)),
+                            );
                         }
                         Some(Target::Page(page)) if (*page as usize) < pages => {
                             write(html, format_args!("<a href=\"#page-{}\">", page + 1));
@@ -192,10 +195,14 @@ mod tests {
     use crate::Link;
 
     fn text() -> Text {
-        let line = |top, text: &str, spans: &[i32]| Line::new(Rect::new(10, top, 300, 20), text, spans.to_vec());
+        let line =
+            |top, text: &str, spans: &[i32]| Line::new(Rect::new(10, top, 300, 20), text, spans.to_vec());
         let blocks = vec![
             Block::lines(Role::H1, vec![line(0, "Tides & <currents>", &[0, 50, 10, 10, 10, 100])]),
-            Block::lines(Role::P, vec![line(30, "They are exam\u{ad}", &[0, 40, 9, 30, 9, 50]), line(60, "ples here", &[])]),
+            Block::lines(
+                Role::P,
+                vec![line(30, "They are exam\u{ad}", &[0, 40, 9, 30, 9, 50]), line(60, "ples here", &[])],
+            ),
             Block::lines(Role::Li, vec![line(90, "one", &[0, 30])]),
             Block::lines(Role::Li, vec![line(120, "two", &[0, 30])]),
             Block::picture(Rect::new(0, 200, 50, 50), "A \"chart\"".to_owned()),

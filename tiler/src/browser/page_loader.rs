@@ -211,7 +211,8 @@ impl PageLoader<'_> {
         let area = self.layout().measure().await?;
         let size = Size { width: area.width * self.limits.scale, height: area.height * self.limits.scale };
         let left = f64::from(area.left) - f64::from(area.origin);
-        let text = if self.limits.words > 0 { words::read(&mut self.layout(), size, left).await } else { None };
+        let text =
+            if self.limits.words > 0 { words::read(&mut self.layout(), size, left).await } else { None };
         Ok(FrozenPage {
             size,
             text,

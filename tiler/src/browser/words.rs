@@ -98,8 +98,14 @@ pub(super) async fn read(layout: &mut PageLayout<'_>, size: Size, left: f64) -> 
 
 impl Collector<'_, '_> {
     /// Reads a document and its frames. Returns its language.
-    async fn read(&mut self, frame: &str, to_pixels: ToPixels, depth: usize) -> Result<Option<String>, PageError> {
-        let argument = json!({ "words": self.layout.limits.words.saturating_sub(self.words), "links": MAX_LINKS });
+    async fn read(
+        &mut self,
+        frame: &str,
+        to_pixels: ToPixels,
+        depth: usize,
+    ) -> Result<Option<String>, PageError> {
+        let argument =
+            json!({ "words": self.layout.limits.words.saturating_sub(self.words), "links": MAX_LINKS });
         let function = script!("words.js");
         let read = self.layout.tab.call_function_in(frame, function, argument, self.deadline).await?;
         let Words { language, blocks, links, frames } = parsed(read)?;
@@ -108,9 +114,9 @@ impl Collector<'_, '_> {
         for index in 0..frames.min(MAX_FRAMES) {
             inner.push(self.layout.frame_of(frame, &format!("frames[{index}]")).await?);
         }
-        self.page.links.extend(links.into_iter().map(|link| {
-            Link { at: to_pixels.rect(link.at), to: Target::Url(link.to) }
-        }));
+        self.page.links.extend(
+            links.into_iter().map(|link| Link { at: to_pixels.rect(link.at), to: Target::Url(link.to) }),
+        );
         for block in blocks {
             if let (Some(index), Some(at)) = (block.frame, block.at) {
                 let Some(Some(inner)) = inner.get(index as usize) else { continue };
@@ -120,8 +126,9 @@ impl Collector<'_, '_> {
                 self.frames += 1;
                 let within = to_pixels.within(at);
                 // A frame that is going away has no words.
-                if let Err(error @ (PageError::Crashed | PageError::BrowserGone | PageError::NeverLoaded(_))) =
-                    Box::pin(self.read(inner, within, depth + 1)).await
+                if let Err(
+                    error @ (PageError::Crashed | PageError::BrowserGone | PageError::NeverLoaded(_)),
+                ) = Box::pin(self.read(inner, within, depth + 1)).await
                 {
                     return Err(error);
                 }
@@ -147,7 +154,8 @@ impl ToPixels {
     fn rect(self, [left, top, width, height]: [f64; 4]) -> Rect {
         let pixels = |length: f64| (length.max(0.0) * self.scale).round() as u32;
         let (left, top) = (left + self.left, top + self.top);
-        let side = |from: f64, length: f64| (pixels(from), pixels(from + length).saturating_sub(pixels(from)));
+        let side =
+            |from: f64, length: f64| (pixels(from), pixels(from + length).saturating_sub(pixels(from)));
         let ((left, width), (top, height)) = (side(left, width), side(top, height));
         Rect { left, top, width, height }
     }

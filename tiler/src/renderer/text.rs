@@ -44,7 +44,8 @@ mod tests {
 
     fn text() -> Text {
         let line = Line::new(Rect::new(10, 10, 100, 20), "two words", vec![0, 40, 10, 50]);
-        let page = Page { blocks: vec![Block::lines(Role::P, vec![line])], ..Page::new(Rect::new(0, 0, 700, 300)) };
+        let page =
+            Page { blocks: vec![Block::lines(Role::P, vec![line])], ..Page::new(Rect::new(0, 0, 700, 300)) };
         Text { pages: vec![page], total: 1, ..Text::default() }
     }
 

@@ -197,7 +197,8 @@ impl TileSink for Upload {
         let stream = self.stream.take().ok_or_else(|| self.failed("there are no tiles"))?;
         let (mut rest, archive) = stream.finish().map_err(|error| self.failed(error))?;
         let previews = self.large.zip(self.thumbnail).map(|(large, thumbnail)| Previews { large, thumbnail });
-        let (archive, previews) = archive.zip(previews).ok_or_else(|| self.failed("there are no previews"))?;
+        let (archive, previews) =
+            archive.zip(previews).ok_or_else(|| self.failed("there are no previews"))?;
         let places = Places { archive, previews, text: self.text };
         if self.sent == 0 && rest.len() <= self.part_bytes {
             self.stored.bytes += self.bucket.put(self.key.clone(), rest.into(), MEDIA_TYPE).await?;

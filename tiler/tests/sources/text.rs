@@ -5,16 +5,17 @@ use std::fs;
 use std::process::Command;
 
 use edgezoom_codecs::{DecodeOptions, DrawingOptions, Layout};
+use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{BOUNDS, file};
 use edgezoom_test_support::pdf::{self, Pdf};
-use edgezoom_test_support::Picture;
 use edgezoom_text::{Line, Rect, Target, Text};
 
 const SPECIFICATION: &str = "/usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf";
 
 /// Returns a document's picture and its words.
 fn read(bytes: &[u8]) -> (Picture, Text) {
-    let library = edgezoom_codecs::locate_pdfium().expect("libpdfium.so is missing: `cargo xtask setup` installs it");
+    let library =
+        edgezoom_codecs::locate_pdfium().expect("libpdfium.so is missing: `cargo xtask setup` installs it");
     let drawing = DrawingOptions { page_width: 1000, text: true, ..DrawingOptions::default() };
     let mut file = file(bytes);
     let prepared = edgezoom_codecs::prepare(&mut file, Some(&library)).unwrap();
@@ -37,8 +38,12 @@ fn assert_ink(picture: &Picture, text: &Text) {
     for page in &text.pages {
         for (word, at) in page.blocks.iter().flat_map(|block| &block.lines).flat_map(Line::words) {
             let (left, top) = (page.at.left + at.left, page.at.top + at.top);
-            let mut pixels = (top..top + at.height).flat_map(|y| (left..left + at.width).map(move |x| (x, y)));
-            assert!(pixels.any(|(x, y)| picture.at(x, y)[1] < 160), "nothing under {word:?} at {left}, {top}");
+            let mut pixels =
+                (top..top + at.height).flat_map(|y| (left..left + at.width).map(move |x| (x, y)));
+            assert!(
+                pixels.any(|(x, y)| picture.at(x, y)[1] < 160),
+                "nothing under {word:?} at {left}, {top}"
+            );
         }
     }
 }
@@ -59,14 +64,16 @@ fn likeness(ours: &str, theirs: &str) -> f64 {
 fn the_words_of_a_manual_are_those_that_poppler_gives() {
     let (picture, text) = read(&fs::read(SPECIFICATION).expect("the package shared-mime-info is missing"));
     let output = Command::new("pdftotext").args([SPECIFICATION, "-"]).output();
-    let theirs = String::from_utf8(output.expect("pdftotext is missing: install poppler-utils").stdout).unwrap();
+    let theirs =
+        String::from_utf8(output.expect("pdftotext is missing: install poppler-utils").stdout).unwrap();
     // Poppler keeps hyphens at line ends.
     let ours = texts(&text).join("\n").replace('\u{ad}', "-");
     let like = likeness(&ours, &theirs);
     assert!(like >= 0.98, "{like:.3}");
     assert_ink(&picture, &text);
     assert!(text.outline.len() > 10 && text.outline[0].page == 0, "{:?}", text.outline.first());
-    let urls = text.pages.iter().flat_map(|page| &page.links).filter(|link| matches!(link.to, Target::Url(_)));
+    let urls =
+        text.pages.iter().flat_map(|page| &page.links).filter(|link| matches!(link.to, Target::Url(_)));
     assert!(urls.count() > 5);
     assert_eq!((text.total as usize, text.pages.len()), (text.pages.len(), theirs.matches('\x0c').count()));
 }
@@ -91,7 +98,12 @@ fn words_of_a_turned_and_cut_page_are_in_order_and_where_they_are_drawn() {
 #[test]
 fn two_columns_that_are_drawn_row_by_row_are_not_one_line() {
     let rows: String = (0..3)
-        .map(|row| format!("BT /F1 10 Tf 40 {y} Td (left {row}) Tj 200 0 Td (right {row}) Tj ET ", y = 300 - 14 * row))
+        .map(|row| {
+            format!(
+                "BT /F1 10 Tf 40 {y} Td (left {row}) Tj 200 0 Td (right {row}) Tj ET ",
+                y = 300 - 14 * row
+            )
+        })
         .collect();
     let (_, text) = read(&Pdf::new().page(400, 400, &rows).bytes());
     let mut found = texts(&text);
@@ -127,7 +139,11 @@ fn links_lead_to_pages_and_to_the_web_and_nowhere_else() {
     let mut pdf = Pdf::new().page(200, 200, "BT /F1 12 Tf 20 20 Td (second) Tj ET");
     // The page of the first content is object 4.
     let link = |number: u32, action: &str| {
-        format!("<< /Type /Annot /Subtype /Link /Rect [10 {} 110 {}] {action} >>", 10 * number, 10 * number + 9)
+        format!(
+            "<< /Type /Annot /Subtype /Link /Rect [10 {} 110 {}] {action} >>",
+            10 * number,
+            10 * number + 9
+        )
     };
     let actions = [
         "/A << /S /URI /URI (https://example.com/a) >>",
@@ -142,7 +158,10 @@ fn links_lead_to_pages_and_to_the_web_and_nowhere_else() {
     let annotations = pdf.object(format!("[{annotations}]").as_bytes());
     let (_, text) = read(&pdf.page_with(200, 200, "", &format!("/Annots {annotations} 0 R")).bytes());
     let targets: Vec<&Target> = text.pages[1].links.iter().map(|link| &link.to).collect();
-    assert_eq!(targets, [&Target::Url("https://example.com/a".to_owned()), &Target::Page(0), &Target::Page(0)]);
+    assert_eq!(
+        targets,
+        [&Target::Url("https://example.com/a".to_owned()), &Target::Page(0), &Target::Page(0)]
+    );
     let scale = f64::from(text.pages[1].at.width) / 200.0;
     let pixels = |points: f64| (points * scale).round() as u32;
     let at = text.pages[1].links[0].at;
@@ -158,7 +177,9 @@ fn a_page_of_garbage_has_no_words_and_the_others_have_theirs() {
     let map = "/CIDInit /ProcSet findresource begin 12 dict begin begincmap \
         1 begincodespacerange <00> <ff> endcodespacerange 1 beginbfrange <20> <7e> <e020> endbfrange endcmap end end";
     let map = pdf.object(format!("<< /Length {} >>\nstream\n{map}\nendstream", map.len()).as_bytes());
-    let font = format!("/Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode {map} 0 R >> >> >>");
+    let font = format!(
+        "/Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode {map} 0 R >> >> >>"
+    );
     let pdf = pdf.page_with(200, 200, "BT /F1 12 Tf 20 20 Td (nobody knows these letters) Tj ET", &font);
     let (_, text) = read(&pdf.page(200, 200, "BT /F1 12 Tf 20 20 Td (plain) Tj ET").bytes());
     assert_eq!((texts(&text), text.pages[0].blocks.len()), (vec!["plain"], 0));

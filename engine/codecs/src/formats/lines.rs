@@ -189,7 +189,8 @@ fn is_other_paragraph(before: &Line, line: &Line) -> bool {
     let ((next_start, next_end), (next_top, next_bottom)) = edges(line);
     let (height, next_height) = ((bottom - top).max(1.0), (next_bottom - next_top).max(1.0));
     let is_beside = next_start >= end || next_end <= start;
-    let is_far = next_top - bottom > NEXT_PARAGRAPH * height.min(next_height) || next_top < top + 0.3 * height;
+    let is_far =
+        next_top - bottom > NEXT_PARAGRAPH * height.min(next_height) || next_top < top + 0.3 * height;
     let is_larger = (height / next_height).ln().abs() > OTHER_HEIGHT;
     is_beside || is_far || is_larger
 }
@@ -220,7 +221,12 @@ mod tests {
     fn write(lines: &mut Lines, text: &str, left: f64, top: f64) {
         for (index, letter) in text.chars().enumerate() {
             let left = left + 10.0 * index as f64;
-            lines.push(Letter { letter, at: [left, top, left + 10.0, top + 20.0], angle: 0.0, is_hyphen: false });
+            lines.push(Letter {
+                letter,
+                at: [left, top, left + 10.0, top + 20.0],
+                angle: 0.0,
+                is_hyphen: false,
+            });
         }
     }
 
@@ -278,6 +284,9 @@ mod tests {
         }
         let blocks = lines.finish();
         let line = &blocks[0].lines[0];
-        assert_eq!((line.angle, line.at, &line.spans[..]), (90, Rect::new(0, 0, 20, 40), &[0, 20, 10, 10][..]));
+        assert_eq!(
+            (line.angle, line.at, &line.spans[..]),
+            (90, Rect::new(0, 0, 20, 40), &[0, 20, 10, 10][..])
+        );
     }
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use bytes::Bytes;
 use clap::ValueEnum;
 use edgezoom_content::{Dzi, PreviewKind, Size};
-use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink, Tree};
+use edgezoom_pyramid::sinks::{self, ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink, Tree};
 use edgezoom_tiler::renderer::{Tile, text};
 use edgezoom_tiler::tile_sink::{SinkError, TileSink};
 

@@ -28,8 +28,8 @@ fn assert_ink(screenshot: &Screenshot) {
     let lines = text(screenshot).pages[0].blocks.iter().flat_map(|block| &block.lines);
     for (word, at) in lines.flat_map(Line::words) {
         let (left, top) = (at.left as usize, at.top as usize);
-        let mut pixels =
-            (top..top + at.height as usize).flat_map(|y| (left..left + at.width as usize).map(move |x| (x, y)));
+        let mut pixels = (top..top + at.height as usize)
+            .flat_map(|y| (left..left + at.width as usize).map(move |x| (x, y)));
         assert!(pixels.any(|(x, y)| screenshot.at(x, y)[1] < 160), "nothing under {word:?} at {left}, {top}");
     }
 }
@@ -57,7 +57,10 @@ async fn blocks_have_their_roles_and_words_their_places() {
     assert_ink(&page);
     assert_eq!(text(&page).language.as_deref(), Some("en"));
     let links = &text(&page).pages[0].links;
-    assert!(matches!(&links[..], [link] if matches!(&link.to, Target::Url(url) if url.ends_with("/more#a"))), "{links:?}");
+    assert!(
+        matches!(&links[..], [link] if matches!(&link.to, Target::Url(url) if url.ends_with("/more#a"))),
+        "{links:?}"
+    );
     let line = &text(&page).pages[0].blocks[1].lines[0];
     let (_, fall) = line.words().nth(3).unwrap();
     assert!(links[0].at.holds(&fall), "{:?} {fall:?}", links[0].at);
@@ -90,7 +93,14 @@ async fn columns_shadow_trees_and_styles_are_read_as_they_are_shown() {
     )
     .await;
     let said = words(&page);
-    for part in ["eighteen nineteen twenty", "LOUD", "Big Word", "\u{4e00}\u{4e8c}\u{4e09}\u{56db}\u{4e94}", "kept", "in a form"] {
+    for part in [
+        "eighteen nineteen twenty",
+        "LOUD",
+        "Big Word",
+        "\u{4e00}\u{4e8c}\u{4e09}\u{56db}\u{4e94}",
+        "kept",
+        "in a form",
+    ] {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert_ink(&page);
@@ -98,8 +108,14 @@ async fn columns_shadow_trees_and_styles_are_read_as_they_are_shown() {
 
 #[tokio::test]
 async fn frames_are_read_at_their_place_in_the_page_and_where_they_are() {
-    let inner = Site::serve("127.0.0.2", |_| Reply::Html("<!doctype html><body style='margin:0'><p>in a frame".to_owned()));
-    let page = page(&format!("<p>before<iframe src='{}' style='margin:40px;border:5px solid'></iframe><p>after", inner.url("/"))).await;
+    let inner = Site::serve("127.0.0.2", |_| {
+        Reply::Html("<!doctype html><body style='margin:0'><p>in a frame".to_owned())
+    });
+    let page = page(&format!(
+        "<p>before<iframe src='{}' style='margin:40px;border:5px solid'></iframe><p>after",
+        inner.url("/")
+    ))
+    .await;
     assert_eq!(words(&page), "before in a frame after");
     assert_ink(&page);
 }

@@ -88,7 +88,8 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
     let (chosen, jpeg, papers) =
         calling_pdfium(|| examine(&document, &dictionaries, bounds, &options.drawing, &mut text))?;
     drop(dictionaries);
-    let finish = |text: Collector, areas: &[Area]| calling_pdfium(|| text.finish(&document, chosen.start, areas));
+    let finish =
+        |text: Collector, areas: &[Area]| calling_pdfium(|| text.finish(&document, chosen.start, areas));
     if let Some(jpeg) = jpeg {
         // The document decides the orientation and the colour space: EXIF and ICC of the JPEG are ignored.
         let Decoded { reader, .. } = jpeg::open_shared(SharedBytes::file(jpeg), bounds, options)?;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use edgezoom_text::{Block, Entry, Line, Link, MAX_PAGE_WORDS, MAX_WORDS, Page, Rect, Role, Target, Text};
 use pdfium_render::prelude::{
-    PdfAction, PdfActionCommon, PdfBookmark, PdfDestination, PdfDestinationViewSettings, PdfDocument, PdfFormField, PdfPage,
+    PdfAction, PdfBookmark, PdfDestination, PdfDestinationViewSettings, PdfDocument, PdfFormField, PdfPage,
     PdfPageAnnotationCommon, PdfPageRenderRotation, PdfPageTextChar, PdfPoints, PdfRect, PdfRenderConfig,
 };
 
@@ -80,7 +80,8 @@ impl Collector {
     /// Returns the text of a picture with the pages at these places. `first` is the number of the first page.
     pub fn finish(self, document: &PdfDocument<'_>, first: i32, areas: &[Area]) -> Text {
         let total = document.pages().len().unsigned_abs();
-        let in_picture = |page: i32| u32::try_from(page - first).ok().filter(|&page| (page as usize) < areas.len());
+        let in_picture =
+            |page: i32| u32::try_from(page - first).ok().filter(|&page| (page as usize) < areas.len());
         let mut outline = Vec::new();
         let mut seen = 0;
         let mut down = document.bookmarks().root().into_iter().map(|root| (root, 0)).collect::<Vec<_>>();
@@ -145,7 +146,8 @@ fn blocks(page: &mut PdfPage<'_>, to_page: &ToPage, size: (f64, f64)) -> Vec<Blo
             };
             let Some(at) = place(&character, to_page, size) else { continue };
             let angle = character.angle_degrees().map_or(0.0, f64::from) + turned;
-            let is_hyphen = DIVIDED.contains(&value) || letter == '-' && character.is_hyphen() == Ok(true);
+            let is_hyphen =
+                DIVIDED.contains(&value) || letter == '-' && character.is_hyphen().unwrap_or(false);
             lines.push(Letter { letter, at, angle, is_hyphen });
         }
         let is_garbage = f64::from(none) > MAX_NO_LETTERS * f64::from(letters);
@@ -174,7 +176,8 @@ fn letter_of(value: u32) -> Option<char> {
         return Some('-');
     }
     let is_private = matches!(value, 0xe000..=0xf8ff | 0xf_0000..);
-    char::from_u32(value).filter(|&letter| !is_private && !letter.is_control() && !matches!(value, 0 | 0xfff0..=0xffff))
+    char::from_u32(value)
+        .filter(|&letter| !is_private && !letter.is_control() && !matches!(value, 0 | 0xfff0..=0xffff))
 }
 
 /// Returns the place of a letter, if it is on the page.
@@ -275,7 +278,8 @@ impl ToPage {
     fn of(page: &PdfPage<'_>, (width, height): (f64, f64)) -> Self {
         let config = PdfRenderConfig::new().set_fixed_size(PARTS, PARTS);
         let shown = |x: f32, y: f32| {
-            let (x, y) = page.points_to_pixels(PdfPoints::new(x), PdfPoints::new(y), &config).unwrap_or_default();
+            let (x, y) =
+                page.points_to_pixels(PdfPoints::new(x), PdfPoints::new(y), &config).unwrap_or_default();
             (f64::from(x) * width / f64::from(PARTS), f64::from(y) * height / f64::from(PARTS))
         };
         let far = page.width().value.max(page.height().value).max(1.0);

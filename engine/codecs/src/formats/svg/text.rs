@@ -20,7 +20,10 @@ const MAX_LETTERS: usize = 8 * MAX_PAGE_WORDS;
 
 /// Returns the words of a drawing that is drawn in this size.
 pub fn of(tree: &Tree, size: Size) -> Text {
-    let scale = Transform::from_scale(size.width as f32 / tree.size().width(), size.height as f32 / tree.size().height());
+    let scale = Transform::from_scale(
+        size.width as f32 / tree.size().width(),
+        size.height as f32 / tree.size().height(),
+    );
     let mut found = Words { scale, letters: 0, blocks: Vec::new() };
     found.collect(tree.root());
     let at = Rect::new(0, 0, size.width, size.height);
@@ -50,8 +53,12 @@ impl Words {
 
     fn add(&mut self, text: &usvg::Text) {
         let to_pixels = self.scale.pre_concat(text.abs_transform());
-        let glyphs: Vec<&PositionedGlyph> =
-            text.layouted().iter().filter(|span| span.visible).flat_map(|span| &span.positioned_glyphs).collect();
+        let glyphs: Vec<&PositionedGlyph> = text
+            .layouted()
+            .iter()
+            .filter(|span| span.visible)
+            .flat_map(|span| &span.positioned_glyphs)
+            .collect();
         let letters = glyphs.iter().map(|glyph| glyph.text.chars().count()).sum::<usize>();
         self.letters += letters;
         if letters == 0 || self.letters > MAX_LETTERS {
@@ -85,7 +92,8 @@ fn push(lines: &mut Lines, glyph: &PositionedGlyph, next: Option<&PositionedGlyp
         let next = next.transform();
         (next.tx - origin.x) * along.0 + (next.ty - origin.y) * along.1
     });
-    let advance = advance.filter(|advance| (0.0..MAX_ADVANCE * size).contains(advance)).unwrap_or(WIDTH * size);
+    let advance =
+        advance.filter(|advance| (0.0..MAX_ADVANCE * size).contains(advance)).unwrap_or(WIDTH * size);
     let count = glyph.text.chars().count().max(1) as f32;
     for (index, letter) in glyph.text.chars().enumerate() {
         let corner = |part: f32, above: f32| {
@@ -97,11 +105,17 @@ fn push(lines: &mut Lines, glyph: &PositionedGlyph, next: Option<&PositionedGlyp
             to_pixels.map_point(&mut point);
             point
         };
-        let corners = [corner(0.0, ASCENT * size), corner(1.0, ASCENT * size), corner(0.0, -DESCENT * size), corner(1.0, -DESCENT * size)];
+        let corners = [
+            corner(0.0, ASCENT * size),
+            corner(1.0, ASCENT * size),
+            corner(0.0, -DESCENT * size),
+            corner(1.0, -DESCENT * size),
+        ];
         let least = |of: fn(&Point) -> f32| f64::from(corners.iter().map(of).fold(f32::MAX, f32::min));
         let most = |of: fn(&Point) -> f32| f64::from(corners.iter().map(of).fold(f32::MIN, f32::max));
         let angle = f64::from((corners[1].y - corners[0].y).atan2(corners[1].x - corners[0].x)).to_degrees();
-        let at = [least(|point| point.x), least(|point| point.y), most(|point| point.x), most(|point| point.y)];
+        let at =
+            [least(|point| point.x), least(|point| point.y), most(|point| point.x), most(|point| point.y)];
         lines.push(Letter { letter, at, angle, is_hyphen: false });
     }
 }
