@@ -107,7 +107,11 @@ impl Canvas {
             Layout::Rgba => pixmap.take_demultiplied(),
             _ => {
                 let (pixels, _) = pixmap.data().as_chunks::<4>();
-                pixels.iter().flat_map(|&[red, green, blue, _]| [red, green, blue]).collect()
+                let mut opaque = vec![0; pixels.len() * 3];
+                for (to, &[red, green, blue, _]) in opaque.as_chunks_mut().0.iter_mut().zip(pixels) {
+                    *to = [red, green, blue];
+                }
+                opaque
             }
         })
     }
