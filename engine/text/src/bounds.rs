@@ -24,6 +24,8 @@ const MAX_ENTRIES: usize = 2000;
 const MAX_DEPTH: u8 = 8;
 /// Maximum number of characters of an alternative text, or a title in the outline.
 const MAX_CHARACTERS: usize = 1000;
+/// Pixels by which a word may extend beyond its line, because both are rounded.
+const ROUNDING: i32 = 4;
 /// Maximum number of characters of a page's label, or of a language.
 const MAX_LABEL: usize = 32;
 
@@ -100,7 +102,7 @@ fn bounded_line(line: Line, page: Rect) -> Option<Line> {
     if text.trim_matches(SOFT_HYPHEN).is_empty() {
         return None;
     }
-    let longest = i32::try_from(at.width.max(at.height)).unwrap_or(i32::MAX);
+    let longest = i32::try_from(at.width.max(at.height)).unwrap_or(i32::MAX).saturating_add(ROUNDING);
     let is_within = line.spans.len() == 2 * count
         && line.spans.chunks_exact(2).all(|span| span[0].saturating_abs() <= longest && span[1] >= 0)
         && line.places().all(|(start, width)| start.saturating_add(width) <= longest.unsigned_abs());

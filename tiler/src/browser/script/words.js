@@ -129,7 +129,10 @@
     if (!isInline) endBlock();
     const shadow = shadowTree(element);
     const within = name === 'slot' ? [...element.assignedNodes()] : [];
-    const nodes = within.length ? within : [...childNodes(shadow ?? element)];
+    const all = within.length ? within : [...childNodes(shadow ?? element)];
+    // What is folded has no style of its own.
+    const isFolded = name === 'details' && !element.hasAttribute('open');
+    const nodes = isFolded ? all.filter((node) => node.nodeName === 'SUMMARY').slice(0, 1) : all;
     const reads = isShown(element);
     for (const node of nodes) {
       if (words >= maxWords) break;
