@@ -90,7 +90,8 @@ const slug = ({ name }) => name.toLowerCase().replaceAll(" ", "-");
 function schema([name, { properties = {}, required = [], description, pattern, ...own }]) {
   const fields = Object.entries(properties).map(([field, of]) =>
     [`<code>${field}</code>`, required.includes(field) ? "always" : "", type(of), prose(of.description)]);
-  const scalar = fields.length === 0 ? `<p>${type(own)} <code>${escape(pattern)}</code></p>\n` : "";
+  const form = pattern ? ` <code>${escape(pattern)}</code>` : "";
+  const scalar = fields.length === 0 ? `<p>${type(own)}${form}</p>\n` : "";
   return `<section id="${name}" class="operation">\n<h4>${name}</h4>\n<p>${prose(description)}</p>\n${scalar}${table(
     `Fields of ${name}`, ["Field", "Present", "Type", "Description"], fields)}</section>\n`;
 }

@@ -10,7 +10,8 @@ use worker::web_sys::ReadableStream;
 use worker::{EncodeBody, Env, Headers, Method, Object, Range, Request, Response, ResponseBody, Result};
 
 use crate::request::object_key::ObjectKey;
-use crate::response::conditional::{ByteRange, accepts_gzip, none_match_names};
+use crate::response::conditional::{ByteRange, none_match_names};
+use crate::response::negotiation::accepts_gzip;
 
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 

@@ -11,15 +11,6 @@ pub fn none_match_names(if_none_match: &str, etag: &str) -> bool {
     if_none_match.split('"').skip(1).step_by(2).any(|tag| etag == format!("\"{tag}\""))
 }
 
-/// Returns true if `Accept-Encoding` lists gzip with a weight other than 0 (RFC 9110, 12.5.3).
-pub fn accepts_gzip(codings: &str) -> bool {
-    codings.split(',').any(|coding| {
-        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
-        let weight = weight.trim().strip_prefix("q=").unwrap_or("1");
-        matches!(name.trim(), "gzip" | "x-gzip" | "*") && weight.parse().is_ok_and(|weight: f32| weight > 0.0)
-    })
-}
-
 /// A requested range of bytes. Numbers are limited to integers that JavaScript can represent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByteRange {
@@ -72,16 +63,6 @@ fn count(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn gzip_is_accepted_by_name_unless_its_weight_is_zero() {
-        for codings in ["gzip", "br, gzip;q=0.5", "x-gzip", "*", "deflate,gzip, br"] {
-            assert!(accepts_gzip(codings), "{codings}");
-        }
-        for codings in ["", "identity", "br", "gzip;q=0", "gzip; q=0.0", "notgzip"] {
-            assert!(!accepts_gzip(codings), "{codings}");
-        }
-    }
 
     #[test]
     fn a_tag_is_found_in_the_header() {

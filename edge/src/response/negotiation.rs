@@ -111,7 +111,16 @@ impl Format {
     }
 }
 
-/// Returns the weight in thousandths if the parameter of a media range is one; 0 if it is malformed.
+/// Returns true if `Accept-Encoding` lists gzip with a weight other than 0 (RFC 9110, 12.5.3).
+pub fn accepts_gzip(codings: &str) -> bool {
+    codings.split(',').any(|coding| {
+        let mut parts = coding.split(';').map(str::trim);
+        let name = parts.next().unwrap_or_default().to_ascii_lowercase();
+        matches!(name.as_str(), "gzip" | "x-gzip" | "*") && parts.find_map(weight) != Some(0)
+    })
+}
+
+/// Returns the weight in thousandths if the parameter of a media range or coding is one; 0 if it is malformed.
 fn weight(parameter: &str) -> Option<u16> {
     let (name, value) = parameter.split_once('=')?;
     name.trim_end().eq_ignore_ascii_case("q").then(|| thousandths(value.trim()).unwrap_or(0))
@@ -223,6 +232,16 @@ mod tests {
         accept: Option<&str>,
     ) -> Result<Variant, NotAcceptable> {
         Variant::choose(format, callback, accept)
+    }
+
+    #[test]
+    fn gzip_is_accepted_by_name_unless_its_weight_is_zero() {
+        for codings in ["gzip", "br, gzip;q=0.5", "x-gzip", "*", "deflate,gzip, br"] {
+            assert!(accepts_gzip(codings), "{codings}");
+        }
+        for codings in ["", "identity", "br", "gzip;q=0", "gzip; q=0.0", "notgzip"] {
+            assert!(!accepts_gzip(codings), "{codings}");
+        }
     }
 
     #[test]
