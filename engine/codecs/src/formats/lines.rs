@@ -170,7 +170,7 @@ fn line(words: &[Word], at: [f64; 4], last: &Letter) -> Line {
         [gap, width]
     });
     let angle = last.angle();
-    let spans = if angle % 90 == 0 { spans.collect() } else { Vec::new() };
+    let spans = if angle.is_multiple_of(90) { spans.collect() } else { Vec::new() };
     Line { at: rect(at), spans, angle, rtl, text }
 }
 

@@ -244,7 +244,7 @@ fn links(page: &PdfPage<'_>, to_page: &ToPage) -> Vec<Link> {
             Some(url) => Target::Url(url),
             None => {
                 let direct = link.destination().and_then(|destination| destination.page_index().ok());
-                let page = direct.or_else(|| Some(destination_in(action.as_ref()?)?.page_index().ok()?))?;
+                let page = direct.or_else(|| destination_in(action.as_ref()?)?.page_index().ok())?;
                 Target::Page(u32::try_from(page).ok()?)
             }
         };
