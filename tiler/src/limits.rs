@@ -120,6 +120,9 @@ pub struct Limits {
 
 /// Bytes of the directory for temporary files that no conversion may use: other programs and the log need some.
 const DISK_RESERVE: u64 = 256 << 20;
+/// Bytes that a conversion may use of a directory that has less: if it is full, the conversion fails and is tried again,
+/// whereas a source that is too large is not.
+const LEAST_SHARE: u64 = 96 << 20;
 
 impl Limits {
     /// Returns the maximum number of bytes that a source of `packed` bytes may unpack to.
@@ -129,10 +132,11 @@ impl Limits {
     }
 
     /// Returns limits with which the temporary files of `jobs` concurrent conversions fit into `free` bytes: the source,
-    /// the same unpacked, and the renderer's file. Each gets at least a third of a conversion's share.
+    /// the same unpacked, and the renderer's file. Each gets at least a third of a conversion's share, and that is at
+    /// least 96 MiB.
     #[must_use]
     pub fn within_disk(self, free: u64, jobs: NonZeroUsize) -> Self {
-        let share = free.saturating_sub(DISK_RESERVE) / jobs.get() as u64;
+        let share = (free.saturating_sub(DISK_RESERVE) / jobs.get() as u64).max(LEAST_SHARE);
         let source_bytes = self.source_bytes.min(share / 3);
         Self { source_bytes, renderer_file: self.renderer_file.min(share - 2 * source_bytes), ..self }
     }
@@ -202,7 +206,8 @@ mod tests {
         assert_eq!(limits.clone().within_disk(limits.disk(jobs), jobs), limits, "room for all");
         for free in [0, 100 << 20, 8 << 30, 20 << 30, limits.disk(jobs) - 1] {
             let within = limits.clone().within_disk(free, jobs);
-            assert!(within.disk(jobs) <= free.max(DISK_RESERVE), "{free}");
+            assert!(within.disk(jobs) <= free.max(DISK_RESERVE + 4 * LEAST_SHARE), "{free}");
+            assert!(within.source_bytes >= LEAST_SHARE / 3, "{free}");
             assert!(
                 within.source_bytes <= limits.source_bytes && within.renderer_file <= limits.renderer_file
             );
