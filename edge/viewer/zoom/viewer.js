@@ -113,16 +113,26 @@ export function mountViewer(host, content, options = {}) {
     focusable.focus({ preventScroll: true });
   });
   focusable.addEventListener("blur", () => region.classList.remove("pointed"));
-  (ownsPage ? document : region).addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || (ownsPage && belongsToPage(event))) return;
+  /** Calls a listener with each key press that is for the viewer. If it returns true, the key does nothing else. */
+  function onKey(listener) {
+    (ownsPage ? document : region).addEventListener("keydown", (event) => {
+      if (event.defaultPrevented || (ownsPage && belongsToPage(event)) || !listener(event)) return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+  }
+  onKey((event) => {
     const onPicture = [focusable, map].includes(root.activeElement) || (ownsPage && !root.activeElement);
     const action = keyAction(event, onPicture);
-    if (!action) return;
-    if (action.pan) camera.pan(...action.pan.map((step) => step * ARROW_STEP));
-    else actions[action.press]?.();
-    event.preventDefault();
-    event.stopPropagation();
+    if (action?.pan) camera.pan(...action.pan.map((step) => step * ARROW_STEP));
+    else if (action) actions[action.press]?.();
+    return action !== null;
   });
+  if (content.text) {
+    const parts = { viewer, camera, region, bar: controls.bar, usage, covered, onKey, ownsPage };
+    // A module of its own, because few pictures have words. Without them the picture is shown all the same.
+    import("./text.js").then(({ mountText }) => mountText(content.text, content.shareUrl, parts)).catch(console.warn);
+  }
 
   return { viewer, canvas, focus: () => focusable.focus({ preventScroll: true }) };
 }

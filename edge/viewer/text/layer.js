@@ -1,0 +1,141 @@
+// The layer over the picture: lines of words, which the browser and its menus can select, links, and marks. The words
+// are transparent, so that only marks are painted. Lines exist while they are in view and large enough to read; they
+// are created at rest, in pieces. Screen readers get the document of `reading.js` instead.
+
+import { element } from "../dom.js";
+import { inPieces } from "./idle.js";
+
+/** Minimum height of a line in CSS pixels. */
+const LEGIBLE = 5;
+/** Maximum number of lines in the layer. */
+const MAX_LINES = 4000;
+/** Height of letters, in heights of the line. */
+const LETTERS = 0.8;
+
+/**
+ * Creates the layer in OpenSeadragon's canvas. Returns `{ layer, lineOf, nodeOf, nearest, show, keep, refresh }`.
+ * `go(page)` shows a page of the picture, and `linkOf(number)` is its URL.
+ */
+export function wordLayer(viewer, camera, document, { go, linkOf }) {
+  const words = element("div", { class: "words", lang: document.language || null });
+  const links = element("div", { class: "links" });
+  const layer = element("div", { class: "text", "aria-hidden": "true" }, words, links);
+  viewer.canvas.append(layer);
+
+  const alive = new Map();
+  const lines = new WeakMap();
+  let linked = [];
+  let kept = [0, -1];
+  let stop = () => {};
+
+  /** Moves the layer with the picture. */
+  function follow() {
+    const { x, y } = camera.inView({ x: 0, y: 0 });
+    const turn = (viewer.viewport.getRotation(true) * Math.PI) / 180;
+    const [across, down] = [Math.cos(turn), Math.sin(turn)].map((part) => part * camera.scale(true));
+    layer.style.transform = `matrix(${across}, ${down}, ${-down}, ${across}, ${x}, ${y})`;
+  }
+
+  /** Returns the pages in view, and whether a box is in view. */
+  function seen() {
+    const { left, top, right, bottom } = camera.seen;
+    const { width, height } = camera.picture;
+    const isSeen = ({ x, y, width: across, height: down }) =>
+      x < right * width && x + across > left * width && y < bottom * height && y + down > top * height;
+    return { pages: document.pages.filter(({ box }) => isSeen(box)), isSeen };
+  }
+
+  /** Creates what has come into view, and removes what has left it. */
+  function refresh() {
+    stop();
+    const { pages, isSeen } = seen();
+    const scale = camera.scale(true);
+    const isLegible = ({ thickness, box }) => thickness * scale >= LEGIBLE && isSeen(box);
+    const wanted = new Set(pages.flatMap(({ lines }) => lines.filter(isLegible)).slice(0, MAX_LINES));
+    for (const line of document.lines.slice(kept[0], kept[1] + 1)) if (alive.has(line)) wanted.add(line);
+    for (const [line, node] of alive) {
+      if (wanted.has(line)) continue;
+      node.remove();
+      alive.delete(line);
+    }
+    // In reading order, in which the browser selects.
+    const ordered = [...wanted].sort((a, b) => a.index - b.index);
+    let after = words.firstChild;
+    stop = inPieces(ordered, (line) => {
+      const node = alive.get(line);
+      if (node) after = node.nextSibling;
+      else words.insertBefore(create(line), after);
+    });
+    if (pages.length === linked.length && pages.every((page, index) => page === linked[index])) return;
+    linked = pages;
+    links.replaceChildren(...pages.flatMap((page) => page.links.map(link)));
+  }
+
+  function create(line) {
+    const node = element("div", { dir: line.rtl ? "rtl" : null }, line.text);
+    const { x, y } = line.corner;
+    place(node, { x, y, width: line.length, height: line.thickness, angle: line.angle });
+    node.style.font = `${line.thickness * LETTERS}px/${line.thickness}px sans-serif`;
+    alive.set(line, node);
+    lines.set(node, line);
+    return node;
+  }
+
+  function link({ box, url, page }) {
+    const target = url ? { target: "_blank", rel: "noopener noreferrer" } : { onclick: (event) => followLink(event, () => go(page)) };
+    const made = element("a", { href: url ?? linkOf(page + 1), tabindex: "-1", draggable: "false", ...target });
+    place(made, { ...box, angle: 0 });
+    return made;
+  }
+
+  /** Shows rectangles of the picture as marks of a kind, in place of those before. */
+  function show(kind, rectangles) {
+    layer.querySelector(`.${kind}`)?.remove();
+    if (rectangles.length === 0) return;
+    const marks = rectangles.map((rectangle) => place(element("i"), rectangle));
+    layer.prepend(element("div", { class: `marks ${kind}` }, ...marks));
+  }
+
+  /** Returns the position in the text that is nearest to a point of the picture: `{ line, place }`, or null. */
+  function nearest(point) {
+    let [best, least] = [null, Infinity];
+    for (const line of alive.keys()) {
+      const { place, aside, above } = line.locate(point);
+      // Beside a short line, the lines above and below it are nearer to the pointer than its end.
+      const distance = above + aside / 30;
+      if (distance < least) [best, least] = [{ line, place, isInside: aside === 0 && above === 0 }, distance];
+    }
+    return best;
+  }
+
+  viewer.addHandler("update-viewport", follow);
+  for (const event of ["animation-finish", "resize"]) viewer.addHandler(event, refresh);
+  follow();
+  refresh();
+  return {
+    layer,
+    /** Returns the line that an element shows. */
+    lineOf: (node) => lines.get(node),
+    /** Returns the text node of a line, or undefined if the layer does not have it. */
+    nodeOf: (line) => alive.get(line)?.firstChild,
+    nearest,
+    show,
+    /** Keeps the lines between two indexes while they are selected. */
+    keep: (first, last) => (kept = [first, last]),
+    refresh,
+  };
+}
+
+/** Makes a click follow a link in the picture, unless a key asks for another tab or window. */
+export function followLink(event, go) {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  go();
+}
+
+/** Puts an element onto a rectangle of the picture. */
+function place(node, { x, y, width, height, angle }) {
+  Object.assign(node.style, { width: `${width}px`, height: `${height}px` });
+  node.style.transform = `translate(${x}px, ${y}px)${angle ? ` rotate(${angle}deg)` : ""}`;
+  return node;
+}
