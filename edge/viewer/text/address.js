@@ -1,5 +1,10 @@
 // Search and page as parameters of the share page, `?q=words` and `?page=12`.
 
+import { withParameter } from "../zoom/place.js";
+
+/** Time that the query must rest before the URL changes. Safari refuses more than 100 changes in 30 seconds. */
+const REST_MS = 400;
+
 /** Returns `{ query, page }` of a URL; `page` counts from 1, and is 0 if there is none or it is malformed. */
 export function addressed({ search }) {
   const parameters = new URLSearchParams(search);
@@ -7,10 +12,17 @@ export function addressed({ search }) {
   return { query: (parameters.get("q") ?? "").trim().slice(0, 200), page: page ? Number(page[0]) : 0 };
 }
 
-/** Returns a URL with a parameter, or without it if the value is "". Other parameters stay as they are. */
-export function withParameter(url, name, value) {
-  const { origin, pathname, search, hash } = new URL(url);
-  const others = search.slice(1).split("&").filter((pair) => pair && !pair.startsWith(`${name}=`));
-  const query = [...others, ...(value ? [`${name}=${encodeURIComponent(value)}`] : [])].join("&");
-  return origin + pathname + (query && `?${query}`) + hash;
+/** Returns a function that keeps the query in the page's URL. */
+export function keepQuery() {
+  let timer = 0;
+  return (query) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => replaceParameter("q", encodeURIComponent(query)), REST_MS);
+  };
+}
+
+/** Changes a parameter of the page's URL; removes it if the value is "". */
+export function replaceParameter(name, value) {
+  const url = withParameter(location.href, name, value);
+  if (url !== location.href) history.replaceState(history.state, "", url);
 }

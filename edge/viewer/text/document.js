@@ -177,9 +177,9 @@ export function textBetween({ lines }, start, end) {
   let text = "";
   for (const line of lines.slice(start.line.index, end.line.index + 1)) {
     const [from, to] = [line === start.line ? start.offset : 0, line === end.line ? end.offset : line.text.length];
-    if (text && lines[line.index - 1].block !== line.block) text = `${text.trimEnd()}\n`;
+    if (text.trim() && lines[line.index - 1].block !== line.block) text = `${text.trimEnd()}\n`;
     const part = line.text.slice(from, to);
     text += part.endsWith(SOFT_HYPHEN) ? part : `${part} `;
   }
-  return text.replaceAll(SOFT_HYPHEN, "").trimEnd();
+  return text.replaceAll(SOFT_HYPHEN, "").trim();
 }

@@ -1,7 +1,7 @@
 // The bar that finds words: a field, the number of hits, and buttons for the next and the previous one.
 
 import { element, icon } from "../dom.js";
-import { around, pageAt } from "./document.js";
+import { around } from "./document.js";
 import { MAX_HITS, searcher } from "./search.js";
 
 export const FIND = "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13zM15.2 15.2 20 20";
@@ -21,7 +21,7 @@ export function findBar(document, words, moves, { onQuery, onClose }) {
   const button = (label, path, onclick) => element("button", { type: "button", title: label, "aria-label": label, onclick }, icon(path));
   const previous = button("Previous match", UP, () => step(-1));
   const next = button("Next match", DOWN, () => step(1));
-  const bar = element("div", { class: "find", role: "search", "aria-label": "Words", hidden: true }, field, count, previous, next, button("Close", CLOSE, leave));
+  const bar = element("div", { class: "find", role: "search", "aria-label": "Words", hidden: true }, field, count, previous, next, button("Close search", CLOSE, leave));
 
   let hits = [];
   let current = -1;
@@ -35,10 +35,10 @@ export function findBar(document, words, moves, { onQuery, onClose }) {
     onQuery(query.trim());
   }
 
-  /** Returns the number of the first hit on the page in the middle of the view, or after it. */
+  /** Returns the index of the first hit on the page in view, or after it. */
   function firstInView() {
-    const page = pageAt(document, moves.centre());
-    return Math.max(hits.findIndex((hit) => hit.page.number >= page.number), 0);
+    const from = moves.seenPage()?.number ?? 1;
+    return Math.max(hits.findIndex(({ page }) => page.number >= from), 0);
   }
 
   function showCurrent(hasQuery = true) {
@@ -56,12 +56,13 @@ export function findBar(document, words, moves, { onQuery, onClose }) {
     showCurrent();
   }
 
-  function open(query) {
+  function open(query = field.value) {
+    const isNew = bar.hidden || query !== field.value;
     bar.hidden = false;
-    if (query !== undefined) field.value = query;
+    field.value = query;
     field.focus({ preventScroll: true });
     field.select();
-    search();
+    if (isNew) search();
   }
 
   function close() {

@@ -13,7 +13,7 @@ const MAX_LINES = 4000;
 const LETTERS = 0.8;
 
 /**
- * Creates the layer in OpenSeadragon's canvas. Returns `{ layer, lineOf, nodeOf, nearest, show, keep, refresh }`.
+ * Creates the layer in OpenSeadragon's canvas. Returns `{ layer, nodeOf, nearest, linkAt, show, keep }`.
  * `go(page)` shows a page of the picture, and `linkOf(number)` is its URL.
  */
 export function wordLayer(viewer, camera, document, { go, linkOf }) {
@@ -23,8 +23,8 @@ export function wordLayer(viewer, camera, document, { go, linkOf }) {
   viewer.canvas.append(layer);
 
   const alive = new Map();
-  const lines = new WeakMap();
   let linked = [];
+  let anchors = [];
   let kept = [0, -1];
   let stop = () => {};
 
@@ -68,7 +68,8 @@ export function wordLayer(viewer, camera, document, { go, linkOf }) {
     });
     if (pages.length === linked.length && pages.every((page, index) => page === linked[index])) return;
     linked = pages;
-    links.replaceChildren(...pages.flatMap((page) => page.links.map(link)));
+    anchors = pages.flatMap(({ links }) => links).map((link) => ({ box: link.box, node: anchor(link) }));
+    links.replaceChildren(...anchors.map(({ node }) => node));
   }
 
   function create(line) {
@@ -77,11 +78,10 @@ export function wordLayer(viewer, camera, document, { go, linkOf }) {
     place(node, { x, y, width: line.length, height: line.thickness, angle: line.angle });
     node.style.font = `${line.thickness * LETTERS}px/${line.thickness}px sans-serif`;
     alive.set(line, node);
-    lines.set(node, line);
     return node;
   }
 
-  function link({ box, url, page }) {
+  function anchor({ box, url, page }) {
     const target = url ? { target: "_blank", rel: "noopener noreferrer" } : { onclick: (event) => followLink(event, () => go(page)) };
     const made = element("a", { href: url ?? linkOf(page + 1), tabindex: "-1", draggable: "false", ...target });
     place(made, { ...box, angle: 0 });
@@ -108,21 +108,25 @@ export function wordLayer(viewer, camera, document, { go, linkOf }) {
     return best;
   }
 
+  /** Returns the link at a point of the picture, or undefined. */
+  function linkAt({ x, y }) {
+    return anchors.find(({ box }) => x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height)?.node;
+  }
+
+  links.addEventListener("click", (event) => event.stopPropagation()); // OpenSeadragon prevents its default
   viewer.addHandler("update-viewport", follow);
   for (const event of ["animation-finish", "resize"]) viewer.addHandler(event, refresh);
   follow();
   refresh();
   return {
     layer,
-    /** Returns the line that an element shows. */
-    lineOf: (node) => lines.get(node),
     /** Returns the text node of a line, or undefined if the layer does not have it. */
     nodeOf: (line) => alive.get(line)?.firstChild,
     nearest,
+    linkAt,
     show,
     /** Keeps the lines between two indexes while they are selected. */
     keep: (first, last) => (kept = [first, last]),
-    refresh,
   };
 }
 

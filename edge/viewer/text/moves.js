@@ -1,4 +1,6 @@
-// Moves of the camera to words and pages.
+// Moves of the camera to words and pages, and the page that it shows.
+
+import { pageAt } from "./document.js";
 
 /** Height of a line in CSS pixels below which a hit is enlarged. */
 const SMALL = 10;
@@ -7,8 +9,8 @@ const READABLE = 18;
 /** Distance of a hit from the edge of the view in CSS pixels. */
 const MARGIN = 24;
 
-/** Returns `{ toBox(box, lineHeight), toPage(page, y), centre() }`. `covered()` is that of the camera. */
-export function movesOf(viewer, camera, covered) {
+/** Returns `{ toBox(box, lineHeight), toPage(page, y), seenPage() }`. `covered()` is that of the camera. */
+export function movesOf(viewer, camera, covered, document) {
   /** Returns the uncovered part of the view in CSS pixels, as the picture lies. */
   function free() {
     const { x: width, y: height } = viewer.viewport.getContainerSize();
@@ -29,6 +31,11 @@ export function movesOf(viewer, camera, covered) {
     const { x, y } = camera.place();
     const down = downwards(free().shift / camera.scale());
     return { x: x - down.x, y: y - down.y };
+  }
+
+  /** Returns the page in the middle of the view; null if the whole picture is shown. */
+  function seenPage() {
+    return camera.isHome() ? null : pageAt(document, centre());
   }
 
   /** Centres a point of the picture in the uncovered view, at a scale. */
@@ -63,5 +70,5 @@ export function movesOf(viewer, camera, covered) {
     show(middle, scale, immediately);
   }
 
-  return { centre, toBox, toPage };
+  return { seenPage, toBox, toPage };
 }

@@ -1,7 +1,6 @@
 // The pages of a document: the number of the one in view, the previous and the next one, and the outline.
 
 import { element, icon } from "../dom.js";
-import { pageAt } from "./document.js";
 
 const LEFT = "m14.5 6-6 6 6 6";
 const RIGHT = "m9.5 6 6 6-6 6";
@@ -11,12 +10,11 @@ const DEEPEST = 6;
 
 /**
  * Creates the control for the pages of a document. Returns `{ bar, outline, turn(by), go(page, y) }`; `outline` is null
- * if there is none, and `turn` returns false where there is no other page. `moves` are those of `moves.js`.
+ * if there is none. `moves` are those of `moves.js`.
  */
 export function pageBar(viewer, document, moves) {
   const { pages, total } = document;
-  const digits = String(total).length;
-  const field = element("input", { type: "text", inputmode: "numeric", "aria-label": "Page", autocomplete: "off", size: digits, onfocus: () => field.select() });
+  const field = element("input", { type: "text", inputmode: "numeric", "aria-label": "Page", placeholder: "–", autocomplete: "off", onfocus: () => field.select() });
   const of = element("span");
   const button = (label, key, path, onclick) =>
     element("button", { type: "button", title: key ? `${label} (${key})` : label, "aria-label": label, "aria-keyshortcuts": key?.replace(" ", ""), onclick }, icon(path));
@@ -27,15 +25,15 @@ export function pageBar(viewer, document, moves) {
   open?.setAttribute("aria-expanded", "false");
   outline?.panel.addEventListener("toggled", () => open.setAttribute("aria-expanded", String(!outline.panel.hidden)));
   const bar = element("div", { class: "pages", role: "group", "aria-label": "Pages" }, open, previous, field, of, next);
+  /** The page in view, or null if the whole picture is. */
   let current = null;
 
   function show(page) {
-    if (page === current) return;
     current = page;
-    field.value = page.number;
-    const { number, label } = page;
+    const { number, label } = page ?? { number: 0, label: "" };
+    field.value = number || "";
     of.textContent = `of ${total}${label && label !== String(number) ? ` (${label})` : ""}`;
-    previous.setAttribute("aria-disabled", String(number === 1));
+    previous.setAttribute("aria-disabled", String(number <= 1));
     next.setAttribute("aria-disabled", String(number === pages.length));
   }
 
@@ -45,10 +43,8 @@ export function pageBar(viewer, document, moves) {
   }
 
   function turn(by) {
-    const index = current.number - 1 + by;
-    if (!pages[index]) return false;
-    go(index);
-    return true;
+    const index = (current?.number ?? 0) - 1 + by;
+    if (pages[index]) go(index);
   }
 
   function goToEntered() {
@@ -62,7 +58,7 @@ export function pageBar(viewer, document, moves) {
   }
 
   field.addEventListener("input", () => field.setCustomValidity(""));
-  field.addEventListener("blur", () => (field.value = current.number));
+  field.addEventListener("blur", () => show(moves.seenPage()));
   bar.addEventListener("keydown", (event) => {
     if (event.target !== field) return;
     event.stopPropagation(); // the viewer's keys
@@ -76,9 +72,8 @@ export function pageBar(viewer, document, moves) {
     event.preventDefault();
     act();
   });
-  const showSeen = () => show(pageAt(document, moves.centre()));
-  viewer.addHandler("animation-finish", showSeen);
-  showSeen();
+  viewer.addHandler("animation-finish", () => field.matches(":focus") || show(moves.seenPage()));
+  show(moves.seenPage());
   return { bar, outline: outline?.panel ?? null, turn, go };
 }
 

@@ -131,16 +131,14 @@ export function selectable(viewer, camera, region, document, words) {
   });
   for (const name of ["pointerup", "pointercancel"]) viewer.canvas.addEventListener(name, stopResting);
   viewer.addHandler("canvas-press", clear);
-  // A finger's press reaches OpenSeadragon, which keeps the click for itself.
-  viewer.addHandler("canvas-click", ({ quick, pointerType, originalEvent: { clientX, clientY } }) => {
-    if (quick && pointerType !== "mouse") linkAt(clientX, clientY)?.click();
+  addEventListener("pointerdown", (event) => !event.composedPath().includes(region) && clear(), true);
+  // Fingers move the picture, so a tap is OpenSeadragon's.
+  viewer.addHandler("canvas-click", ({ quick, pointerType, position }) => {
+    if (quick && pointerType !== "mouse") words.linkAt(camera.inPicture(position))?.click();
   });
-  function linkAt(x, y) {
-    return region.getRootNode().elementsFromPoint(x, y).find((node) => node.matches(".links a"));
-  }
 
   const text = () => textBetween(document, range.start, range.end);
-  region.ownerDocument.addEventListener("copy", (event) => {
+  region.addEventListener("copy", (event) => {
     if (!range || event.composedPath()[0].matches?.("input, textarea")) return;
     event.clipboardData.setData("text/plain", text());
     event.preventDefault();

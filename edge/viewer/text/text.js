@@ -2,8 +2,8 @@
 // for pictures that have words.
 
 import { element, icon } from "../dom.js";
-import { placeText } from "../zoom/place.js";
-import { addressed, withParameter } from "./address.js";
+import { placeText, withParameter } from "../zoom/place.js";
+import { addressed, keepQuery, replaceParameter } from "./address.js";
 import { readDocument } from "./document.js";
 import { FIND, findBar, isFindKey } from "./find.js";
 import { wordLayer } from "./layer.js";
@@ -12,9 +12,6 @@ import { pageBar } from "./pages.js";
 import { readingDocument } from "./reading.js";
 import { selectable } from "./selection.js";
 import css from "./text.css";
-
-/** Time that the query must rest before the URL changes. Safari refuses more than 100 changes in 30 seconds. */
-const REST_MS = 400;
 
 const USAGE = " Slash finds words.";
 const TURNING = " Page Up and Page Down turn pages.";
@@ -32,7 +29,7 @@ export async function mountText(url, shareUrl, { viewer, camera, region, bar, us
   if (!viewer.isOpen()) await new Promise((resolve) => viewer.addOnceHandler("open", resolve));
   adoptStyle(region.getRootNode());
 
-  const moves = movesOf(viewer, camera, covered);
+  const moves = movesOf(viewer, camera, covered, document);
   const links = {
     go: (page) => (turning ? turning.go(page) : moves.toPage(document.pages[page])),
     linkOf: (number) => withParameter(shareUrl, "page", String(number)),
@@ -70,22 +67,8 @@ export async function mountText(url, shareUrl, { viewer, camera, region, bar, us
   const { query, page } = addressed(location);
   // A place is more exact than a page.
   if (turning && page > 0 && page <= document.pages.length && !placeText(location)) turning.go(page - 1, 0, true);
-  replaceUrl("page", "");
+  replaceParameter("page", "");
   if (finding && query) finding.open(query);
-}
-
-/** Returns a function that keeps the query in the page's URL. */
-function keepQuery() {
-  let timer = 0;
-  return (query) => {
-    clearTimeout(timer);
-    timer = setTimeout(() => replaceUrl("q", query), REST_MS);
-  };
-}
-
-function replaceUrl(name, value) {
-  const url = withParameter(location.href, name, value);
-  if (url !== location.href) history.replaceState(history.state, "", url);
 }
 
 function adoptStyle(root) {
