@@ -1,23 +1,27 @@
 // Long work in pieces, while the browser is idle.
 
-/** Maximum time of a piece. */
+/** Time of a piece where there are no idle callbacks, in Safari. */
 const PIECE_MS = 8;
 
-// Safari has no idle callbacks.
-const request = globalThis.requestIdleCallback ?? ((callback) => setTimeout(callback, 30));
+function request(callback) {
+  if (globalThis.requestIdleCallback) return requestIdleCallback(callback);
+  return setTimeout(() => {
+    const end = performance.now() + PIECE_MS;
+    callback({ timeRemaining: () => end - performance.now() });
+  }, 30);
+}
 const cancel = globalThis.cancelIdleCallback ?? clearTimeout;
 
 /** Calls `work` with each entry of an iterable, in pieces. Returns a function that stops it. */
 export function inPieces(entries, work) {
   const rest = entries[Symbol.iterator]();
   let waiting = request(piece);
-  function piece() {
-    const end = performance.now() + PIECE_MS;
+  function piece(deadline) {
     do {
       const { done, value } = rest.next();
       if (done) return;
       work(value);
-    } while (performance.now() < end);
+    } while (deadline.timeRemaining() > 1);
     waiting = request(piece);
   }
   return () => cancel(waiting);

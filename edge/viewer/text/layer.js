@@ -27,13 +27,17 @@ export function wordLayer(viewer, camera, document, { go, linkOf }) {
   let anchors = [];
   let kept = [0, -1];
   let stop = () => {};
+  let followed = "";
 
   /** Moves the layer with the picture. */
   function follow() {
     const { x, y } = camera.inView({ x: 0, y: 0 });
     const turn = (viewer.viewport.getRotation(true) * Math.PI) / 180;
     const [across, down] = [Math.cos(turn), Math.sin(turn)].map((part) => part * camera.scale(true));
-    layer.style.transform = `matrix(${across}, ${down}, ${-down}, ${across}, ${x}, ${y})`;
+    const matrix = `matrix(${across}, ${down}, ${-down}, ${across}, ${x}, ${y})`;
+    if (matrix === followed) return; // only tiles have changed
+    layer.style.transform = followed = matrix;
+    words.classList.add("moving");
   }
 
   /** Returns the pages in view, and whether a box is in view. */
@@ -48,6 +52,7 @@ export function wordLayer(viewer, camera, document, { go, linkOf }) {
   /** Creates what has come into view, and removes what has left it. */
   function refresh() {
     stop();
+    words.classList.remove("moving");
     const { pages, isSeen } = seen();
     const scale = camera.scale(true);
     const isLegible = ({ thickness, box }) => thickness * scale >= LEGIBLE && isSeen(box);
@@ -138,8 +143,8 @@ export function followLink(event, go) {
 }
 
 /** Puts an element onto a rectangle of the picture. */
-function place(node, { x, y, width, height, angle }) {
-  Object.assign(node.style, { width: `${width}px`, height: `${height}px` });
-  node.style.transform = `translate(${x}px, ${y}px)${angle ? ` rotate(${angle}deg)` : ""}`;
+function place(node, { x: left, y: top, width, height, angle }) {
+  for (const [side, length] of Object.entries({ left, top, width, height })) node.style[side] = `${length}px`;
+  if (angle) node.style.rotate = `${angle}deg`;
   return node;
 }
