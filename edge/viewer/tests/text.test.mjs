@@ -399,10 +399,15 @@ test("the outline is a menu that moves the picture", async () => {
   await assertAccessible(page);
   await entry.click();
   await assertEventually(async () => (await pageField().inputValue()) === "5", "the page is not shown");
+  assert.equal(await entry.isVisible(), false);
+  await button("Outline").press("Enter");
   await entry.press("Escape");
   assert.equal(await entry.isVisible(), false);
   assert.ok(await button("Outline").evaluate(isFocused));
-  assert.ok(await viewer.region.isVisible());
+  await button("Outline").press("Enter");
+  assert.equal(await button("Outline").getAttribute("aria-expanded"), "true");
+  await viewer.picture.click({ position: { x: 1000, y: 400 } });
+  assert.equal(await entry.isVisible(), false);
   await openManual(1);
   assert.equal(await page.locator(".pages, nav").count(), 0, "one page needs no control");
 });

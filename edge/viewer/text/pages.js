@@ -24,6 +24,7 @@ export function pageBar(viewer, document, moves) {
   const open = outline && button("Outline", null, OUTLINE, () => outline.toggle());
   open?.setAttribute("aria-expanded", "false");
   outline?.panel.addEventListener("toggled", () => open.setAttribute("aria-expanded", String(!outline.panel.hidden)));
+  viewer.addHandler("canvas-press", () => outline?.close());
   const bar = element("div", { class: "pages", role: "group", "aria-label": "Pages" }, open, previous, field, of, next);
   /** The page in view, or null if the whole picture is. */
   let current = null;
@@ -77,10 +78,14 @@ export function pageBar(viewer, document, moves) {
   return { bar, outline: outline?.panel ?? null, turn, go };
 }
 
-/** Creates the list of headings. Returns `{ panel, toggle }`; the panel raises `toggled` when it opens or closes. */
+/** Creates the menu of headings. Returns `{ panel, toggle(), close() }`; the panel raises `toggled`. */
 function outlineMenu({ outline }, go) {
   const entries = outline.map(({ depth, title, page, y }) => {
-    const entry = element("button", { type: "button", onclick: () => go(page, y) }, element("span", {}, title), element("span", {}, page + 1));
+    const choose = () => {
+      toggle();
+      go(page, y);
+    };
+    const entry = element("button", { type: "button", onclick: choose }, element("span", {}, title), element("span", {}, page + 1));
     entry.style.paddingInlineStart = `${10 + 14 * Math.min(depth, DEEPEST)}px`;
     return element("li", {}, entry);
   });
@@ -98,5 +103,5 @@ function outlineMenu({ outline }, go) {
     event.stopPropagation();
     toggle();
   });
-  return { panel, toggle };
+  return { panel, toggle, close: () => panel.hidden || toggle() };
 }
