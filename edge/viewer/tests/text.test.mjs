@@ -392,6 +392,16 @@ test("pages are turned by keys and buttons, and numbers and labels go to them", 
   assert.deepEqual(page.wrongs, []);
 });
 
+test("in a narrow view the pages are above the controls, and cover nothing of the picture", async () => {
+  const viewer = await openManual(6, { path: "?page=2", viewport: { width: 600, height: 500 } });
+  await viewer.home.click();
+  const bottom = async () => {
+    const [picture, map] = await Promise.all([page.locator(".pages").boundingBox(), page.locator(".text").evaluate((layer) => new DOMMatrix(layer.style.transform))]);
+    return picture.y - (map.f + map.a * manual(6).size.height);
+  };
+  await assertEventually(async () => (await bottom()) >= 0, "the picture is covered");
+});
+
 test("the outline is a menu that moves the picture", async () => {
   const viewer = await openManual(6);
   await button("Outline").click();
@@ -460,6 +470,20 @@ test("screen readers get the words once, as a document with headings, lists, alt
   await page.keyboard.press("Enter");
   assert.ok(await text.locator("span[tabindex]").evaluate(isFocused));
   await assertAccessible(page);
+});
+
+test("words of a source are never markup", async () => {
+  const markup = "<img src=x onerror=alert(1)>";
+  const { text, size } = manual(2);
+  text.language = text.pages[0].label = text.outline[0].title = markup;
+  text.pages[0].blocks = ["h1", "p", "li", "td", "img"].map((role) => ({ role, lines: [line(markup, 100, 100)], alternative: markup }));
+  await openEmpty();
+  await page.goto(`${service.origin}/${service.create({ kind: "ready", text, size })}`);
+  await page.locator(".reading h2").first().waitFor({ state: "attached" });
+  await button("Outline").click();
+  assert.equal(await page.locator(".reading img, .outline img, .words img, .pages img").count(), 0);
+  assert.equal(await page.locator(".outline button").first().textContent(), `${markup}1`);
+  assert.deepEqual(page.wrongs, []);
 });
 
 for (const [kind, at] of [["script", (id) => `<script src="${service.origin}/${id}.js?height=600"></script>`], ["frame", (id) => `<iframe title="A manual" width="800" height="600" src="${service.origin}/${id}/embed"></iframe>`]]) {

@@ -56,12 +56,15 @@ export function findBar(document, words, moves, { onQuery, onClose }) {
     showCurrent();
   }
 
-  function open(query = field.value) {
-    const isNew = bar.hidden || query !== field.value;
+  /** Opens the bar with the focus, or with a query of a link. */
+  function open(query) {
+    const isNew = bar.hidden;
     bar.hidden = false;
-    field.value = query;
-    field.focus({ preventScroll: true });
-    field.select();
+    if (query) field.value = query;
+    else {
+      field.focus({ preventScroll: true });
+      field.select();
+    }
     if (isNew) search();
   }
 

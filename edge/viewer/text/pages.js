@@ -9,8 +9,8 @@ const OUTLINE = "M5 6h14M9 12h10M9 18h10M5 12h.1M5 18h.1";
 const DEEPEST = 6;
 
 /**
- * Creates the control for the pages of a document. Returns `{ bar, outline, turn(by), go(page, y) }`; `outline` is null
- * if there is none. `moves` are those of `moves.js`.
+ * Creates the control for the pages of a document. Returns `{ bar, outline, turn(by), go(page, y), heightAbove(controls) }`;
+ * `outline` is null if there is none. `moves` are those of `moves.js`.
  */
 export function pageBar(viewer, document, moves) {
   const { pages, total } = document;
@@ -75,7 +75,9 @@ export function pageBar(viewer, document, moves) {
   });
   viewer.addHandler("animation-finish", () => field.matches(":focus") || show(moves.seenPage()));
   show(moves.seenPage());
-  return { bar, outline: outline?.panel ?? null, turn, go };
+  /** Returns the height by which it is above other controls; 0 if it is beside them. */
+  const heightAbove = (controls) => Math.max(controls.offsetTop - bar.offsetTop, 0);
+  return { bar, outline: outline?.panel ?? null, turn, go, heightAbove };
 }
 
 /** Creates the menu of headings. Returns `{ panel, toggle(), close() }`; the panel raises `toggled`. */

@@ -18,10 +18,11 @@ const TURNING = " Page Up and Page Down turn pages.";
 
 /**
  * Adds the words at a URL to a viewer. `region` is the viewer's element and `bar` its controls, `usage` describes its
- * keys, `covered()` is that of the camera, `onKey(listener)` calls a listener that returns true for the keys it takes,
- * and `ownsPage` is that of `mountViewer`.
+ * keys, `covered()` is that of the camera, `coverAbove(height)` tells it a function that returns the height of controls
+ * above the bar, `onKey(listener)` calls a listener that returns true for the keys it takes, and `ownsPage` is that of
+ * `mountViewer`.
  */
-export async function mountText(url, shareUrl, { viewer, camera, region, bar, usage, covered, onKey, ownsPage }) {
+export async function mountText(url, shareUrl, { viewer, camera, region, bar, usage, covered, coverAbove, onKey, ownsPage }) {
   const response = await fetch(url);
   if (!response.ok) throw new Error(`${url} responds with ${response.status}`);
   const document = readDocument(await response.json());
@@ -45,6 +46,8 @@ export async function mountText(url, shareUrl, { viewer, camera, region, bar, us
   }
   if (turning) usage.textContent += TURNING;
   region.append(...[finding?.bar, turning?.bar, turning?.outline, readingDocument(document, links)].filter(Boolean));
+
+  if (turning) coverAbove(() => turning.heightAbove(bar));
 
   function onClose() {
     viewer.canvas.focus({ preventScroll: true });

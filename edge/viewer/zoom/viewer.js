@@ -51,8 +51,10 @@ export function mountViewer(host, content, options = {}) {
   const camera = new Camera(viewer, { width, height }, { fit, isStill: () => stillness.matches, covered });
   function covered() {
     const top = fullscreen?.active ? 0 : coveredTop();
-    return { top, bottom: controls.bar.offsetHeight + 2 * CONTROLS_MARGIN, isLow: region.clientHeight < LOW };
+    return { top, bottom: controls.bar.offsetHeight + 2 * CONTROLS_MARGIN + above(), isLow: region.clientHeight < LOW };
   }
+  /** Returns the CSS pixels that other controls cover above the bar. */
+  let above = () => 0;
   const fullscreen = fullscreenOf(region, mayCover, (active) => {
     if (cooperative) viewer.setCooperativeGestures(!active);
     camera.refit();
@@ -129,7 +131,11 @@ export function mountViewer(host, content, options = {}) {
     return action !== null;
   });
   if (content.text) {
-    const parts = { viewer, camera, region, bar: controls.bar, usage, covered, onKey, ownsPage };
+    const coverAbove = (height) => {
+      above = height;
+      camera.refit();
+    };
+    const parts = { viewer, camera, region, bar: controls.bar, usage, covered, coverAbove, onKey, ownsPage };
     // A module of its own, because few pictures have words. Without them the picture is shown all the same.
     import("./text.js").then(({ mountText }) => mountText(content.text, content.shareUrl, parts)).catch(console.warn);
   }
