@@ -277,6 +277,12 @@ test("a drag that begins on a link selects its words", async () => {
   await drag({ ...from, x: from.x + 1 }, { ...to, x: to.x - 1 });
   assert.equal(await copied(), "notes");
   assert.equal(page.context().pages().length, 1);
+  const [turn, end] = await placesOf("Read the notes", 25, 31);
+  await drag({ ...turn, x: turn.x + 1 }, { ...end, x: end.x - 1 });
+  assert.equal(await copied(), "the pa");
+  assert.equal(await pageField().inputValue(), "1", "the link was followed");
+  await page.mouse.click(turn.x + 2, turn.y);
+  await assertEventually(async () => (await pageField().inputValue()) === "2", "a click no longer follows it");
 });
 
 test("words are found by keys and button, marked, counted and shown one after another", async () => {
@@ -395,11 +401,14 @@ test("pages are turned by keys and buttons, and numbers and labels go to them", 
 test("in a narrow view the pages are above the controls, and cover nothing of the picture", async () => {
   const viewer = await openManual(6, { path: "?page=2", viewport: { width: 600, height: 500 } });
   await viewer.home.click();
-  const bottom = async () => {
-    const [picture, map] = await Promise.all([page.locator(".pages").boundingBox(), page.locator(".text").evaluate((layer) => new DOMMatrix(layer.style.transform))]);
-    return picture.y - (map.f + map.a * manual(6).size.height);
-  };
-  await assertEventually(async () => (await bottom()) >= 0, "the picture is covered");
+  const matrix = () => page.locator(".text").evaluate((layer) => new DOMMatrix(layer.style.transform));
+  await assertEventually(async () => {
+    const { a, f } = await matrix();
+    return f + a * manual(6).size.height <= (await page.locator(".pages").boundingBox()).y;
+  }, "the picture is covered");
+  await page.setViewportSize({ width: 300, height: 500 });
+  assert.equal(await page.locator(".pages").isVisible(), false);
+  await assertEventually(async () => Math.abs((await matrix()).a * manual(6).size.width - 300) < 1, "the picture does not fill the width");
 });
 
 test("the outline is a menu that moves the picture", async () => {

@@ -14,7 +14,7 @@ const CLOSE = "M6 6l12 12M18 6 6 18";
  * query changes, with "" when the bar is closed, and `onClose()` when the reader closes it. `moves` are those of
  * `moves.js`.
  */
-export function findBar(document, words, moves, { onQuery, onClose }) {
+export function findBar(document, words, moves, onQuery, onClose) {
   const find = searcher(document);
   const field = element("input", { type: "text", "aria-label": "Find words", placeholder: "Find", enterkeyhint: "search", autocomplete: "off", spellcheck: "false", maxlength: "200" });
   const count = element("span", { class: "count", role: "status" });

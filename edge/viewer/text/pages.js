@@ -75,8 +75,8 @@ export function pageBar(viewer, document, moves) {
   });
   viewer.addHandler("animation-finish", () => field.matches(":focus") || show(moves.seenPage()));
   show(moves.seenPage());
-  /** Returns the height by which it is above other controls; 0 if it is beside them. */
-  const heightAbove = (controls) => Math.max(controls.offsetTop - bar.offsetTop, 0);
+  /** Returns the height by which it is above other controls; 0 if it is beside them or hidden. */
+  const heightAbove = (controls) => (bar.offsetParent ? Math.max(controls.offsetTop - bar.offsetTop, 0) : 0);
   return { bar, outline: outline?.panel ?? null, turn, go, heightAbove };
 }
 

@@ -23,6 +23,16 @@ const UNITS = [
   (line) => [0, line.text.length],
 ];
 
+/** Ignores the click at the end of a drag, which may be on a link. */
+function skipClick() {
+  const skip = (event) => {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  };
+  addEventListener("click", skip, true);
+  setTimeout(() => removeEventListener("click", skip, true));
+}
+
 /** Makes the words of a layer selectable. Returns `{ clear() }`. */
 export function selectable(viewer, camera, region, document, words) {
   const { layer } = words;
@@ -67,34 +77,35 @@ export function selectable(viewer, camera, region, document, words) {
     if (from && to) getSelection().setBaseAndExtent(from, range.start.offset, to, range.end.offset);
   }
 
-  /** Extends the selection while a pointer moves; ends it when the pointer is lifted. `moved` is called once. */
-  function follow(first, clicks, { pointerId, clientX, clientY }, moved = () => {}) {
+  /** Extends the selection, with or without a first unit in it, while a pointer moves, until it is lifted. */
+  function follow(first, clicks, { pointerId, clientX, clientY }) {
     const following = new AbortController();
     const { signal } = following;
+    let hasMoved = false;
     const extend = (event) => {
       if (event.pointerId !== pointerId) return;
       event.stopPropagation(); // the picture stays in place
-      if (Math.hypot(event.clientX - clientX, event.clientY - clientY) < DRAG && !range) return;
-      moved();
-      const unit = unitAt(event, clicks);
+      hasMoved ||= Math.hypot(event.clientX - clientX, event.clientY - clientY) >= DRAG;
+      const unit = hasMoved && unitAt(event, clicks);
       if (unit) select(first, unit.ends);
     };
     const end = (event) => {
       if (event.pointerId !== pointerId) return;
       following.abort();
       finish();
+      if (hasMoved) skipClick();
       if (event.pointerType !== "mouse" && range) offerCopy(event);
     };
     addEventListener("pointermove", extend, { capture: true, signal });
     for (const name of ["pointerup", "pointercancel"]) addEventListener(name, end, { capture: true, signal });
   }
 
-  // OpenSeadragon must not move the picture: it follows pointers whose press it sees.
-  layer.addEventListener("pointerdown", (event) => {
-    if (event.pointerType === "mouse" && event.button === 0) event.stopPropagation();
-  });
   let pressed = null;
-  layer.addEventListener("pointerdown", (event) => (pressed = event), true);
+  layer.addEventListener("pointerdown", (event) => {
+    pressed = event;
+    // OpenSeadragon must not move the picture: it follows pointers whose press it sees.
+    if (event.pointerType === "mouse" && (event.button === 0 || event.target.closest("a"))) event.stopPropagation();
+  });
   layer.addEventListener("mousedown", (event) => {
     if (event.button !== 0 || pressed?.pointerType !== "mouse") return;
     event.stopPropagation();
@@ -103,9 +114,8 @@ export function selectable(viewer, camera, region, document, words) {
     focusPicture();
     const unit = unitAt(event, event.detail);
     if (!unit) return;
-    const link = event.target.closest("a");
-    if (!link) select(unit.ends);
-    follow(unit.ends, event.detail, pressed, () => link?.addEventListener("click", (click) => click.preventDefault(), { once: true }));
+    if (!event.target.closest("a")) select(unit.ends);
+    follow(unit.ends, event.detail, pressed);
   });
   function focusPicture() {
     region.classList.add("pointed");

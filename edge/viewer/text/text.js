@@ -37,7 +37,9 @@ export async function mountText(url, shareUrl, { viewer, camera, region, bar, us
   };
   const words = wordLayer(viewer, camera, document, links);
   const selection = selectable(viewer, camera, region, document, words);
-  const finding = document.lines.length > 0 ? findBar(document, words, moves, { onQuery: ownsPage ? keepQuery() : () => {}, onClose }) : null;
+  const onQuery = ownsPage ? keepQuery() : () => {};
+  const onClose = () => viewer.canvas.focus({ preventScroll: true });
+  const finding = document.lines.length > 0 ? findBar(document, words, moves, onQuery, onClose) : null;
   const turning = document.pages.length > 1 ? pageBar(viewer, document, moves) : null;
   if (finding) {
     const attributes = { type: "button", title: "Find (/)", "aria-label": "Find words", "aria-keyshortcuts": "/ Control+F" };
@@ -46,12 +48,8 @@ export async function mountText(url, shareUrl, { viewer, camera, region, bar, us
   }
   if (turning) usage.textContent += TURNING;
   region.append(...[finding?.bar, turning?.bar, turning?.outline, readingDocument(document, links)].filter(Boolean));
-
   if (turning) coverAbove(() => turning.heightAbove(bar));
 
-  function onClose() {
-    viewer.canvas.focus({ preventScroll: true });
-  }
   onKey((event) => {
     const { key, ctrlKey, metaKey, altKey } = event;
     if (finding && isFindKey(event)) finding.open();
