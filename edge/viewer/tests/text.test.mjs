@@ -200,6 +200,25 @@ test("a selection crosses lines, blocks and columns' ends, and Escape ends it", 
   assert.equal(await copied(), "nothing");
 });
 
+test("the view follows a selection beyond its edge, to the next page", async () => {
+  await openManual(6, { path: "?at=600,200,4" });
+  const [from] = await placesOf("The tide of day 1", 4, 4);
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down();
+  await page.mouse.move(from.x + 50, from.y);
+  await page.mouse.move(from.x + 50, 799, { steps: 4 });
+  await assertEventually(async () => (await page.locator(".words > div", { hasText: "Chapter 5" }).count()) > 0, "the view does not move");
+  const heading = await lineWith("Chapter 5").boundingBox();
+  await page.mouse.move(from.x, Math.min(heading.y, 700));
+  await page.mouse.up();
+  const text = await copied();
+  assert.match(text, /^tide of day 1 [^]+A short line\.\nRead the notes/);
+  assert.ok(text.includes("Chapter 2") && !text.includes("The tide of day 6"), text);
+  const stays = await lineWith("Chapter 5").boundingBox();
+  await page.waitForTimeout(200);
+  assert.deepEqual(await lineWith("Chapter 5").boundingBox(), stays);
+});
+
 test("a double click selects a word, a third the line, and neither zooms", async () => {
   const viewer = await openManual(1);
   const before = await restingScale(viewer);

@@ -13,8 +13,8 @@ const MAX_LINES = 4000;
 const LETTERS = 0.8;
 
 /**
- * Creates the layer in OpenSeadragon's canvas. Returns `{ layer, nodeOf, nearest, linkAt, show, keep }`.
- * `go(page)` shows a page of the picture, and `linkOf(number)` is its URL.
+ * Creates the layer in OpenSeadragon's canvas. `go(page)` shows a page of the picture, and `linkOf(number)` is its URL.
+ * Returns `{ layer, nodeOf, nearest, linkAt, show, keep, refresh }`.
  */
 export function wordLayer(viewer, camera, document, { go, linkOf }) {
   const words = element("div", { class: "words", lang: document.language || null });
@@ -132,6 +132,7 @@ export function wordLayer(viewer, camera, document, { go, linkOf }) {
     show,
     /** Keeps the lines between two indexes while they are selected. */
     keep: (first, last) => (kept = [first, last]),
+    refresh,
   };
 }
 

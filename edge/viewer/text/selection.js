@@ -8,6 +8,11 @@ import { textBetween } from "./document.js";
 const DRAG = 4;
 /** Time that a finger rests to select a word. */
 const LONG_PRESS_MS = 500;
+/** Distance from the edge of the view in CSS pixels from which the view follows a selection. */
+const EDGE = 20;
+/** Step with which it follows, as a fraction of the view, and its interval. */
+const EDGE_STEP = 0.04;
+const EDGE_MS = 50;
 /** Distance in CSS pixels that a resting finger may move. */
 const RESTING = 10;
 /** Time that the button says "Copied". */
@@ -81,23 +86,41 @@ export function selectable(viewer, camera, region, document, words) {
   function follow(first, clicks, { pointerId, clientX, clientY }) {
     const following = new AbortController();
     const { signal } = following;
-    let hasMoved = false;
-    const extend = (event) => {
-      if (event.pointerId !== pointerId) return;
-      event.stopPropagation(); // the picture stays in place
-      hasMoved ||= Math.hypot(event.clientX - clientX, event.clientY - clientY) >= DRAG;
-      const unit = hasMoved && unitAt(event, clicks);
+    let moved = null;
+    const extend = () => {
+      const unit = unitAt(moved, clicks);
       if (unit) select(first, unit.ends);
     };
+    const move = (event) => {
+      if (event.pointerId !== pointerId) return;
+      event.stopPropagation(); // the picture stays in place
+      if (!moved && Math.hypot(event.clientX - clientX, event.clientY - clientY) < DRAG) return;
+      moved = event;
+      extend();
+    };
+    const timer = setInterval(() => {
+      const step = moved ? edgeAt(moved) : [0, 0];
+      if (!step.some(Boolean)) return;
+      camera.pan(...step.map((side) => side * EDGE_STEP));
+      words.refresh();
+      extend();
+    }, EDGE_MS);
     const end = (event) => {
       if (event.pointerId !== pointerId) return;
       following.abort();
+      clearInterval(timer);
       finish();
-      if (hasMoved) skipClick();
+      if (moved) skipClick();
       if (event.pointerType !== "mouse" && range) offerCopy(event);
     };
-    addEventListener("pointermove", extend, { capture: true, signal });
+    addEventListener("pointermove", move, { capture: true, signal });
     for (const name of ["pointerup", "pointercancel"]) addEventListener(name, end, { capture: true, signal });
+  }
+
+  /** Returns the edge of the view at which a pointer is, as a direction. */
+  function edgeAt({ clientX, clientY }) {
+    const { left, top, right, bottom } = viewer.canvas.getBoundingClientRect();
+    return [[clientX, left, right], [clientY, top, bottom]].map(([at, start, end]) => (at < start + EDGE ? -1 : at > end - EDGE ? 1 : 0));
   }
 
   let pressed = null;
