@@ -91,7 +91,7 @@ export function findBar(document, words, moves, onQuery, onClose) {
   return { bar, open, close: leave, isOpen: () => !bar.hidden };
 }
 
-/** Returns true for the keys that find words: the browser's own, and `/`. */
+/** Returns true for the browser's own keys to find words, Ctrl+F or ⌘F. */
 export function isFindKey({ key, ctrlKey, metaKey, altKey, shiftKey }) {
   return !altKey && !shiftKey && (ctrlKey !== metaKey) && key.toLowerCase() === "f";
 }

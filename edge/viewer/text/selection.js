@@ -1,5 +1,6 @@
-// Selects words with the pointer, and copies them. The positions are of our own: those of the browser differ in shadow
-// roots, jump beside short lines, and cannot be set by touch. The browser's selection follows at the end, for menus.
+// Selects words with the pointer, and copies them. Positions are computed from the places of words: the browser's differ
+// between engines in shadow roots, jump beside short lines, and cannot be set by touch. The browser's own selection is
+// set at the end, for its menus.
 
 import { element } from "../dom.js";
 import { textBetween } from "./document.js";

@@ -18,8 +18,8 @@ const TURNING = " Page Up and Page Down turn pages.";
 
 /**
  * Adds the words at a URL to a viewer. `region` is the viewer's element and `bar` its controls, `usage` describes its
- * keys, `covered()` is that of the camera, `coverAbove(height)` tells it a function that returns the height of controls
- * above the bar, `onKey(listener)` calls a listener that returns true for the keys it takes, and `ownsPage` is that of
+ * keys, `covered()` is that of the camera, `coverAbove(height)` sets a function that returns the CSS pixels of controls
+ * above the bar, `onKey(listener)` calls a listener that returns true for the keys it handles, and `ownsPage` is that of
  * `mountViewer`.
  */
 export async function mountText(url, shareUrl, { viewer, camera, region, bar, usage, covered, coverAbove, onKey, ownsPage }) {
