@@ -1,5 +1,6 @@
 // Builds the viewer and the pages' files into edge/build/assets/, which the Worker serves: a module for embeds, one for
-// each kind of page, styles, icons, and OpenSeadragon's licence. The embed script itself is part of the Worker.
+// each kind of page, one for pictures with words, styles, icons, and OpenSeadragon's licence. The embed script itself
+// is part of the Worker.
 
 import { access, cp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -20,9 +21,10 @@ const shared = {
 };
 await build({
   ...shared,
-  entryPoints: ["embed/viewer.js", "pages/share.js", "pages/home.js"].map(from),
+  entryPoints: ["embed/viewer.js", "pages/share.js", "pages/home.js", "text/text.js"].map(from),
   format: "esm",
   loader: { ".css": "text" }, // for shadow roots
+  external: ["./text.js"], // the viewer imports it from beside itself, if the picture has words
   // In a page with an AMD loader, OpenSeadragon would register there instead of exporting itself.
   define: { define: "undefined" },
 });
@@ -38,7 +40,7 @@ await access(`${to}assets/hero.json`).catch(() => writeFile(`${to}assets/hero.js
 
 // Deletes files of earlier builds. The folder stays: a running `wrangler dev` does not notice a new one.
 const hero = ["hero.json", "hero.dzi", "hero_files"];
-const made = ["viewer.js", "share.js", "home.js", "page.css", "openseadragon-licence.txt"];
+const made = ["viewer.js", "share.js", "home.js", "text.js", "page.css", "openseadragon-licence.txt"];
 const built = new Set([...made, ...(await readdir(from("icons"))), ...hero]);
 for (const name of await readdir(`${to}assets`)) {
   if (!built.has(name)) await rm(`${to}assets/${name}`, { recursive: true });

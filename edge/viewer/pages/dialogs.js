@@ -3,7 +3,7 @@
 import { element } from "../dom.js";
 import { isFile, nameOf } from "../live/words.js";
 import { scaleWords } from "../zoom/lengths.js";
-import { placeText, withPlace } from "../zoom/place.js";
+import { placeText, withParameter, withPlace } from "../zoom/place.js";
 import { dropKey, keyOf } from "./deletion_keys.js";
 import { forget } from "./recent.js";
 
@@ -51,10 +51,10 @@ function sharing({ ready, shareUrl, embedHtml }, hasCards) {
   const frame = `<iframe src="${shareUrl}/embed" width="100%" height="400" title="${title}" allow="fullscreen"></iframe>`;
   const lines = [["Link", shareUrl], ["Embed", embedHtml], ["Embed as a frame", frame]];
   const place = placeText(location);
-  const view = withPlace(shareUrl, place);
+  const view = withParameter(withPlace(shareUrl, place), "q", encodeURIComponent(new URLSearchParams(location.search).get("q") ?? ""));
   // Without a place the view is the opening view, which the first line opens too.
   if (view !== shareUrl) lines.splice(1, 0, ["Link to this view", view]);
-  const picture = hasCards && view !== shareUrl ? `${shareUrl}/at/${place}.jpg` : `${shareUrl}/preview.jpg`;
+  const picture = hasCards && place ? `${shareUrl}/at/${place}.jpg` : `${shareUrl}/preview.jpg`;
   return [ready && linkCard(shareUrl, picture), deviceSharing(view), ...lines.map(copyLine)];
 }
 

@@ -45,7 +45,7 @@ export async function startFakeService() {
   let server;
 
   function contentObject(id) {
-    const { kind, url, progress = 0, stage, retry, failure, size = SIZE, title, warning, scale, coarse } = states.get(id);
+    const { kind, url, progress = 0, stage, retry, failure, size = SIZE, title, warning, scale, coarse, text } = states.get(id);
     const common = JSON.parse(JSON.stringify(CONTENTS[kind]).replaceAll(EXAMPLE_ORIGIN, server.origin).replaceAll(QUEUED.id, id));
     const own = {
       ready: () => ({ dzi: { ...common.dzi, ...size, tileFormat: "png" }, ...(title && { title }), ...(warning && { warning }), ...(scale && { scale }) }),
@@ -55,7 +55,7 @@ export async function startFakeService() {
     const file = url.startsWith("ni:") && new URL(url).searchParams.get("name")?.replace(/\.\w+$/, "");
     const content = { ...common, url, ...(file && { title: file }), ...own[kind]() };
     assertMatches(components.schemas.Content, content, `the content in state ${kind}`);
-    return content;
+    return { ...content, ...(kind === "ready" && text && { text: `${content.dzi.url.replace(".dzi", "")}_text.json` }) };
   }
   const contentResponse = (id) => ({ type: TYPES.json, headers: CORS, body: JSON.stringify(contentObject(id)) });
   /** Returns the document's example of a response with changes. */
@@ -205,9 +205,10 @@ export async function startFakeService() {
     if (pathname.startsWith("/v1/")) return { status: 404, headers: CORS };
     if (id && !rest) return { ...(await page("notice", "Not found – Edgezoom", { title: "Not found", text: "There is no picture at this address." })), status: 404 };
     if (pathname.startsWith("/cache/")) {
-      const size = states.get(pathname.split("/")[2])?.size;
+      const { size, text } = states.get(pathname.split("/")[2]) ?? {};
+      if (pathname.endsWith("_text.json")) return text && { type: TYPES.json, headers: CORS, body: JSON.stringify(text) };
       if (pathname.endsWith(".dzi")) return { headers: { "Last-Modified": "Sun, 22 Nov 2026 09:30:00 GMT", ...CORS } };
-      return pathname.includes("_coarse/") ? coarsePicture(Number(/(\d)\.jpg$/.exec(pathname)[1]), size) : tile(pathname, size);
+      return pathname.includes("_coarse/") ? coarsePicture(Number(/(\d)\.jpg$/.exec(pathname)[1]), size) : tile(pathname, size, text);
     }
   });
 
@@ -221,7 +222,7 @@ export async function startFakeService() {
     /**
      * Creates a content and returns its id. Its state has a `kind` (`processing`, `ready` or `failed`), members of the
      * content object (`url`, `progress`, `stage`, `retry`, `failure`, `title`, `warning`, `scale`), the `size` of the
-     * picture, the number of the `coarse` picture, and the state after a retry, `again`.
+     * picture, its `text`, whose words are drawn, the number of the `coarse` picture, and the state after a retry, `again`.
      */
     create(state) {
       const id = `Content${String(states.size).padStart(4, "0")}`;
@@ -269,7 +270,7 @@ function coarsePicture(fifths, { width, height } = SIZE) {
   return { type: TYPES.svg, headers: CORS, body };
 }
 
-function tile(path, size = SIZE) {
+function tile(path, size = SIZE, text = null) {
   const [, level, column, row] = /_files\/(\d+)\/(\d+)_(\d+)\./.exec(path) ?? [];
   if (!level) return null;
   const scale = 2 ** (Math.ceil(Math.log2(Math.max(size.width, size.height))) - level);
@@ -280,6 +281,26 @@ function tile(path, size = SIZE) {
     <linearGradient id="g" x2="1" y2="1"><stop stop-color="hsl(${hue} 60% 65%)"/>
     <stop offset="1" stop-color="hsl(${hue} 60% 35%)"/></linearGradient>
     <rect width="100%" height="100%" fill="url(#g)"/>
-    <text x="50%" y="50%" fill="#fff" font-size="24" text-anchor="middle">${level}/${column}_${row}</text></svg>`;
+    <text x="50%" y="50%" fill="#fff" font-size="24" text-anchor="middle">${level}/${column}_${row}</text>
+    ${text ? `<g transform="scale(${1 / scale}) translate(${-column * TILE_SIZE * scale} ${-row * TILE_SIZE * scale})">${drawing(text)}</g>` : ""}</svg>`;
   return { type: TYPES.svg, headers: CORS, body };
+}
+
+/** Returns the pages of a text as SVG, with each word in its place. */
+function drawing({ pages }) {
+  const word = (text, x, y, width, height) =>
+    `<text x="${x}" y="${y + height * 0.8}" font-size="${height * 0.9}" textLength="${width}" lengthAdjust="spacingAndGlyphs">${text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</text>`;
+  const line = ({ at: [x, y, width, height], text, spans = [], angle = 0 }) => {
+    const [along, thick] = angle === 90 ? [height, width] : [width, height];
+    let place = 0;
+    const words = spans.length === 0 ? word(text, 0, 0, along, thick) : text.split(" ").map((one, index) => {
+      place += spans[2 * index];
+      const drawn = word(one, place, 0, spans[2 * index + 1], thick);
+      place += spans[2 * index + 1];
+      return drawn;
+    }).join("");
+    return `<g transform="translate(${angle === 90 ? x + width : x} ${y}) rotate(${angle})">${words}</g>`;
+  };
+  return pages.map(({ at: [x, y, width, height], blocks = [] }) => `<g transform="translate(${x} ${y})" font-family="sans-serif">
+    <rect width="${width}" height="${height}" fill="#fff"/>${blocks.flatMap(({ lines = [] }) => lines.map(line)).join("")}</g>`).join("");
 }

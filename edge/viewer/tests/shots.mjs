@@ -6,6 +6,7 @@ import { mkdir } from "node:fs/promises";
 
 import { assertAccessible, newPage, startBrowser } from "./browser.mjs";
 import { startFakeService } from "./fake_service.mjs";
+import { manual } from "./manual.mjs";
 import { startHost } from "./servers.mjs";
 
 const WIDTHS = [[320, 640], [390, 844], [768, 1024], [1440, 900]];
@@ -32,6 +33,7 @@ const ids = {
   byHttp: service.create({ kind: "failed", url: "http://example.com/old.jpg", failure: { ...down, retryAfter: 600 } }),
   uploaded: service.create({ kind: "ready", url: `ni:///sha-256;${"A".repeat(43)}?name=A%20very%20long%20name%20of%20a%20scanned%20map%20of%20the%20whole%20world.tiff` }),
   empty: service.create({ kind: "failed", failure: { ...failure, message: "The file is empty." } }),
+  manual: service.create({ kind: "ready", ...manual(12, 300) }),
 };
 const embedded = (id, query = "") => host.put(`<p>Text before the picture.</p><script src="${service.origin}/${id}.js${query}"></script><p>Text after the picture.</p>`);
 const settled = (page) => page.waitForLoadState("networkidle");
@@ -54,6 +56,10 @@ const STATES = {
   ruler: { path: `/${ids.slide}#23000,16000,4`, act: measure },
   "slide-details": { path: `/${ids.slide}`, act: (page) => page.getByRole("button", { name: "About this picture" }).click() },
   "slide-embedded": { path: `/${ids.slide}/embed`, act: settled },
+  document: { path: `/${ids.manual}`, act: settled },
+  finding: { path: `/${ids.manual}?q=tide&page=3`, act: find },
+  outline: { path: `/${ids.manual}?page=3`, act: (page) => page.getByRole("button", { name: "Outline" }).click() },
+  "document-embedded": { url: () => embedded(ids.manual), act: (page) => page.locator(".pages").waitFor({ state: "attached" }) },
   damaged: { path: `/${ids.damaged}`, act: settled },
   details: { path: `/${ids.damaged}`, act: (page) => page.getByRole("button", { name: "About this picture" }).click() },
   sharing: { path: `/${ready}#4200,1400,6`, act: share },
@@ -106,6 +112,11 @@ function neverAnswer(page) {
 async function measure(page) {
   await settled(page);
   await page.getByRole("button", { name: "Ruler" }).click();
+}
+
+async function find(page) {
+  await page.locator(".current i").waitFor();
+  await settled(page);
 }
 
 function choose(page, names, bytes) {

@@ -28,10 +28,15 @@ export function placeText({ search, hash }) {
 
 /** Returns a URL without fragment, and with another place; without one if the place is "". */
 export function withPlace(url, place) {
-  const { pathname, origin, search } = new URL(url);
-  const others = search.slice(1).split("&").filter((pair) => pair && !pair.startsWith("at="));
-  const query = [...others, ...(place ? [`at=${place}`] : [])].join("&");
-  return origin + pathname + (query && `?${query}`);
+  return withParameter(url.split("#")[0], "at", place);
+}
+
+/** Returns a URL with another value, which is escaped, of a parameter; without the parameter if the value is "". */
+export function withParameter(url, name, value) {
+  const { pathname, origin, search, hash } = new URL(url);
+  const others = search.slice(1).split("&").filter((pair) => pair && !pair.startsWith(`${name}=`));
+  const query = [...others, ...(value ? [`${name}=${value}`] : [])].join("&");
+  return origin + pathname + (query && `?${query}`) + hash;
 }
 
 /**

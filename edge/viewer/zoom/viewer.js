@@ -51,8 +51,10 @@ export function mountViewer(host, content, options = {}) {
   const camera = new Camera(viewer, { width, height }, { fit, isStill: () => stillness.matches, covered });
   function covered() {
     const top = fullscreen?.active ? 0 : coveredTop();
-    return { top, bottom: controls.bar.offsetHeight + 2 * CONTROLS_MARGIN, isLow: region.clientHeight < LOW };
+    return { top, bottom: controls.bar.offsetHeight + 2 * CONTROLS_MARGIN + above(), isLow: region.clientHeight < LOW };
   }
+  /** Returns the CSS pixels that other controls cover above the bar. */
+  let above = () => 0;
   const fullscreen = fullscreenOf(region, mayCover, (active) => {
     if (cooperative) viewer.setCooperativeGestures(!active);
     camera.refit();
@@ -113,16 +115,30 @@ export function mountViewer(host, content, options = {}) {
     focusable.focus({ preventScroll: true });
   });
   focusable.addEventListener("blur", () => region.classList.remove("pointed"));
-  (ownsPage ? document : region).addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || (ownsPage && belongsToPage(event))) return;
+  /** Calls a listener with each key press that is for the viewer. If it returns true, the key does nothing else. */
+  function onKey(listener) {
+    (ownsPage ? document : region).addEventListener("keydown", (event) => {
+      if (event.defaultPrevented || (ownsPage && belongsToPage(event)) || !listener(event)) return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+  }
+  onKey((event) => {
     const onPicture = [focusable, map].includes(root.activeElement) || (ownsPage && !root.activeElement);
     const action = keyAction(event, onPicture);
-    if (!action) return;
-    if (action.pan) camera.pan(...action.pan.map((step) => step * ARROW_STEP));
-    else actions[action.press]?.();
-    event.preventDefault();
-    event.stopPropagation();
+    if (action?.pan) camera.pan(...action.pan.map((step) => step * ARROW_STEP));
+    else if (action) actions[action.press]?.();
+    return action !== null;
   });
+  if (content.text) {
+    const coverAbove = (height) => {
+      above = height;
+      camera.refit();
+    };
+    const parts = { viewer, camera, region, bar: controls.bar, usage, covered, coverAbove, onKey, ownsPage };
+    // A module of its own, because few pictures have words. Without them the picture is shown all the same.
+    import("./text.js").then(({ mountText }) => mountText(content.text, content.shareUrl, parts)).catch(console.warn);
+  }
 
   return { viewer, canvas, focus: () => focusable.focus({ preventScroll: true }) };
 }

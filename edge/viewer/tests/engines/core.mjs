@@ -1,11 +1,12 @@
 // The core of the viewer's tests, for engines beside Chromium: home page, progress, wheel, drag, keys, pinch, embed,
-// share page, dark colours, a narrow window, and screenshots compared with Chromium's.
+// words, share page, dark colours, a narrow window, and screenshots compared with Chromium's.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { decodePng } from "../../png.mjs";
 import { coloursIn, newPage, startBrowser } from "../browser.mjs";
+import { manual } from "../manual.mjs";
 import { startHost } from "../servers.mjs";
 import { startFake } from "../service.mjs";
 import { aroundTests } from "../../../tests/around.mjs";
@@ -192,6 +193,24 @@ export function testsOf(name, start) {
     assert.ok(Math.abs(width / 1440 - 20 / 375) < 0.001, `${width}`);
   });
 
+  it("words are selected, copied and found", async () => {
+    await engine.open(`${service.origin}/${service.create({ kind: "ready", ...manual(1) })}`);
+    const line = await until("there are words", () => seen(".words > :nth-child(2)")); // The tide of day 1 …
+    await engine.evaluate(() => addEventListener("copy", ({ clipboardData }) => (window.copied = clipboardData.getData("text/plain"))));
+    const letter = (line.right - line.left) / "The tide of day 1 rises in the harbour, as the exam\u00ad".length;
+    const at = (offset) => [line.left + offset * letter, (line.top + line.bottom) / 2];
+    await drag(engine, at(4.2), at(15));
+    await type(engine, CONTROL + "c", { held: 1 });
+    await until("they are copied", async () => (await engine.evaluate(() => window.copied)) === "tide of day");
+    assert.ok(await seen(".selected i"));
+    await type(engine, "/");
+    await until("the field has the focus", () => engine.evaluate(inPage, ".find input", "focused"));
+    await type(engine, "cafe");
+    await until("they are found", async () => (await text(".count")) === "1 of 1");
+    const [mark, second] = [await seen(".current i"), await seen(".words > :nth-child(3)")];
+    assert.ok(mark.left > second.left && mark.right < second.right && Math.abs(mark.top - second.top) < 2, JSON.stringify({ mark, second }));
+  });
+
   it("tiles decode as in libjpeg-turbo", () => assertTilesDecode(engine));
 
   it("dark colours are used where the reader prefers them", async () => {
@@ -279,7 +298,7 @@ async function click(engine, selector) {
 const drag = (engine, from, target) => engine.act(mouse(to(from), DOWN, to(target, 200), UP));
 
 /** Keys without a character are in WebDriver's private range. */
-const [TAB, SHIFT] = ["\uE004", "\uE008"];
+const [TAB, SHIFT, CONTROL] = ["\uE004", "\uE008", "\uE009"];
 
 /** Presses keys, of which the first `held` are held down. */
 async function type(engine, keys, { held = 0 } = {}) {

@@ -1,0 +1,28 @@
+// Search and page as parameters of the share page, `?q=words` and `?page=12`.
+
+import { withParameter } from "../zoom/place.js";
+
+/** Time that the query must rest before the URL changes. Safari refuses more than 100 changes in 30 seconds. */
+const REST_MS = 400;
+
+/** Returns `{ query, page }` of a URL; `page` counts from 1, and is 0 if there is none or it is malformed. */
+export function addressed({ search }) {
+  const parameters = new URLSearchParams(search);
+  const page = /^\d{1,6}$/.exec(parameters.get("page") ?? "");
+  return { query: (parameters.get("q") ?? "").trim().slice(0, 200), page: page ? Number(page[0]) : 0 };
+}
+
+/** Returns a function that keeps the query in the page's URL. */
+export function keepQuery() {
+  let timer = 0;
+  return (query) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => replaceParameter("q", encodeURIComponent(query)), REST_MS);
+  };
+}
+
+/** Changes a parameter of the page's URL; removes it if the value is "". */
+export function replaceParameter(name, value) {
+  const url = withParameter(location.href, name, value);
+  if (url !== location.href) history.replaceState(history.state, "", url);
+}

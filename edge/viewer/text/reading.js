@@ -1,0 +1,87 @@
+// The words as a document of its own, out of sight, for screen readers and everything else that reads pages: headings,
+// paragraphs, lists, alternative texts and links. It is filled when the browser is idle.
+
+import { element } from "../dom.js";
+import { SOFT_HYPHEN } from "./document.js";
+import { inPieces } from "./idle.js";
+import { followLink } from "./layer.js";
+
+/**
+ * Creates the document, and a link before it that skips it. Returns its elements. `go(page)` shows a page of the
+ * picture, and `linkOf(number)` is its URL.
+ */
+export function readingDocument(text, { go, linkOf }) {
+  const end = element("span", { tabindex: "-1" });
+  const skip = element("a", { href: "#", class: "skip", onclick: (event) => followLink(event, () => end.focus()) }, "Skip the text of the picture");
+  const sheet = element("div", { lang: text.language || null });
+  const reading = element("section", { class: "reading", "aria-label": "Text of the picture" }, skip, sheet, end);
+  inPieces(text.pages, (page) => sheet.append(pageOf(page, text.pages.length > 1)));
+
+  function pageOf(page, isNamed) {
+    const links = new Set(page.links);
+    const blocks = page.blocks.map((block) => blockOf(block, links));
+    const name = isNamed ? { role: "group", "aria-label": `Page ${page.label || page.number}` } : {};
+    // Links without words, such as pictures.
+    const rest = [...links].filter(({ url }) => url).map((link) => element("p", {}, anchor(link, link.url)));
+    return element("div", name, ...grouped(blocks), ...rest);
+  }
+
+  /** Creates the element of a block, and takes the links in it from those that are left. */
+  function blockOf({ role, lines, alternative }, links) {
+    if (role === "img") return alternative ? element("p", {}, element("span", { role: "img", "aria-label": alternative })) : null;
+    const [, level] = /^h(\d)$/.exec(role) ?? [];
+    // The page's own heading is the first.
+    return element(level ? `h${Math.min(Number(level) + 1, 6)}` : role === "li" ? "li" : "p", {}, ...wordsOf(lines, links));
+  }
+
+  /** Returns the words of lines: texts and links. */
+  function wordsOf(lines, links) {
+    const runs = [];
+    for (const line of lines) {
+      const near = [...links].filter(({ box }) => touch(box, line.box));
+      for (const { from, to } of line.words) {
+        const word = line.text.slice(from, to);
+        const link = near.length > 0 ? near.find(({ box }) => holds(box, line.part(from, to))) : undefined;
+        const last = runs.at(-1);
+        if (last && last.link === link) last.text += spaced(last.text, word);
+        else runs.push({ link, text: last && !last.text.endsWith(SOFT_HYPHEN) ? ` ${word}` : word });
+      }
+    }
+    return runs.map(({ link, text }) => {
+      const plain = text.replaceAll(SOFT_HYPHEN, "");
+      if (!link) return plain;
+      links.delete(link);
+      return anchor(link, plain);
+    });
+  }
+
+  function anchor({ url, page }, text) {
+    const target = url ? { target: "_blank", rel: "noopener noreferrer" } : { onclick: (event) => followLink(event, () => go(page)) };
+    return element("a", { href: url ?? linkOf(page + 1), ...target }, text);
+  }
+  return reading;
+}
+
+const spaced = (before, word) => (before.endsWith(SOFT_HYPHEN) ? word : ` ${word}`);
+
+const touch = (a, b) => a.x < b.x + b.width && a.x + a.width > b.x && a.y < b.y + b.height && a.y + a.height > b.y;
+
+/** Returns true if a box contains the centre of a part of a line. */
+function holds({ x, y, width, height }, part) {
+  const turn = (part.angle * Math.PI) / 180;
+  const [along, over] = [part.width / 2, part.height / 2];
+  const right = part.x + along * Math.cos(turn) - over * Math.sin(turn);
+  const down = part.y + along * Math.sin(turn) + over * Math.cos(turn);
+  return right >= x && right <= x + width && down >= y && down <= y + height;
+}
+
+/** Puts list items that follow each other into a list. */
+function grouped(blocks) {
+  const grouped = [];
+  for (const block of blocks.filter(Boolean)) {
+    if (block.localName !== "li") grouped.push(block);
+    else if (grouped.at(-1)?.localName === "ul") grouped.at(-1).append(block);
+    else grouped.push(element("ul", {}, block));
+  }
+  return grouped;
+}

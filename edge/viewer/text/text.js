@@ -1,0 +1,79 @@
+// The words of a picture: they can be selected, copied, found, followed and heard, and their pages turned. Loaded only
+// for pictures that have words.
+
+import { element, icon } from "../dom.js";
+import { placeText, withParameter } from "../zoom/place.js";
+import { addressed, keepQuery, replaceParameter } from "./address.js";
+import { readDocument } from "./document.js";
+import { FIND, findBar, isFindKey } from "./find.js";
+import { wordLayer } from "./layer.js";
+import { movesOf } from "./moves.js";
+import { pageBar } from "./pages.js";
+import { readingDocument } from "./reading.js";
+import { selectable } from "./selection.js";
+import css from "./text.css";
+
+const USAGE = " Slash finds words.";
+const TURNING = " Page Up and Page Down turn pages.";
+
+/**
+ * Adds the words at a URL to a viewer. `region` is the viewer's element and `bar` its controls, `usage` describes its
+ * keys, `covered()` is that of the camera, `coverAbove(height)` sets a function that returns the CSS pixels of controls
+ * above the bar, `onKey(listener)` calls a listener that returns true for the keys it handles, and `ownsPage` is that of
+ * `mountViewer`.
+ */
+export async function mountText(url, shareUrl, { viewer, camera, region, bar, usage, covered, coverAbove, onKey, ownsPage }) {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${url} responds with ${response.status}`);
+  const document = readDocument(await response.json());
+  if (document.pages.length === 0) return;
+  if (!viewer.isOpen()) await new Promise((resolve) => viewer.addOnceHandler("open", resolve));
+  adoptStyle(region.getRootNode());
+
+  const moves = movesOf(viewer, camera, covered, document);
+  const links = {
+    go: (page) => (turning ? turning.go(page) : moves.toPage(document.pages[page])),
+    linkOf: (number) => withParameter(shareUrl, "page", String(number)),
+  };
+  const words = wordLayer(viewer, camera, document, links);
+  const selection = selectable(viewer, camera, region, document, words);
+  const onQuery = ownsPage ? keepQuery() : () => {};
+  const onClose = () => viewer.canvas.focus({ preventScroll: true });
+  const finding = document.lines.length > 0 ? findBar(document, words, moves, onQuery, onClose) : null;
+  const turning = document.pages.length > 1 ? pageBar(viewer, document, moves) : null;
+  if (finding) {
+    const attributes = { type: "button", title: "Find (/)", "aria-label": "Find words", "aria-keyshortcuts": "/ Control+F" };
+    bar.querySelector(".rotate").after(element("button", { ...attributes, class: "finder", onclick: () => finding.open() }, icon(FIND)));
+    usage.textContent += USAGE;
+  }
+  if (turning) usage.textContent += TURNING;
+  region.append(...[finding?.bar, turning?.bar, turning?.outline, readingDocument(document, links)].filter(Boolean));
+  if (turning) coverAbove(() => turning.heightAbove(bar));
+
+  onKey((event) => {
+    const { key, ctrlKey, metaKey, altKey } = event;
+    if (finding && isFindKey(event)) finding.open();
+    else if (ctrlKey || metaKey || altKey) return false;
+    else if (finding && key === "/") finding.open();
+    else if (turning && (key === "PageUp" || key === "PageDown")) turning.turn(key === "PageUp" ? -1 : 1);
+    else if (key === "Escape") {
+      selection.clear();
+      if (!finding?.isOpen()) return false;
+      finding.close();
+    } else return false;
+    return true;
+  });
+
+  if (!ownsPage) return;
+  const { query, page } = addressed(location);
+  // A place is more exact than a page.
+  if (turning && page > 0 && page <= document.pages.length && !placeText(location)) turning.go(page - 1, 0, true);
+  replaceParameter("page", "");
+  if (finding && query) finding.open(query);
+}
+
+function adoptStyle(root) {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(css);
+  root.adoptedStyleSheets.push(sheet);
+}
