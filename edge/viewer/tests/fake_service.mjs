@@ -48,14 +48,14 @@ export async function startFakeService() {
     const { kind, url, progress = 0, stage, retry, failure, size = SIZE, title, warning, scale, coarse, text } = states.get(id);
     const common = JSON.parse(JSON.stringify(CONTENTS[kind]).replaceAll(EXAMPLE_ORIGIN, server.origin).replaceAll(QUEUED.id, id));
     const own = {
-      ready: () => ({ dzi: { ...common.dzi, ...size, tileFormat: "png" }, ...(title && { title }), ...(warning && { warning }), ...(scale && { scale }) }),
+      ready: () => ({ dzi: { ...common.dzi, ...size, tileFormat: "png" }, ...(title && { title }), ...(warning && { warning }), ...(scale && { scale }), ...(text && { text: `${server.origin}/v1/content/${id}/text`, pages: text.pages.length }) }),
       processing: () => ({ progress, stage: stage ?? common.stage, ...(retry && { retry }), ...(coarse && { coarseUrl: `${server.origin}/cache/${id}/1_coarse/${coarse}.jpg` }) }),
       failed: () => ({ failure: { ...common.failure, ...failure } }),
     };
     const file = url.startsWith("ni:") && new URL(url).searchParams.get("name")?.replace(/\.\w+$/, "");
     const content = { ...common, url, ...(file && { title: file }), ...own[kind]() };
     assertMatches(components.schemas.Content, content, `the content in state ${kind}`);
-    return { ...content, ...(kind === "ready" && text && { text: `${content.dzi.url.replace(".dzi", "")}_text.json` }) };
+    return content;
   }
   const contentResponse = (id) => ({ type: TYPES.json, headers: CORS, body: JSON.stringify(contentObject(id)) });
   /** Returns the document's example of a response with changes. */
@@ -198,15 +198,15 @@ export async function startFakeService() {
     if (pathname.startsWith("/assets/")) return asset(pathname);
     if (pathname.endsWith("/download")) return { type: "application/zip", headers: { "Content-Length": "12345678" } };
     if (id && rest?.endsWith(".jpg")) return tile(`/${id}/1_files/9/0_0.png`);
-    const [content, events] = pathname.replace("/v1/content/", "").split("/");
+    const [content, part] = pathname.replace("/v1/content/", "").split("/");
     const again = searchParams.get("retry") === "1" && states.get(content)?.again;
     if (again) states.set(content, { ...again, url: states.get(content).url });
-    if (states.has(content)) return events ? subscribe(content, response) : contentResponse(content);
+    if (states.get(content)?.text && part === "text") return { type: TYPES.json, headers: CORS, body: JSON.stringify(states.get(content).text) };
+    if (states.has(content)) return part ? subscribe(content, response) : contentResponse(content);
     if (pathname.startsWith("/v1/")) return { status: 404, headers: CORS };
     if (id && !rest) return { ...(await page("notice", "Not found – Edgezoom", { title: "Not found", text: "There is no picture at this address." })), status: 404 };
     if (pathname.startsWith("/cache/")) {
       const { size, text } = states.get(pathname.split("/")[2]) ?? {};
-      if (pathname.endsWith("_text.json")) return text && { type: TYPES.json, headers: CORS, body: JSON.stringify(text) };
       if (pathname.endsWith(".dzi")) return { headers: { "Last-Modified": "Sun, 22 Nov 2026 09:30:00 GMT", ...CORS } };
       return pathname.includes("_coarse/") ? coarsePicture(Number(/(\d)\.jpg$/.exec(pathname)[1]), size) : tile(pathname, size, text);
     }

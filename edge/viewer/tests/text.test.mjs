@@ -164,7 +164,7 @@ test("the module of words is loaded only for pictures that have some", async () 
 
 test("a picture whose text does not load is shown without it", async () => {
   await openEmpty();
-  await page.route("**/*_text.json", (route) => route.fulfill({ status: 503 }));
+  await page.route("**/text", (route) => route.fulfill({ status: 503 }));
   await page.goto(`${service.origin}/${service.create({ kind: "ready", ...manual(2) })}`);
   await painted(page);
   assert.equal(await page.getByRole("button", { name: "Find words" }).count(), 0);
