@@ -116,6 +116,7 @@ test("the words are one read, with gzip for a client that accepts it and unpacke
     // Miniflare unpacks what has a coding.
     assert.deepEqual(await response.json(), TEXT);
     assert.equal(response.headers.get("Content-Type"), "application/json");
+    assert.equal(response.headers.get("Access-Control-Allow-Origin"), "*");
     assert.deepEqual([response.headers.get("Vary"), response.headers.get("Cache-Control")], ["Accept-Encoding", "public, max-age=3600"]);
     assert.deepEqual(await reads(), ["PYRAMIDS.get"]);
     const known = await system.send(address, { headers: { "If-None-Match": response.headers.get("ETag") } });
