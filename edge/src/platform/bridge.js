@@ -80,6 +80,9 @@ export async function sweep(bucket, id, before, keep, upload) {
   return folders.length === 0;
 }
 
+/** Returns the content codings that a client accepts. Cloudflare replaces the header by its own. */
+export const acceptedCodings = ({ cf, headers }) => cf?.clientAcceptEncoding ?? headers.get("Accept-Encoding") ?? "";
+
 /** Returns what a stream with gzip holds. */
 export const unpacked = (packed) => packed.pipeThrough(new DecompressionStream("gzip"));
 

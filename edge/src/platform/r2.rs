@@ -6,7 +6,7 @@ use http::StatusCode;
 use worker::js_sys::{Date, Promise, Reflect};
 use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::wasm_bindgen_futures::JsFuture;
-use worker::web_sys::ReadableStream;
+use worker::web_sys::{self, ReadableStream};
 use worker::{EncodeBody, Env, Headers, Method, Object, Range, Request, Response, ResponseBody, Result};
 
 use crate::request::object_key::ObjectKey;
@@ -28,6 +28,8 @@ extern "C" {
         keep: &str,
         upload: &str,
     ) -> std::result::Result<Promise, JsValue>;
+    #[wasm_bindgen(js_name = acceptedCodings)]
+    fn accepted_codings(request: &web_sys::Request) -> String;
     #[wasm_bindgen(catch)]
     fn unpacked(packed: &ReadableStream) -> std::result::Result<ReadableStream, JsValue>;
 }
@@ -116,8 +118,7 @@ pub async fn serve_part(served: &Part<'_>, request: &Request, env: &Env) -> Resu
 /// Returns the response with a part of an object that is compressed with gzip: as it is, or unpacked for a client that
 /// does not accept that.
 pub async fn serve_packed(packed: &Part<'_>, request: &Request, env: &Env) -> Result<Option<Response>> {
-    let accepted = request.headers().get("Accept-Encoding")?;
-    let accepts = accepted.is_some_and(|codings| accepts_gzip(&codings));
+    let accepts = accepts_gzip(&accepted_codings(request.inner()));
     let headers = headers(packed.media_type, packed.tag)?;
     headers.delete("Accept-Ranges")?;
     headers.set("Vary", "Accept-Encoding")?;
