@@ -47,9 +47,10 @@ const MAX_NAVIGATIONS: usize = 5;
 /// observers up to 0.8 s for content to stay in view.
 const STOP: [Duration; 2] = [Duration::from_millis(450), Duration::from_millis(900)];
 
-/// Part of the time for scrolling in which the rest of the page has to be seen with stops half a window apart: otherwise
-/// they are a whole window apart.
-const SHARE: u32 = 5;
+/// Number of stops half a window apart from which a page is long: fewer frames are waited for at each, and if they would
+/// take more than this part of the time for scrolling, they are a whole window apart.
+const LONG: u32 = 20;
+const SHARE_OF_LONG: u32 = 5;
 
 /// Time of the page's clock after it was scrolled back to its top.
 const RETURN: Duration = Duration::from_secs(1);
@@ -151,7 +152,9 @@ impl PageLoader<'_> {
                 true => self.tab.pass_time_anyway(stop).await?,
                 false => self.tab.pass_time(stop, end).await?,
             }
-            rest = rest.saturating_sub(self.tab.rest(paintings, rest.min(self.limits.rest / 2)).await?);
+            let is_long = stops > LONG;
+            let patience = rest.min(self.limits.rest / 2);
+            rest = rest.saturating_sub(self.tab.rest(paintings, patience, is_long).await?);
             if top >= bottom {
                 bottom = self.scroll_to(top).await?;
             }
@@ -159,7 +162,8 @@ impl PageLoader<'_> {
             if top >= bottom || now >= end {
                 break;
             }
-            let is_slow = (now - began) * stops > (end - now) / SHARE;
+            let share = if is_long { SHARE_OF_LONG } else { 1 };
+            let is_slow = (now - began) * stops > (end - now) / share;
             top = bottom.min(top + if is_slow { window } else { window / 2 });
         }
         self.scroll_to(0).await.map(drop)

@@ -86,12 +86,14 @@ impl Tab {
 
     /// Waits until the window has come to rest, at most for `patience`, and returns how long that took. Does not wait
     /// for requests. `scrolled` is the number of paintings before the window was scrolled, `None` if it was not: what
-    /// is painted later is reported after that.
+    /// is painted later is reported after that. `in_haste` takes fewer frames for rest.
     pub(super) async fn rest(
         &mut self,
         scrolled: Option<u64>,
         patience: Duration,
+        in_haste: bool,
     ) -> Result<Duration, PageError> {
+        let enough = if in_haste { STILL_FRAMES / 2 } else { STILL_FRAMES };
         let began = Instant::now();
         let (mut still, mut frames) = (0, 0);
         loop {
@@ -100,7 +102,7 @@ impl Tab {
             frames += 1;
             let is_late = scrolled == Some(self.state.paintings) && frames < LATEST_REPORT;
             still = if self.state.paintings == paintings && !is_late { still + 1 } else { 0 };
-            if still >= STILL_FRAMES / 2 || began.elapsed() >= patience {
+            if still >= enough || began.elapsed() >= patience {
                 return Ok(began.elapsed());
             }
             self.pass_time_anyway(FRAME).await?;
