@@ -138,13 +138,14 @@ impl PageLoader<'_> {
         let window = self.limits.window;
         let end = Instant::now() + self.limits.scroll;
         let (mut time, mut rest) = (self.limits.scroll_time, self.limits.scroll / 2);
-        let mut top = 0;
+        let (mut top, mut is_long) = (0, false);
         loop {
             let began = Instant::now();
             let paintings = (top > 0).then_some(self.tab.state.paintings);
             let mut bottom = self.scroll_to(top).await?;
             self.tab.next_frame().await?;
             let stops = bottom.saturating_sub(top).div_ceil(window / 2) + 1;
+            is_long |= stops > LONG;
             let stop = (time / stops).clamp(STOP[0], STOP[1]);
             time = time.saturating_sub(stop);
             // What is loaded at a stop may arrive later, except at the end, which it may move.
@@ -152,7 +153,6 @@ impl PageLoader<'_> {
                 true => self.tab.pass_time_anyway(stop).await?,
                 false => self.tab.pass_time(stop, end).await?,
             }
-            let is_long = stops > LONG;
             let patience = rest.min(self.limits.rest / 2);
             rest = rest.saturating_sub(self.tab.rest(paintings, patience, is_long).await?);
             if top >= bottom {
