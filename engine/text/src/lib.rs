@@ -4,7 +4,7 @@
 //! lines, and a line says where its words are. All lengths are pixels of the picture. Rectangles in a page are relative
 //! to the page's.
 //!
-//! The JSON of a text is what [`serde`] makes of it:
+//! The JSON of a text, by [`serde`]:
 //!
 //! ```json
 //! {"version": 1, "language": "en", "total": 352,
@@ -55,7 +55,7 @@ pub struct Page {
     /// Its number as printed, if that differs from its position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// What is on it, in reading order.
+    /// Its paragraphs, headings and pictures, in reading order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocks: Vec<Block>,
     /// Its links.
@@ -66,7 +66,7 @@ pub struct Page {
 /// A paragraph, heading, list item, table cell, or a picture with alternative text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
-    /// What it is.
+    /// Its role.
     pub role: Role,
     /// Its lines, from the first to the last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

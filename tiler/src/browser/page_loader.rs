@@ -47,9 +47,9 @@ const MAX_NAVIGATIONS: usize = 5;
 /// observers up to 0.8 s for content to stay in view.
 const STOP: [Duration; 2] = [Duration::from_millis(450), Duration::from_millis(900)];
 
-/// Number of stops half a window apart from which a page is long: fewer frames are waited for at each, and if they would
-/// take more than this part of the time for scrolling, they are a whole window apart.
+/// Number of stops half a window apart from which a page is long: fewer frames are waited for at each.
 const LONG: u32 = 20;
+/// Part of the time for scrolling that such stops of a long page may take. Otherwise they are a whole window apart.
 const SHARE_OF_LONG: u32 = 5;
 
 /// Time of the page's clock after it was scrolled back to its top.

@@ -20,7 +20,7 @@ const MAX_FRAMES: u32 = 20;
 /// Maximum depth of frames within frames.
 const MAX_DEPTH: usize = 3;
 
-/// What `words.js` returns. Lengths are CSS pixels from the top left of the document's window.
+/// The result of `words.js`. Lengths are CSS pixels from the top left of the document's window.
 #[derive(Debug, Deserialize)]
 struct Words {
     language: Option<String>,

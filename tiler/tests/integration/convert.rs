@@ -107,6 +107,30 @@ fn a_png_with_opacity_becomes_an_exact_pyramid() {
 }
 
 #[test]
+fn the_words_of_a_document_are_written_on_request() {
+    let svg = r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 100"><text x="9" y="50">two words</text></svg>"#;
+    let folder = folder_with("a.svg", svg.as_bytes());
+    for (flags, written) in [
+        (&["--text"][..], &["a.svg", "out.dzi", "out.hocr", "out.text.json", "out_files"][..]),
+        (&[], &["a.svg", "out.dzi", "out_files"]),
+    ] {
+        let output = convert(folder.path(), &[&["a.svg", "-o", "out", "--svg-side", "600"], flags].concat());
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(names(folder.path()), written);
+        if flags.is_empty() {
+            continue;
+        }
+        let [json, hocr] =
+            ["out.text.json", "out.hocr"].map(|name| fs::read_to_string(folder.path().join(name)).unwrap());
+        assert!(json.contains(r#""text":"two words""#) && hocr.contains(">words</span>"), "{json} {hocr}");
+        for name in ["out.dzi", "out.hocr", "out.text.json"] {
+            fs::remove_file(folder.path().join(name)).unwrap();
+        }
+        fs::remove_dir_all(folder.path().join("out_files")).unwrap();
+    }
+}
+
+#[test]
 fn a_photograph_becomes_similar_jpeg_tiles() {
     let picture = Picture::photo(1500, 1100, Layout::Rgb);
     let folder = folder_with("a.jpg", &files::jpeg(&picture, Jpeg::default()));

@@ -150,7 +150,7 @@ fn is_elsewhere(last: &Letter, next: &Letter) -> bool {
         return true;
     }
     let gap = (next_start - end).max(start - next_end);
-    // What is written from right to left goes back, and numbers in it go forth.
+    // Letters that are written from right to left go back, and numbers among them go forth.
     let goes_back = next_end <= start + 0.1 * height && !is_rtl(last.letter) && !is_rtl(next.letter);
     gap > NEXT_COLUMN * height || goes_back && gap > 0.0
 }

@@ -95,7 +95,7 @@
     if (neverRead.has(name) || ++visited > 10 * maxElements) return;
     const style = getComputedStyle(element);
     if (style.display === 'none' || style.opacity === '0') return;
-    // What only screen readers are told has a box of a pixel; a picture shows what is seen.
+    // Text for screen readers alone has a box of a pixel.
     const { width, height } = rectOf(element);
     const clips = style.overflow !== 'visible' || style.position === 'absolute' && style.clip !== 'auto';
     if (clips && (width <= 1 || height <= 1)) return;
@@ -130,7 +130,7 @@
     const shadow = shadowTree(element);
     const within = name === 'slot' ? [...element.assignedNodes()] : [];
     const all = within.length ? within : [...childNodes(shadow ?? element)];
-    // What is folded has no style of its own.
+    // Folded text has no style of its own.
     const isFolded = name === 'details' && !element.hasAttribute('open');
     const nodes = isFolded ? all.filter((node) => node.nodeName === 'SUMMARY').slice(0, 1) : all;
     const reads = isShown(element);

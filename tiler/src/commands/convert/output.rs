@@ -104,17 +104,16 @@ impl TileSink for FileSink {
     }
 
     async fn publish(&mut self, _: &Dzi, _: impl FnMut(usize, usize) + Send) -> Result<(), SinkError> {
-        if let Some(writer) = self.writer.take() {
-            writer.publish()?;
-        }
+        // The words first: an error then leaves no pyramid.
         if let Some(text) = self.text.take().and_then(|(packed, size)| text::unpack(&packed, size)) {
             let json = text.to_json().unwrap_or_default();
             for (ending, file) in [("text.json", json), ("hocr", text.hocr().into_bytes())] {
-                let mut path = self.path.clone().into_os_string();
-                path.push(format!(".{ending}"));
-                let path = PathBuf::from(path);
+                let path = self.path.with_added_extension(ending);
                 fs::write(&path, file).map_err(|source| sinks::SinkError::Io { path, source })?;
             }
+        }
+        if let Some(writer) = self.writer.take() {
+            writer.publish()?;
         }
         Ok(())
     }

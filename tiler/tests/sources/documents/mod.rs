@@ -2,11 +2,11 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::fs;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use edgezoom_codecs::{DecodeOptions, DrawingOptions, Layout, SourceError};
+use edgezoom_codecs::{Bounds, Damage, DecodeOptions, DrawingOptions, Layout, SourceError};
 use edgezoom_content::{Failure, FailureCode, Size};
 use edgezoom_tiler::failure::of_source;
 use edgezoom_tiler::limits::Limits;
@@ -171,6 +171,23 @@ fn several_pages_are_laid_out_in_a_grid_and_one_can_be_chosen() {
     let failure = of_source(&draw_with(&four, &page(5)).unwrap_err());
     assert_eq!(failure.code, FailureCode::SourceNotFound);
     assert_eq!(failure.message, "The document has no page 5: its last one is 4.");
+}
+
+#[test]
+fn pages_beyond_the_limit_are_left_out_and_counted() {
+    let three = Pdf::new().page(100, 100, "").page(100, 100, "").page(100, 100, "").bytes();
+    let damage = |pages: usize, page: Option<NonZeroU32>| {
+        let bounds = Bounds { pdf_pages: NonZeroUsize::new(pages).unwrap(), ..BOUNDS };
+        let drawing = DrawingOptions { page, page_width: 100, ..DrawingOptions::default() };
+        let options = DecodeOptions { drawing, strict: true, ..DecodeOptions::default() };
+        let mut file = file(&three);
+        let prepared = edgezoom_codecs::prepare(&mut file, Some(&library())).unwrap();
+        let mut reader = prepared.open(file, bounds, &options).unwrap();
+        Picture::read(&mut *reader).unwrap();
+        reader.damage()
+    };
+    assert_eq!(damage(2, None), Some(Damage::MorePages { shown: 2, total: 3 }));
+    assert_eq!((damage(3, None), damage(2, NonZeroU32::new(3))), (None, None));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::layout::Area;
 use crate::formats::lines::{Letter, Lines, rect};
 
 /// Time for the text of a document. A page takes about a millisecond; one of 16,000 letters half a second.
-const TIME: Duration = Duration::from_secs(10);
+const TIME: Duration = Duration::from_secs(5);
 /// Parts of a page's width and height in which its text is measured. PDFium rounds places to whole numbers.
 const PARTS: i32 = 1 << 16;
 /// Units of a point in which text is kept until the size of the page in pixels is known.
@@ -191,7 +191,7 @@ fn count(line: &Line) -> usize {
     line.text.split(' ').count()
 }
 
-/// Returns true if so many words have letters of several scripts that all are likely wrong.
+/// Returns true if more than a fifth of the words have letters of several scripts: then all are likely wrong.
 fn is_mixed(blocks: &[Block]) -> bool {
     let lines = || blocks.iter().flat_map(|block| &block.lines);
     let words = lines().flat_map(|line| line.text.split(' '));
