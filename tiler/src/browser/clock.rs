@@ -36,6 +36,11 @@ impl Clock {
         self.passed.saturating_sub(self.real(now))
     }
 
+    /// Returns true if it stands still and is behind real time.
+    pub(super) fn needs_time(&self, now: Instant) -> bool {
+        self.began.is_some() && self.budget.is_none() && !self.lag(now).is_zero()
+    }
+
     fn real(&self, now: Instant) -> Duration {
         self.began.map_or(Duration::ZERO, |began| now.saturating_duration_since(began))
     }
@@ -64,6 +69,16 @@ mod tests {
         clock.expired(); // of an earlier document
         assert_eq!((clock.lag(start + 2 * SECOND), clock.lead(start + 2 * SECOND)), (Duration::ZERO, SECOND));
         assert_eq!(clock.lag(start + 4 * SECOND), SECOND);
+    }
+
+    #[test]
+    fn a_virtual_clock_needs_time_when_it_is_behind_and_stands_still() {
+        let start = Instant::now();
+        assert!(!Clock::default().needs_time(start + SECOND));
+        let mut clock = Clock { began: Some(start), budget: Some(2 * SECOND), ..Clock::default() };
+        assert!(!clock.needs_time(start + SECOND));
+        clock.expired();
+        assert!(!clock.needs_time(start + SECOND) && clock.needs_time(start + 3 * SECOND));
     }
 
     #[test]

@@ -192,14 +192,23 @@ impl Tab {
     }
 
     /// Waits until the document has loaded, all but requests that may never end, until it is truncated, or until
-    /// `deadline`.
+    /// `deadline`. Keeps a virtual clock at real time: a document that begins while the clock stands still is not even
+    /// parsed.
     pub(super) async fn wait_until_loaded(&mut self, deadline: Instant) -> Result<(), PageError> {
         let (quiet, timeout) = (self.limits.quiet, self.limits.request);
-        self.wait_until(deadline, |PageState { document, network, .. }, now| {
-            let is_idle = document.parsed && network.is_idle(quiet, timeout, now);
-            document.truncated || document.loaded || is_idle
-        })
-        .await
+        let mut is_loaded = false;
+        loop {
+            self.wait_until(deadline, |PageState { document, network, clock, .. }, now| {
+                let is_idle = document.parsed && network.is_idle(quiet, timeout, now);
+                is_loaded = document.truncated || document.loaded || is_idle;
+                is_loaded || clock.needs_time(now)
+            })
+            .await?;
+            if is_loaded || Instant::now() >= deadline {
+                return Ok(());
+            }
+            self.catch_up().await?;
+        }
     }
 
     /// Waits until the main frame has shown more than `count` documents, or until `deadline`.
@@ -276,4 +285,38 @@ impl Tab {
 /// Returns the string that a response must contain.
 fn string(value: &Value) -> Result<String, PageError> {
     value.as_str().map(str::to_owned).ok_or_else(|| PageError::Command("an identifier is missing".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::{SinkExt, StreamExt};
+    use tokio_util::codec::{AnyDelimiterCodec, Framed};
+
+    use super::*;
+    use crate::browser::clock::Clock;
+
+    #[tokio::test]
+    async fn a_document_that_begins_while_the_clock_stands_still_is_given_time() {
+        let (ours, browsers) = UnixStream::pair().unwrap();
+        let now = Instant::now();
+        let mut state = PageState::new("main".to_owned(), String::new(), now);
+        state.clock = Clock { began: Some(now), ..Clock::default() };
+        let mut tab = Tab {
+            connection: Connection::new(ours),
+            session: String::new(),
+            main_frame: "main".to_owned(),
+            limits: PageLimits::default(),
+            state,
+        };
+        let browser = async {
+            let mut frames = Framed::new(browsers, AnyDelimiterCodec::new(vec![0], vec![0]));
+            let command: Value = serde_json::from_slice(&frames.next().await.unwrap().unwrap()).unwrap();
+            assert_eq!(command["method"], "Emulation.setVirtualTimePolicy");
+            let loaded = json!({ "method": "Page.loadEventFired", "params": {} });
+            frames.send(loaded.to_string()).await.unwrap();
+        };
+        let (loaded, ()) = tokio::join!(tab.wait_until_loaded(now + Duration::from_secs(60)), browser);
+        loaded.unwrap();
+        assert!(tab.state.document.loaded);
+    }
 }

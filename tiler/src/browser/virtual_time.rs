@@ -194,6 +194,11 @@ impl Tab {
         if self.state.clock.lead(Instant::now()) < time { self.pass_time_anyway(time).await } else { Ok(()) }
     }
 
+    /// Lets the clock go on to real time.
+    pub(super) async fn catch_up(&mut self) -> Result<(), PageError> {
+        self.set_clock("pauseIfNetworkFetchesPending", Duration::ZERO).await
+    }
+
     /// Lets the clock go on by `time`, and by what it is behind real time. A budget that has not passed yet stays.
     async fn set_clock(&mut self, policy: &str, time: Duration) -> Result<(), PageError> {
         let now = Instant::now();
