@@ -13,12 +13,14 @@ pub(super) struct Clock {
     pub(super) budget: Option<Duration>,
     /// True if it stands still although no request is pending that counts.
     pub(super) is_held: bool,
+    /// True if another document has begun since the last budget.
+    pub(super) is_anew: bool,
 }
 
 impl Clock {
     /// Begins anew with another document, which may be in another process, with another clock.
     pub(super) fn restart(&mut self, now: Instant) {
-        *self = Self { began: self.began.map(|_| now), ..Self::default() };
+        *self = Self { began: self.began.map(|_| now), is_anew: self.began.is_some(), ..Self::default() };
     }
 
     /// Records that the budget has passed.
