@@ -115,3 +115,38 @@ impl fmt::Display for CoarseNumber {
         self.0.fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_are_counted_from_1() {
+        assert_eq!((Attempt::from_number(0), Attempt::from_number(1)), (None, Some(Attempt::FIRST)));
+        let third = Attempt::FIRST.next().next();
+        assert_eq!(third.earlier().collect::<Vec<_>>(), [Attempt::FIRST, Attempt::FIRST.next()]);
+        assert_eq!((third.to_string().as_str(), Attempt::FIRST.earlier().count()), ("3", 0));
+    }
+
+    #[test]
+    fn each_attempt_has_keys_of_its_own() {
+        let id = "6qy4OXfXSid".parse().unwrap();
+        let second = Attempt::FIRST.next();
+        assert_eq!(second.descriptor_path(id), "6qy4OXfXSid/2.dzi");
+        assert_eq!(second.archive_key(id), "6qy4OXfXSid/2.szi");
+        assert_eq!(second.tiles_path(id), "6qy4OXfXSid/2_files/");
+        assert_eq!(second.coarse_key(id, CoarseNumber::MAX), "6qy4OXfXSid/2_coarse/5.jpg");
+    }
+
+    #[test]
+    fn coarse_pictures_are_numbered_from_1_to_5() {
+        let numbers: Vec<u8> = CoarseNumber::all().map(u8::from).collect();
+        assert_eq!(numbers, [1, 2, 3, 4, 5]);
+        let following = std::iter::successors(Some(CoarseNumber::FIRST), |number| number.next());
+        assert!(following.eq(CoarseNumber::all()));
+        assert_eq!(
+            (CoarseNumber::try_from(0), CoarseNumber::try_from(6)),
+            (Err(CoarseNumberError), Err(CoarseNumberError))
+        );
+    }
+}

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Archive, Attempt, CoarseNumber, ContentId, Damage, Dzi, Failure, Previews, Progress, Scale, SourceUrl,
-    TileRange, Title,
+    Alternative, Archive, Attempt, Beginning, CoarseNumber, ContentId, Damage, Dzi, Failure, Previews,
+    Progress, Scale, SourceUrl, TileRange, Title,
 };
 
 /// A content.
@@ -18,6 +18,9 @@ pub struct Content {
     pub id: ContentId,
     /// URL of the source.
     pub url: SourceUrl,
+    /// What is in the picture, for people who do not see it, as the client said that created the content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alternative: Option<Alternative>,
     /// Progress of the conversion: 1 when ready; when failed, the last one reported.
     pub progress: Progress,
     /// State of the conversion.
@@ -82,13 +85,22 @@ pub struct Finished {
     pub previews: Previews,
 }
 
-/// The words in a picture, as they are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The words in a picture: where their forms are in the archive, all but the table with gzip.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredText {
-    /// Place in the archive: `edgezoom_text::Text` as JSON, with gzip.
-    pub range: TileRange,
+    /// `edgezoom_text::Text` as JSON.
+    pub json: TileRange,
+    /// Plain text, with a form feed between pages.
+    pub plain: TileRange,
+    /// HTML.
+    pub html: TileRange,
+    /// The [`PageTable`](crate::PageTable) as JSON.
+    pub table: TileRange,
     /// Number of pages.
     pub pages: u32,
+    /// The first words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beginning: Option<Beginning>,
 }
 
 /// The next attempt after one that failed for a passing reason.

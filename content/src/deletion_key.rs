@@ -72,8 +72,8 @@ impl FromStr for DeletionKeyHash {
         let (true, mut hash) = (digits.len() == 64, [0; 32]) else { return Err(DeletionKeyHashError) };
         for (byte, pair) in hash.iter_mut().zip(digits.chunks(2)) {
             *byte = pair.iter().try_fold(0_u8, |value, digit| match digit {
-                b'0'..=b'9' => Ok(value << 4 | (digit - b'0')),
-                b'a'..=b'f' => Ok(value << 4 | (digit - b'a' + 10)),
+                b'0'..=b'9' => Ok(value * 16 + (digit - b'0')),
+                b'a'..=b'f' => Ok(value * 16 + (digit - b'a' + 10)),
                 _ => Err(DeletionKeyHashError),
             })?;
         }
@@ -104,6 +104,7 @@ mod tests {
         let hash = DeletionKey::new("abc").hash();
         let digits = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!((hash.to_string().as_str(), digits.parse()), (digits, Ok(hash)));
+        assert_eq!((String::from(hash).as_str(), DeletionKey::new("abc").reveal()), (digits, "abc"));
         assert_ne!(hash, DeletionKey::new("abd").hash());
         for text in ["", "ba", &digits[1..], &digits.to_uppercase(), &format!("{digits}0"), &"g".repeat(64)] {
             assert_eq!(text.parse::<DeletionKeyHash>(), Err(DeletionKeyHashError), "{text}");

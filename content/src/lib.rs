@@ -19,6 +19,7 @@ mod content;
 mod deletion_key;
 mod failure;
 mod id;
+mod page_table;
 mod progress;
 mod removal;
 mod text;
@@ -34,8 +35,9 @@ pub use edgezoom_geometry::{
 };
 pub use failure::{Failure, FailureCode};
 pub use id::ContentId;
+pub use page_table::{PageTable, StoredPage};
 pub use progress::Progress;
 pub use removal::{Removal, RemovalKind};
 pub use source_url::SourceUrl;
-pub use text::Title;
+pub use text::{Alternative, Beginning, OneLine, Title};
 pub use upload::UploadKey;

@@ -187,3 +187,21 @@ pub fn claim_path(id: ContentId) -> String {
 pub fn report_path(id: ContentId) -> String {
     format!("/internal/content/{id}/report")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_have_paths_of_their_content() {
+        let id = "6qy4OXfXSid".parse().unwrap();
+        assert_eq!(claim_path(id), "/internal/content/6qy4OXfXSid/claim");
+        assert_eq!(report_path(id), "/internal/content/6qy4OXfXSid/report");
+    }
+
+    #[test]
+    fn a_lease_is_sent_in_milliseconds() {
+        let claim = r#"{"id": "6qy4OXfXSid", "url": "http://example.com/", "attempt": 1, "leaseMs": 60000}"#;
+        assert_eq!(serde_json::from_str::<Claim>(claim).unwrap().lease(), Duration::from_secs(60));
+    }
+}

@@ -199,6 +199,16 @@ mod tests {
     }
 
     #[test]
+    fn a_url_is_printed_and_stored_as_it_is() {
+        let url = SourceUrl::parse("http://example.com/a").unwrap();
+        assert_eq!(
+            (url.to_string().as_str(), url.as_str()),
+            ("http://example.com/a", "http://example.com/a")
+        );
+        assert_eq!(String::from(url), "http://example.com/a");
+    }
+
+    #[test]
     fn the_host_is_the_one_of_the_url_standard() {
         for text in [
             "http://Example.COM",

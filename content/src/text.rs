@@ -40,6 +40,31 @@ impl fmt::Display for Title {
     }
 }
 
+/// The first words in a picture. Search engines show about 160 characters.
+pub type Beginning = OneLine<200>;
+
+/// What is in a picture, for people who do not see it.
+pub type Alternative = OneLine<1000>;
+
+/// One line of at most `MAX` visible characters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct OneLine<const MAX: usize>(String);
+
+impl<const MAX: usize> OneLine<MAX> {
+    /// Returns the line in a text; `None` if it has no visible characters.
+    #[must_use]
+    pub fn of(text: &str) -> Option<Self> {
+        one_line(text, MAX).map(Self)
+    }
+
+    /// Returns the text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// Returns a text as one line of at most `max_length` visible characters and single spaces; `None` if nothing is left.
 pub(crate) fn one_line(text: &str, max_length: usize) -> Option<String> {
     let seen: String =

@@ -139,6 +139,12 @@ mod tests {
     const DIGEST: &str = "f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk";
 
     #[test]
+    fn a_key_is_stored_as_its_text() {
+        let text = "uploads/00112233445566778899aabbccddeeff";
+        assert_eq!(String::from(text.parse::<UploadKey>().unwrap()), text);
+    }
+
+    #[test]
     fn a_uri_has_the_digest_and_the_name() {
         for (name, uri) in [
             ("", "ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk"),

@@ -41,3 +41,4 @@ mod response;
 mod tests;
 mod tiler_api;
 mod uploads;
+mod words;

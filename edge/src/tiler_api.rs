@@ -32,7 +32,7 @@ pub async fn handle(
         Ok(event) => event,
         Err(error) => return Response::text(StatusCode::BAD_REQUEST, error),
     };
-    match Repository::new(env, None, &|| None).send(id, event, None).await {
+    match Repository::new(env, None, &|| None, "").send(id, event, None).await {
         Ok(reply) => relay(&reply),
         Err(error) => error.api_error().response(),
     }

@@ -1,6 +1,6 @@
 // Builds a pyramid as one object, as far as the Worker reads it: tiles with a few bytes between them, and their index.
 
-import { gzipSync } from "node:zlib";
+import { constants, crc32, deflateRawSync, gzipSync } from "node:zlib";
 
 /** Description of the picture, as a tiler reports it. */
 export const DZI = { width: 16_000, height: 12_000, tileSize: 512, tileOverlap: 0, tileFormat: "jpg" };
@@ -21,9 +21,40 @@ const SIGNATURE = "PK\x03\x04";
 export const PREVIEW = "the large preview";
 export const THUMBNAIL = "the thumbnail";
 
-/** The words of the picture, and how they are stored. */
+/** The words of the picture. */
 export const TEXT = { version: 1, total: 1, pages: [{ at: [0, 0, 16_000, 12_000], blocks: [{ role: "p", lines: [{ at: [9, 9, 99, 20], text: "two words" }] }] }] };
-const PACKED = gzipSync(JSON.stringify(TEXT));
+
+/**
+ * Returns the forms of a text as a tiler stores them: JSON of which each page can be read alone, plain text with a form
+ * feed between pages, HTML, and the table of pages.
+ */
+function formsOf(text) {
+  const { pages, ...rest } = text;
+  const frame = JSON.stringify({ ...rest, pages: [] });
+  const cut = frame.indexOf(`"pages":[`) + 9;
+  const pieces = [frame.slice(0, cut), ...pages.map((page, index) => (index > 0 ? "," : "") + JSON.stringify(page))].map((piece) => Buffer.from(piece));
+  const flushed = pieces.map((piece) => deflateRawSync(piece, { finishFlush: constants.Z_FULL_FLUSH }));
+  const last = Buffer.from(frame.slice(cut));
+  const whole = Buffer.concat([...pieces, last]);
+  const trailer = Buffer.alloc(8);
+  trailer.writeUInt32LE(crc32(whole));
+  trailer.writeUInt32LE(whole.length, 4);
+  const header = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
+  let offset = header.length + flushed[0].length;
+  const table = pages.map(({ at, label }, index) => {
+    const { length } = flushed[index + 1];
+    offset += length;
+    return { at, ...(label && { label }), words: [offset - length, length] };
+  });
+  const lines = ({ blocks = [] }) => blocks.map((block) => block.alternative ?? block.lines.map(({ text }) => text).join(" ").replaceAll("\u00ad ", ""));
+  const plain = pages.map((page) => lines(page).join("\n\n")).join("\f");
+  return {
+    json: Buffer.concat([header, ...flushed, deflateRawSync(last), trailer]),
+    plain: gzipSync(plain),
+    html: gzipSync(`<!doctype html><title>${plain}</title>`),
+    table: Buffer.from(JSON.stringify({ pages: table })),
+  };
+}
 
 /** Returns the content of a tile's stand-in. */
 export const content = (level, column, row) => `tile ${level}/${column}_${row} `.repeat(1 + ((column * 7 + row) % 5));
@@ -39,14 +70,18 @@ function varint(number) {
  * Returns the object, the places of its index, previews and words as a tiler reports them, and its number of tiles. `fill`
  * returns a tile's content, `gap` the number of bytes before the tiles of a level.
  */
-export function archive(fill = content, dzi = DZI, gap = () => 40) {
+export function archive(fill = content, dzi = DZI, gap = () => 40, words = TEXT) {
   const places = [];
-  const parts = [SIGNATURE, PREVIEW, THUMBNAIL, PACKED].map((part) => Buffer.from(part));
-  const large = { offset: SIGNATURE.length, length: PREVIEW.length };
-  const thumbnail = { offset: SIGNATURE.length + PREVIEW.length, length: THUMBNAIL.length };
-  const range = { offset: thumbnail.offset + THUMBNAIL.length, length: PACKED.length };
-  const text = { range, pages: 1 };
-  let offset = range.offset + range.length;
+  const parts = [Buffer.from(SIGNATURE)];
+  let offset = SIGNATURE.length;
+  const add = (bytes) => {
+    parts.push(Buffer.from(bytes));
+    offset += bytes.length;
+    return { offset: offset - bytes.length, length: bytes.length };
+  };
+  const [large, thumbnail] = [PREVIEW, THUMBNAIL].map(add);
+  const { json, plain, html, table } = formsOf(words);
+  const text = { json: add(json), plain: add(plain), html: add(html), table: add(table), pages: words.pages.length };
   for (let level = 0; level <= lastLevel(dzi); level++) {
     const [columns, rows] = grid(level, dzi);
     for (let row = 0; row < rows; row++) {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { archive, content, DZI, grid, LAST_LEVEL, PREVIEW, TEXT, store, THUMBNAIL } from "./archive.mjs";
+import { archive, content, DZI, grid, LAST_LEVEL, PREVIEW, store, THUMBNAIL } from "./archive.mjs";
 import { aroundTests } from "./around.mjs";
 import { countingCalls, start } from "./system.mjs";
 
@@ -104,27 +104,6 @@ test("previews are entries of the archive: one read each, and none if the client
   assert.match(page, /<meta property="og:image:width" content="1200">\n<meta property="og:image:height" content="900">/);
   const oembed = JSON.parse((await system.send(`/oembed?url=${encodeURIComponent(`${system.origin}/${id}`)}`)).body);
   assert.deepEqual([oembed.thumbnail_url, oembed.thumbnail_width, oembed.thumbnail_height], [`${system.origin}/${id}/preview.jpg`, 1200, 900]);
-});
-
-test("the words are one read, with gzip for a client that accepts it and unpacked for others", async () => {
-  const address = `/v1/content/${id}/text`;
-  const content = await system.find(id);
-  assert.deepEqual([content.text, content.pages], [`${system.origin}${address}`, 1]);
-  await reads();
-  for (const accepted of ["gzip, br", "identity"]) {
-    const response = await system.fetch(address, { headers: { "Accept-Encoding": accepted } });
-    // Miniflare unpacks what has a coding.
-    assert.deepEqual(await response.json(), TEXT);
-    assert.equal(response.headers.get("Content-Type"), "application/json");
-    assert.equal(response.headers.get("Access-Control-Allow-Origin"), "*");
-    assert.deepEqual([response.headers.get("Vary"), response.headers.get("Cache-Control")], ["Accept-Encoding", "public, max-age=3600"]);
-    assert.deepEqual(await reads(), ["PYRAMIDS.get"]);
-    const known = await system.send(address, { headers: { "If-None-Match": response.headers.get("ETag") } });
-    const head = await system.send(address, { method: "HEAD" });
-    assert.deepEqual([known.status, head.status, await reads()], [304, 200, []]);
-  }
-  const { id: waiting } = await system.ask("http://example.com/without-words.pdf");
-  for (const other of [waiting, "00000000000"]) assert.equal((await system.send(`/v1/content/${other}/text`)).status, 404);
 });
 
 test("made-up queries of a tile cost one read, and the cache has no entry for each", async () => {

@@ -32,6 +32,22 @@ test("a new URL creates a content and queues a job", async () => {
   assert.deepEqual(await system.find(content.id), content);
 });
 
+test("the request that creates a content says what is in the picture", async () => {
+  const url = "http://example.com/described.jpg";
+  const ask = async (alt) => JSON.parse((await system.send(`${byUrl(url)}&alt=${encodeURIComponent(alt)}`)).body);
+  const created = await ask("A  <map>\n of\u202e Troy");
+  assert.equal(created.alt, "A <map> of Troy");
+  assert.equal((await ask("Something else")).alt, created.alt);
+  const id = await finish(url);
+  assert.equal((await system.find(id)).alt, created.alt);
+  assert.match((await system.send(`/v1/content/${id}?format=xml`)).body, /<alt>A &lt;map&gt; of Troy<\/alt>/);
+  assert.match((await system.send(`/${id}`)).body, /<img src="[^"]+" alt="A &lt;map&gt; of Troy">/);
+  const oembed = JSON.parse((await system.send(`/oembed?url=${encodeURIComponent(`${ORIGIN}/${id}`)}`)).body);
+  assert.match(oembed.html, / title="A &lt;map&gt; of Troy"/);
+  const manifest = JSON.parse((await system.send(`/iiif/${id}/manifest.json`)).body);
+  assert.deepEqual(manifest.summary, { none: [created.alt] });
+});
+
 test("concurrent requests for a new URL queue one job", async () => {
   const asks = Array.from({ length: 20 }, () => system.ask("http://example.com/crowd.jpg"));
   const [{ id }, ...others] = await Promise.all(asks);

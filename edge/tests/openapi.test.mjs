@@ -59,7 +59,11 @@ test("every response of the other endpoints is described", async () => {
   await holds("/v1/content/{id}/events", `/v1/content/${ids.ready}/events`);
   await holds("/v1/content/{id}/events", `/v1/content/${ids.ready}/events`, { headers: { "Last-Event-ID": "finished" } });
   await holds("/v1/content/{id}/events", "/v1/content/00000000000/events");
-  for (const id of [ids.ready, ids.queued, "00000000000"]) await holds("/v1/content/{id}/text", `/v1/content/${id}/text`);
+  for (const id of [ids.ready, ids.queued, "00000000000"]) {
+    await holds("/v1/content/{id}/text", `/v1/content/${id}/text`);
+    await holds("/v1/content/{id}/search", `/v1/content/${id}/search?q=a`);
+    await holds("/{id}/text", `/${id}/text`);
+  }
   for (const id of [ids.ready, ids.queued, "00000000000"]) await holds("/v1/content/{id}/dzi.js", `/v1/content/${id}/dzi.js`);
   for (const name of ["preview", "thumbnail"]) await holds(`/{id}/${name}.jpg`, `/${ids.queued}/${name}.jpg`);
   for (const id of [ids.ready, ids.queued, ids.failed, "00000000000"]) {

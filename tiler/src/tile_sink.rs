@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use edgezoom_content::{Archive, Dzi, PreviewKind, Previews, StoredText};
 use edgezoom_pyramid::sinks;
+use edgezoom_text::Text;
 
 use crate::renderer::Tile;
 use crate::s3::StoreError;
@@ -30,14 +31,8 @@ pub trait TileSink: Send {
         bytes: Bytes,
     ) -> impl Future<Output = Result<(), SinkError>> + Send;
 
-    /// Stores the words in the picture, which has this number of pages: [`edgezoom_text::Text`] as JSON, with gzip. Called
-    /// only if the options request them, and there are some.
-    fn put_text(
-        &mut self,
-        dzi: &Dzi,
-        packed: Bytes,
-        pages: u32,
-    ) -> impl Future<Output = Result<(), SinkError>> + Send;
+    /// Stores the words in the picture. Called only if the options request them, and there are some.
+    fn put_text(&mut self, dzi: &Dzi, text: Text) -> impl Future<Output = Result<(), SinkError>> + Send;
 
     /// Waits until all tiles are stored, then makes the pyramid visible. Calls `on_stored` with the number of missing
     /// tiles and the number that were missing at first.
@@ -49,13 +44,13 @@ pub trait TileSink: Send {
 }
 
 /// The places of the parts of an archive in the object store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
     /// Place of the index.
     pub archive: Archive,
     /// Places of the previews.
     pub previews: Previews,
-    /// Place of the words, if there are any.
+    /// Places of the words, if there are any.
     pub text: Option<StoredText>,
 }
 

@@ -250,3 +250,14 @@ fn a_list_of_allowed_hosts_excludes_all_others() {
         assert!(error.starts_with(&format!("`{wrong}` is not a host")), "{error}");
     }
 }
+
+#[test]
+fn hosts_are_denied_beside_those_of_the_policy() {
+    let policy = AddressPolicy::allowing("10.0.0.0/8").unwrap().denying_hosts("a.example").unwrap();
+    let policy = policy.denying_also("b.example, no host");
+    let admits = |url: &str| policy.admit(&SourceUrl::parse(url).unwrap()).is_ok();
+    assert_eq!(
+        ["http://a.example/", "http://b.example/", "http://c.example/", "http://10.0.0.1/"].map(admits),
+        [false, false, true, true]
+    );
+}

@@ -5,7 +5,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::{Claim, ClaimRequest, Report};
-use crate::{Attempt, Content, ContentId, DeletionKeyHash, Removal, RemovalKind, SourceUrl, UploadKey};
+use crate::{
+    Alternative, Attempt, Content, ContentId, DeletionKeyHash, Removal, RemovalKind, SourceUrl, UploadKey,
+};
 
 /// Something that happened. Those of the Worker, the tilers and the operator are sent to the Durable Object as JSON;
 /// the object makes the others itself.
@@ -18,6 +20,9 @@ pub enum Event {
         id: ContentId,
         /// URL of its source.
         url: SourceUrl,
+        /// What is in the picture, if the client says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        alternative: Option<Alternative>,
     },
     /// A client has uploaded a file.
     Uploaded {
@@ -29,6 +34,9 @@ pub enum Event {
         upload: UploadKey,
         /// Hash of the client's key, if it gets one.
         owner: Option<DeletionKeyHash>,
+        /// What is in the picture, if the client says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        alternative: Option<Alternative>,
     },
     /// A client asks to delete the content of an uploaded file, with a key that has this hash.
     DeletionAsked(DeletionKeyHash),

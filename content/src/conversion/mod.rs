@@ -38,8 +38,8 @@ use serde::{Deserialize, Serialize};
 pub use crate::Timestamp;
 use crate::protocol::{Job, TilerId};
 use crate::{
-    Attempt, Coarse, CoarseNumber, Content, ContentId, DeletionKeyHash, Failure, Finished, NextTry, Progress,
-    Removal, RemovalKind, SourceUrl, Stage, Status, UploadKey,
+    Alternative, Attempt, Coarse, CoarseNumber, Content, ContentId, DeletionKeyHash, Failure, Finished,
+    NextTry, Progress, Removal, RemovalKind, SourceUrl, Stage, Status, UploadKey,
 };
 
 /// The state of a conversion, which the Durable Object stores as JSON. Clients see its [`Conversion::content`].
@@ -47,6 +47,9 @@ use crate::{
 pub struct Conversion {
     id: ContentId,
     url: SourceUrl,
+    /// What is in the picture, as the first client said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    alternative: Option<Alternative>,
     /// Highest progress that any attempt reported, which clients see.
     shown: Progress,
     next_attempt: Attempt,
@@ -156,17 +159,20 @@ pub fn decide(before: Option<Conversion>, event: Event, now: Timestamp, rules: &
 impl Conversion {
     /// Returns the conversion that begins with an event, if the event can begin one.
     fn create(event: Event, context: &mut Context<'_>) -> (Option<Self>, Reply) {
-        let (id, url, file, removal) = match event {
-            Event::Created { id, url } => (id, url, None, None),
-            Event::Uploaded { id, url, upload, owner } => (id, url, Some((upload, owner)), None),
+        let (id, url, alternative, file, removal) = match event {
+            Event::Created { id, url, alternative } => (id, url, alternative, None, None),
+            Event::Uploaded { id, url, upload, owner, alternative } => {
+                (id, url, alternative, Some((upload, owner)), None)
+            }
             Event::Removed { id, url: Some(url), removal } if removal.kind == RemovalKind::TakenDown => {
-                (id, url, None, Some(removal))
+                (id, url, None, None, Some(removal))
             }
             _ => return (None, Reply::NotFound),
         };
         let mut conversion = Self {
             id,
             url,
+            alternative,
             shown: Progress::NONE,
             next_attempt: Attempt::FIRST,
             expired_leases: 0,
@@ -399,7 +405,8 @@ impl Conversion {
             }
             State::Removed { .. } => return None,
         };
-        Some(Content { id: self.id, url: self.url.clone(), progress: self.shown, status })
+        let (url, alternative) = (self.url.clone(), self.alternative.clone());
+        Some(Content { id: self.id, url, alternative, progress: self.shown, status })
     }
 }
 

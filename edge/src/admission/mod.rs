@@ -72,21 +72,28 @@ pub(crate) async fn admit_rendering(
     a_day: u64,
     env: &Env,
 ) -> std::result::Result<(), ApiError> {
-    let failed = |error| {
-        console_error!("cannot count a rendering: {error}");
-        ApiError::Unavailable
-    };
-    for limit in client.map(|client| client.rate_limits(RENDERINGS)).unwrap_or_default() {
-        if is_over(limit, env).await.map_err(failed)? {
-            return Err(ApiError::TooManyRegions);
-        }
-    }
+    admit_search(client, env).await?;
     let party = Client::party_of(client);
-    if pictures::take(&party, a_day, env).await.map_err(failed)? {
+    if pictures::take(&party, a_day, env).await.map_err(uncounted)? {
         Ok(())
     } else {
         Err(ApiError::NoRegionsLeft)
     }
+}
+
+/// Admits and counts a search for words by its client's rate. It takes less time than a rendering, and counts as one.
+pub(crate) async fn admit_search(client: Option<&Client>, env: &Env) -> std::result::Result<(), ApiError> {
+    for limit in client.map(|client| client.rate_limits(RENDERINGS)).unwrap_or_default() {
+        if is_over(limit, env).await.map_err(uncounted)? {
+            return Err(ApiError::TooManyRegions);
+        }
+    }
+    Ok(())
+}
+
+fn uncounted(error: worker::Error) -> ApiError {
+    console_error!("cannot count a rendering or search: {error}");
+    ApiError::Unavailable
 }
 
 /// Admits a job of a client that is already admitted, and returns its turn.

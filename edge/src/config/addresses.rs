@@ -55,6 +55,11 @@ impl Addresses {
         format!("{}/iiif/{id}", self.share)
     }
 
+    /// Returns the base URI of a page of a document, counted from 1.
+    pub fn iiif_page(&self, id: ContentId, page: usize) -> String {
+        format!("{}:{page}", self.iiif(id))
+    }
+
     pub fn asset(&self, name: &str) -> String {
         format!("{}/assets/{name}", self.share)
     }

@@ -70,6 +70,8 @@ pub struct Config {
     pub uploads: Option<Uploads>,
     /// Limits on rendered regions; `None` if the service renders none.
     pub regions: Option<Regions>,
+    /// True if pages and their cards quote the first words in a picture.
+    pub quotes: bool,
     /// Token of the tilers. Without one, their calls are refused.
     pub tilers: Option<TilerToken>,
 }
@@ -120,9 +122,10 @@ impl Config {
         };
         let signing =
             filled("SIGNING_KEYS").map(|keys| SigningKeys::parse(&keys).ok_or(ConfigError::SigningKeys));
-        let switch = |name| match filled(name).as_deref() {
+        let switch = |name, default| match filled(name).as_deref() {
             Some("on") => Ok(true),
-            Some("off") | None => Ok(false),
+            Some("off") => Ok(false),
+            None => Ok(default),
             Some(other) => Err(ConfigError::Switch(name, other.to_owned())),
         };
         let token = |text| TilerToken::new(text).ok_or(ConfigError::ShortToken);
@@ -135,10 +138,11 @@ impl Config {
             rules,
             shares,
             signing: signing.transpose()?,
-            maintenance: switch("MAINTENANCE")?,
-            development: switch("DEVELOPMENT")?,
+            maintenance: switch("MAINTENANCE", false)?,
+            development: switch("DEVELOPMENT", false)?,
             uploads: Uploads::read(filled("UPLOAD_BYTES"), filled("UPLOAD_ORIGINS"))?,
-            regions: switch("REGIONS")?
+            quotes: switch("QUOTES", true)?,
+            regions: switch("REGIONS", false)?
                 .then_some(Regions { a_day: number("REGIONS_A_DAY", Regions::DEFAULT.a_day)? }),
             tilers: filled("TILER_TOKEN").map(token).transpose()?,
         })
@@ -318,6 +322,13 @@ mod tests {
             "TILER_TOKEN has fewer than 16 characters"
         );
         assert_eq!(read(&[("LEASE_SECONDS", "2")]).unwrap().rules.lease, Duration::from_secs(2));
+    }
+
+    #[test]
+    fn words_are_quoted_unless_the_operator_says_no() {
+        let quotes = |switch| read(&[("QUOTES", switch)]).map(|config| config.quotes);
+        assert_eq!((quotes(""), quotes("on"), quotes("off")), (Ok(true), Ok(true), Ok(false)));
+        assert_eq!(quotes("no").unwrap_err(), ConfigError::Switch("QUOTES", "no".into()));
     }
 
     #[test]

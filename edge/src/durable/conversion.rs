@@ -219,7 +219,7 @@ impl ConversionObject {
         let config = config(&self.env)?;
         let known = self.conversion.borrow().clone();
         let (id, host) = match (event, &known) {
-            (Event::Created { id, url } | Event::Uploaded { id, url, .. }, None) => (*id, url.host()),
+            (Event::Created { id, url, .. } | Event::Uploaded { id, url, .. }, None) => (*id, url.host()),
             (event, Some(conversion)) if conversion.starts_again(event, now(), &config.rules) => {
                 (self.id()?, conversion.url().host())
             }

@@ -1,6 +1,6 @@
 //! `/iiif/<id>/…`: a content's description, manifest and images for IIIF clients.
 
-use edgezoom_content::{Attempt, Content, ContentId, Finished, PreviewKind, Status};
+use edgezoom_content::{Attempt, Content, ContentId, Dzi, Finished, PreviewKind, Status, StoredPage};
 use http::StatusCode;
 use worker::{Env, Method, Request, Result};
 
@@ -16,6 +16,7 @@ use crate::representation::iiif::{self, StoredImage};
 use crate::request::iiif::{IiifRequest, ImageRequest, ImageRequestError};
 use crate::request::object_key::ObjectKey;
 use crate::response::{ApiError, Response, plain};
+use crate::words;
 
 /// Seconds for which caches keep an image.
 const DAY: u32 = 86_400;
@@ -28,9 +29,10 @@ pub struct Service<'a> {
     pub client: &'a dyn Fn() -> Option<Client>,
 }
 
-/// Returns the response.
+/// Returns the response. `page` is the number of a page of a document, which is an image of its own.
 pub async fn serve(
     id: ContentId,
+    page: Option<u32>,
     asked: &IiifRequest,
     service: &Service<'_>,
     repository: &Repository<'_>,
@@ -38,8 +40,9 @@ pub async fn serve(
 ) -> Result<Outgoing> {
     let Service { addresses, regions, .. } = service;
     let renders = regions.is_some();
+    let base = page.map_or_else(|| addresses.iiif(id), |page| addresses.iiif_page(id, page as usize));
     if *asked == IiifRequest::Base {
-        let to = format!("{}/info.json", addresses.iiif(id));
+        let to = format!("{base}/info.json");
         return Ok(Outgoing::Buffered(Response::empty(StatusCode::SEE_OTHER).with("Location", to)));
     }
     let content = match by_id(id, repository).await {
@@ -50,12 +53,27 @@ pub async fn serve(
         Ok(ready) => ready,
         Err(response) => return Ok(Outgoing::Buffered(response)),
     };
+    let needs_table = page.is_some() || matches!(asked, IiifRequest::Manifest | IiifRequest::Annotations(_));
+    let table = if needs_table { words::table(id, attempt, finished, env).await? } else { None };
+    let pages = table.as_ref().map(|table| table.pages.as_slice()).unwrap_or_default();
+    let page = match page.map(|number| pages.get(number as usize - 1)) {
+        None => None,
+        Some(Some(page)) if iiif::has_canvases(pages, renders) => Some(page),
+        Some(_) => return Ok(Outgoing::Buffered(plain::not_found())),
+    };
+    let dzi = &page.map_or(finished.dzi, |page| iiif::page_dzi(&finished.dzi, page));
     let response = match asked {
-        IiifRequest::Base | IiifRequest::Info => iiif::description(id, &finished.dzi, addresses, renders),
-        IiifRequest::Manifest => iiif::manifest(&content, &pages::name(&content), addresses, renders)
-            .unwrap_or_else(plain::not_found),
+        IiifRequest::Base | IiifRequest::Info => iiif::description(base, dzi, renders),
+        IiifRequest::Manifest => {
+            iiif::manifest(&content, &pages::name(&content), table.as_ref(), addresses, renders)
+                .unwrap_or_else(plain::not_found)
+        }
+        IiifRequest::Annotations(number) => {
+            words::annotations((id, attempt, finished), *number, pages, &base, renders, env).await?
+        }
         IiifRequest::Image(Ok(image)) => {
-            return serve_image((id, attempt, finished), image, service, repository, (request, env)).await;
+            let asked = AskedImage { image, base: &base, dzi, page };
+            return serve_image((id, attempt, finished), &asked, service, repository, (request, env)).await;
         }
         // Without rendering, there is more to say.
         IiifRequest::Image(Err(ImageRequestError::Unsupported)) if !renders => {
@@ -64,6 +82,14 @@ pub async fn serve(
         IiifRequest::Image(Err(error)) => refused(*error),
     };
     Ok(Outgoing::Buffered(response))
+}
+
+/// The requested image of a picture, or of a page of it.
+struct AskedImage<'a> {
+    image: &'a ImageRequest,
+    base: &'a str,
+    dzi: &'a Dzi,
+    page: Option<&'a StoredPage>,
 }
 
 /// Returns a ready content's attempt and result, or else the response that says why there is none. Tiles that overlap
@@ -86,23 +112,24 @@ fn ready(content: &Content, renders: bool) -> std::result::Result<(Attempt, &Fin
 /// Returns the response with the requested image: a stored one, or a rendered one.
 async fn serve_image(
     (id, attempt, finished): (ContentId, Attempt, &Finished),
-    asked: &ImageRequest,
+    asked: &AskedImage<'_>,
     service: &Service<'_>,
     repository: &Repository<'_>,
     (request, env): (&Request, &Env),
 ) -> Result<Outgoing> {
-    let Service { addresses, regions, client } = service;
+    let Service { regions, client, .. } = service;
     let renders = regions.is_some();
-    let image = match iiif::select(asked, &finished.dzi, renders) {
+    let AskedImage { image, base, dzi, page } = asked;
+    let image = match iiif::select(image, dzi, renders) {
         Ok(image) => image,
         Err(error) => return Ok(Outgoing::Buffered(refused(error))),
     };
-    let path = iiif::canonical_path(&image.rendering, &finished.dzi, renders);
-    let address = format!("{}/{path}", addresses.iiif(id));
+    let address = format!("{base}/{}", iiif::canonical_path(&image.rendering, dzi, renders));
     let profile = iiif::profile(renders);
     let link =
         format!("<http://iiif.io/api/image/3/{profile}.json>;rel=\"profile\", <{address}>;rel=\"canonical\"");
-    let response = match (image.stored, regions) {
+    // Tiles of a page are not stored.
+    let response = match (image.stored.filter(|_| page.is_none()), regions) {
         (Some(StoredImage::Preview), _) => {
             object::preview(id, PreviewKind::Large, request, repository, env).await?
         }
@@ -123,7 +150,7 @@ async fn serve_image(
                 id,
                 attempt,
                 finished,
-                rendering: image.rendering,
+                rendering: page.map_or(image.rendering, |page| iiif::of_picture(image.rendering, page)),
                 purpose: "iiif",
                 address,
                 link: Some(link),

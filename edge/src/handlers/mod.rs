@@ -11,7 +11,7 @@ use worker::{Env, Request, Result, web_sys};
 
 use crate::admission::client::Client;
 use crate::config::{Addresses, Config, SigningKeys};
-use crate::pages::{self, embed};
+use crate::pages::{self, Cards, embed};
 use crate::platform::bridge::{Outgoing, RequestHead};
 use crate::platform::isolate::now;
 use crate::regions;
@@ -23,6 +23,7 @@ use crate::response::plain;
 use crate::tiler_api;
 use crate::uploads::Upload;
 use crate::uploads::request::UploadHeaders;
+use crate::words;
 
 /// A request whose route is known.
 pub struct RoutedRequest {
@@ -41,7 +42,7 @@ pub async fn handle(
 ) -> Result<Outgoing> {
     let RoutedRequest { config, addresses, route } = routed;
     let client = || client(sent, head.url.query(), route, config, now());
-    let repository = &Repository::new(env, looked_up, &client);
+    let repository = &Repository::new(env, looked_up, &client, head.url.query());
     let request = || Request::from(Clone::clone(sent));
     let upload = |uploads| Upload {
         config,
@@ -81,7 +82,9 @@ pub async fn handle(
             let last = request().headers().get("Last-Event-ID")?;
             return content::events(*id, &head.method, last.as_deref(), addresses, repository).await;
         }
-        Route::Text(id) => return object::text(*id, &request(), repository, env).await,
+        Route::Text(id, form) => {
+            return object::text(*id, *form, addresses, &request(), repository, env).await;
+        }
         Route::DescriptorScript(id) => match content::by_id(*id, repository).await {
             Ok(content) => descriptor_script(&content, addresses),
             Err(error) => error.response(),
@@ -101,9 +104,13 @@ pub async fn handle(
             .await;
         }
         Route::Download(id) => return object::download(*id, &request(), repository, env).await,
-        Route::Iiif(id, asked) => {
+        Route::Search(id, search) => {
+            let renders = config.regions.is_some();
+            words::search(*id, search, addresses, renders, client().as_ref(), repository, env).await?
+        }
+        Route::Iiif(id, page, asked) => {
             let service = iiif::Service { addresses, regions: config.regions.as_ref(), client: &client };
-            return iiif::serve(*id, asked, &service, repository, (&request(), env)).await;
+            return iiif::serve(*id, *page, asked, &service, repository, (&request(), env)).await;
         }
         Route::Oembed(oembed) => match oembed.content(addresses) {
             Ok(id) => match content::by_id(id, repository).await {
@@ -114,9 +121,9 @@ pub async fn handle(
         },
         Route::Home(form) => content::home(form.as_ref(), config, addresses, repository).await,
         Route::Share(id, place) => {
-            let renders = config.regions.is_some();
+            let cards = Cards { places: config.regions.is_some(), quotes: config.quotes };
             let share =
-                |content: &_, addresses: &_, now| pages::share(content, *place, renders, addresses, now);
+                |content: &_, addresses: &_, now| pages::share(content, *place, cards, addresses, now);
             content::picture(*id, share, addresses, repository).await
         }
         Route::Frame(id) => content::picture(*id, pages::frame, addresses, repository).await,

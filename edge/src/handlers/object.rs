@@ -7,12 +7,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use edgezoom_content::{
-    Archive, ContentId, Finished, PreviewKind, Status, StoredText, TileFormat, TileIndex, TileRange,
+    Archive, Attempt, Content, ContentId, Finished, PreviewKind, Status, TileFormat, TileIndex, TileRange,
     tile_number,
 };
 use worker::{Env, Request, Response, Result, console_error};
 
 use super::content::by_id;
+use crate::config::Addresses;
 use crate::pages;
 use crate::platform::bridge::{Outgoing, wait_for, wake};
 use crate::platform::index_cache::{StoredPyramid, with_cache};
@@ -20,6 +21,7 @@ use crate::platform::isolate::{is_taken_down, now};
 use crate::platform::r2::{self, Part};
 use crate::repository::{Repository, RepositoryError};
 use crate::request::object_key::{ObjectKey, PyramidObject};
+use crate::response::negotiation::TextForm;
 use crate::response::{ApiError, plain};
 
 /// Maximum size of an index that is read, in bytes: that of a picture of 500 gigapixels.
@@ -28,6 +30,8 @@ const MAX_INDEX_BYTES: u32 = 8 << 20;
 const MAX_WAIT: Duration = Duration::from_millis(300);
 /// Seconds for which caches keep previews and downloads.
 pub const HOUR: u32 = 3600;
+/// Content-Security-Policy of the words as a page: nothing but its own style.
+const TEXT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// Media type of an SZI, which is a ZIP and has no type of its own.
 const ARCHIVE_TYPE: &str = "application/zip";
 
@@ -65,13 +69,9 @@ pub async fn preview(
     repository: &Repository<'_>,
     env: &Env,
 ) -> Result<Outgoing> {
-    let content = match by_id(id, repository).await {
-        Ok(content) => content,
-        Err(ApiError::NoSuchContent) => return Ok(Outgoing::Buffered(plain::not_found())),
-        Err(error) => return Ok(Outgoing::Buffered(error.response())),
-    };
-    let Status::Ready { attempt, finished } = &content.status else {
-        return Ok(Outgoing::Buffered(plain::not_found()));
+    let (attempt, finished) = match ready(id, repository).await {
+        Ok(ready) => ready,
+        Err(response) => return Ok(Outgoing::Buffered(response)),
     };
     let object = &attempt.archive_key(id);
     let tag = &format!("\"{object}/{}\"", kind.name());
@@ -89,27 +89,48 @@ pub async fn preview(
 /// gzip. 404: the content is not ready, or has none.
 pub async fn text(
     id: ContentId,
+    form: TextForm,
+    addresses: &Addresses,
     request: &Request,
     repository: &Repository<'_>,
     env: &Env,
 ) -> Result<Outgoing> {
-    let content = match by_id(id, repository).await {
-        Ok(content) => content,
-        Err(error) => return Ok(Outgoing::Buffered(error.response())),
+    let (attempt, finished) = match ready(id, repository).await {
+        Ok(ready) => ready,
+        Err(response) => return Ok(Outgoing::Buffered(response)),
     };
-    let Status::Ready { attempt, finished: Finished { text: Some(StoredText { range, .. }), .. } } =
-        content.status
-    else {
-        return Ok(Outgoing::Buffered(plain::not_found()));
+    let Some(text) = finished.text else { return Ok(Outgoing::Buffered(plain::not_found())) };
+    let (range, name) = match form {
+        TextForm::Json => (text.json, "json"),
+        TextForm::Plain => (text.plain, "txt"),
+        TextForm::Html => (text.html, "html"),
     };
     let object = &attempt.archive_key(id);
-    let tag = &format!("\"{object}/text\"");
-    let part = Part { object, range, tag, media_type: "application/json" };
+    let tag = &format!("\"{object}/text.{name}\"");
+    let part = Part { object, range, tag, media_type: form.media_type() };
     let Some(response) = r2::serve_packed(&part, request, env).await? else {
         return Ok(Outgoing::Buffered(plain::not_found()));
     };
+    response.headers().set("Vary", "Accept, Accept-Encoding")?;
+    if form == TextForm::Html {
+        response.headers().set("Content-Security-Policy", TEXT_POLICY)?;
+        // Search engines are referred to the share page.
+        response.headers().set("Link", &format!("<{}>;rel=\"canonical\"", addresses.share(id)))?;
+    }
     keep_for(HOUR, &response)?;
     Ok(Outgoing::Streamed(response))
+}
+
+/// Returns a ready content's attempt and result, or else the response that says why there is none.
+async fn ready(
+    id: ContentId,
+    repository: &Repository<'_>,
+) -> std::result::Result<(Attempt, Finished), crate::response::Response> {
+    match by_id(id, repository).await {
+        Ok(Content { status: Status::Ready { attempt, finished }, .. }) => Ok((attempt, finished)),
+        Ok(_) | Err(ApiError::NoSuchContent) => Err(plain::not_found()),
+        Err(error) => Err(error.response()),
+    }
 }
 
 /// Sets the seconds for which caches may keep a response whose address has no attempt: after a takedown or another

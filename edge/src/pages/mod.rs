@@ -10,7 +10,7 @@ mod share;
 
 pub use home::home;
 pub(crate) use picture::{attachment, name};
-pub use share::{frame, share};
+pub use share::{Cards, frame, share};
 
 use http::StatusCode;
 

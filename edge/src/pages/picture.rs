@@ -31,6 +31,11 @@ pub(crate) fn name(content: &Content) -> String {
     }
 }
 
+/// Returns what is in the picture, for people who do not see it; its name if nobody said.
+pub(super) fn alternative(content: &Content) -> String {
+    content.alternative.as_ref().map_or_else(|| name(content), |text| text.as_str().to_owned())
+}
+
 /// Returns a `Content-Disposition` header (RFC 6266) with the name of a picture and another extension.
 pub(crate) fn attachment(name: &str, extension: &str) -> String {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -64,13 +69,19 @@ pub(super) fn preview(content: &Content, addresses: &Addresses) -> String {
         return String::new();
     }
     let address = addresses.preview(content.id, PreviewKind::Large);
-    format!("<img src=\"{}\" alt=\"{}\">", escape::html(&address), escape::html(&name(content)))
+    format!("<img src=\"{}\" alt=\"{}\">", escape::html(&address), escape::html(&alternative(content)))
 }
 
 /// Returns what the share page shows without JavaScript: the preview image, or why there is none, with links that help.
 pub(super) fn without_script(content: &Content, addresses: &Addresses) -> String {
     let failure = match &content.status {
-        Status::Ready { .. } => return preview(content, addresses),
+        Status::Ready { finished, .. } => {
+            let words = format!(
+                "<p><a href=\"{}/text\">Words in the picture</a></p>",
+                escape::html(&addresses.share(content.id))
+            );
+            return preview(content, addresses) + if finished.text.is_some() { &words } else { "" };
+        }
         Status::Failed { failure, .. }
         | Status::Processing { next: Some(NextTry { reason: failure, .. }), .. } => Some(failure),
         Status::Processing { .. } => None,
@@ -114,6 +125,7 @@ mod tests {
         Content {
             id: "6qy4OXfXSid".parse().unwrap(),
             url: SourceUrl::parse(url).unwrap(),
+            alternative: None,
             progress: Progress::NONE,
             status: Status::processing(Stage::Queued),
         }

@@ -6,7 +6,7 @@ use edgezoom_content::{Content, Finished, PreviewKind, Status, Timestamp};
 use http::StatusCode;
 use url::form_urlencoded;
 
-use super::picture::{host, name, origin, preview, without_script};
+use super::picture::{alternative, host, name, origin, preview, without_script};
 use super::{Frames, Page, home_address, icon, meta, script};
 use crate::config::Addresses;
 use crate::representation::content_json;
@@ -15,12 +15,20 @@ use crate::response::element::Element::{self, Object, Text};
 use crate::response::escape;
 use crate::response::{CachePolicy, Response};
 
-/// Returns the share page of a content, which opens at a place if one is given. With `renders`, its card shows the
-/// place.
+/// What the operator permits cards and descriptions to show.
+#[derive(Clone, Copy, Debug)]
+pub struct Cards {
+    /// A place in the picture: it has to be rendered.
+    pub places: bool,
+    /// The first words in the picture.
+    pub quotes: bool,
+}
+
+/// Returns the share page of a content, which opens at a place if one is given.
 pub fn share(
     content: &Content,
     place: Option<Place>,
-    renders: bool,
+    cards: Cards,
     addresses: &Addresses,
     now: Timestamp,
 ) -> Response {
@@ -32,7 +40,7 @@ pub fn share(
     let head = format!(
         "{robots}{}{}{}",
         canonical(content, addresses),
-        tags(content, place, renders, addresses),
+        tags(content, place, cards, addresses),
         script("share.js", addresses)
     );
     let body = format!(
@@ -43,7 +51,7 @@ pub fn share(
         origin = origin(content),
         address = escape::html(&addresses.content(content.id)),
         warning = warning(content),
-        cards = if renders { " data-cards" } else { "" },
+        cards = if cards.places { " data-cards" } else { "" },
         preview = without_script(content, addresses),
         content = escape::script(&content_json(content, addresses, now)),
     );
@@ -86,7 +94,7 @@ fn warning(content: &Content) -> String {
 
 /// Returns the metadata in the head: for link cards (OpenGraph, Twitter), for sites that embed the page (oEmbed) and
 /// for search engines (JSON-LD). A failed content has none.
-fn tags(content: &Content, place: Option<Place>, renders: bool, addresses: &Addresses) -> String {
+fn tags(content: &Content, place: Option<Place>, cards: Cards, addresses: &Addresses) -> String {
     if matches!(content.status, Status::Failed { .. }) {
         return String::new();
     }
@@ -94,7 +102,11 @@ fn tags(content: &Content, place: Option<Place>, renders: bool, addresses: &Addr
     let title = name(content);
     let is_file = content.url.is_file();
     let from = if is_file { String::new() } else { format!(" from {}", host(content)) };
+    let quote =
+        finished.and_then(|finished| finished.text.as_ref()?.beginning.as_ref()).filter(|_| cards.quotes);
     let description = match finished {
+        _ if content.alternative.is_some() => alternative(content),
+        Some(_) if let Some(quote) = quote => quote.as_str().to_owned(),
         Some(Finished { dzi, .. }) => {
             format!("{} × {} pixels{from}, to zoom into.", dzi.size.width, dzi.size.height)
         }
@@ -113,7 +125,7 @@ fn tags(content: &Content, place: Option<Place>, renders: bool, addresses: &Addr
     ];
     if let Some(finished) = finished {
         let dzi = &finished.dzi;
-        let card = place.filter(|place| renders && !place.is_opening());
+        let card = place.filter(|place| cards.places && !place.is_opening());
         let (picture, size) = match card {
             Some(place) => (addresses.card(content.id, place, dzi.size), Card::SIZE),
             None => {
@@ -126,7 +138,7 @@ fn tags(content: &Content, place: Option<Place>, renders: bool, addresses: &Addr
             meta("property", "og:image:type", "image/jpeg"),
             meta("property", "og:image:width", &size.width.to_string()),
             meta("property", "og:image:height", &size.height.to_string()),
-            meta("property", "og:image:alt", &title),
+            meta("property", "og:image:alt", &alternative(content)),
             meta("name", "twitter:card", "summary_large_image"),
         ]);
         if card.is_some() {
@@ -138,6 +150,9 @@ fn tags(content: &Content, place: Option<Place>, renders: bool, addresses: &Addr
             ("name", Text(title.clone())),
             ("url", Text(share.clone())),
         ];
+        if quote.is_some() || content.alternative.is_some() {
+            picture.push(("description", Text(description.clone())));
+        }
         if !is_file {
             picture.push(("contentUrl", Text(content.url.to_string())));
         }
@@ -151,7 +166,7 @@ fn tags(content: &Content, place: Option<Place>, renders: bool, addresses: &Addr
         tags.push(meta("name", "twitter:card", "summary"));
     }
     for format in ["json", "xml"] {
-        tags.push(discovery(format, if renders { &here } else { &share }, &title, addresses));
+        tags.push(discovery(format, if cards.places { &here } else { &share }, &title, addresses));
     }
     tags.concat()
 }

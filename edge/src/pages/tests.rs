@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use edgezoom_content::{
-    Archive, Attempt, Content, Damage, Dzi, Failure, FailureCode, Finished, NextTry, Previews, Progress,
-    Size, SourceUrl, Stage, Status, TileFormat, Timestamp, Title,
+    Alternative, Archive, Attempt, Beginning, Content, Damage, Dzi, Failure, FailureCode, Finished, NextTry,
+    Previews, Progress, Size, SourceUrl, Stage, Status, StoredText, TileFormat, TileRange, Timestamp, Title,
 };
 
 use super::*;
@@ -12,6 +12,9 @@ use crate::request::place::Place;
 use crate::response::ApiError;
 
 const NOW: Timestamp = Timestamp(1_700_000_000_000);
+
+const STORED: Cards = Cards { places: false, quotes: true };
+const RENDERED: Cards = Cards { places: true, quotes: true };
 
 fn addresses() -> Addresses {
     Addresses {
@@ -23,7 +26,7 @@ fn addresses() -> Addresses {
 
 fn content(status: Status) -> Content {
     let url = SourceUrl::parse("http://example.com/a'b.jpg?c=</script>&d").unwrap();
-    Content { id: "6qy4OXfXSid".parse().unwrap(), url, progress: Progress::NONE, status }
+    Content { id: "6qy4OXfXSid".parse().unwrap(), url, alternative: None, progress: Progress::NONE, status }
 }
 
 fn ready() -> Content {
@@ -46,7 +49,7 @@ fn ready_with(change: impl FnOnce(&mut Finished)) -> Content {
 
 #[test]
 fn the_share_page_contains_the_content_object() {
-    insta::assert_snapshot!(share(&ready(), None, false, &addresses(), NOW).body, @r##"
+    insta::assert_snapshot!(share(&ready(), None, STORED, &addresses(), NOW).body, @r##"
     <!doctype html>
     <html lang="en">
     <head>
@@ -103,7 +106,7 @@ fn the_share_page_contains_the_content_object() {
 
 #[test]
 fn the_card_of_a_place_links_to_the_place_and_search_engines_see_the_whole() {
-    let page = |content: &Content, at| share(content, Place::parse(at), false, &addresses(), NOW).body;
+    let page = |content: &Content, at| share(content, Place::parse(at), STORED, &addresses(), NOW).body;
     let whole = page(&ready(), "");
     let placed = page(&ready(), "9000.04,400,6.5,90");
     let (link, url) = ("https://zoom.example/6qy4OXfXSid", r#"<meta property="og:url" content=""#);
@@ -117,7 +120,7 @@ fn the_card_of_a_place_links_to_the_place_and_search_engines_see_the_whole() {
 
 #[test]
 fn where_the_service_renders_the_card_of_a_place_shows_it() {
-    let page = |at| share(&ready(), Place::parse(at), true, &addresses(), NOW).body;
+    let page = |at| share(&ready(), Place::parse(at), RENDERED, &addresses(), NOW).body;
     let placed = page("4000,3000,4,180");
     let picture = "https://zoom.example/6qy4OXfXSid/at/4000,3019,4,180.jpg";
     for tag in [
@@ -130,15 +133,61 @@ fn where_the_service_renders_the_card_of_a_place_shows_it() {
     ] {
         assert!(placed.contains(&tag), "{tag}: {placed}");
     }
-    let whole = share(&ready(), None, true, &addresses(), NOW).body;
+    let whole = share(&ready(), None, RENDERED, &addresses(), NOW).body;
     assert_eq!(page(""), whole);
     assert!(page("4000,3000,0").contains("/preview.jpg"));
 }
 
 #[test]
+fn the_first_words_are_the_description_unless_the_operator_says_no() {
+    let range = TileRange { offset: 0, length: 9 };
+    let ready = ready_with(|finished| {
+        finished.text = Some(StoredText {
+            json: range,
+            plain: range,
+            html: range,
+            table: range,
+            pages: 1,
+            beginning: Beginning::of("Tides \u{202e}& <currents> </script>"),
+        });
+    });
+    let page = |cards| share(&ready, None, cards, &addresses(), NOW).body;
+    let quoted = page(STORED);
+    for part in [
+        r#"<meta name="description" content="Tides &amp; &lt;currents&gt; &lt;/script&gt;">"#,
+        r#"<meta property="og:description" content="Tides &amp; &lt;currents&gt; &lt;/script&gt;">"#,
+        r#""description":"Tides \u0026 \u003ccurrents\u003e \u003c/script\u003e""#,
+        r#"<a href="https://zoom.example/6qy4OXfXSid/text">Words in the picture</a>"#,
+    ] {
+        assert!(quoted.contains(part), "{part}: {quoted}");
+    }
+    let silent = page(Cards { quotes: false, ..STORED });
+    assert!(!silent.contains("Tides") && silent.contains("8000 × 6000 pixels"), "{silent}");
+}
+
+#[test]
+fn an_alternative_text_describes_the_picture_wherever_it_is_shown() {
+    let content = Content { alternative: Alternative::of("A \"map\" of <Troy>\n\u{202e}"), ..ready() };
+    let page = share(&content, None, STORED, &addresses(), NOW).body;
+    let escaped = "A &quot;map&quot; of &lt;Troy&gt;";
+    for part in [
+        format!("alt=\"{escaped}\"></noscript>").as_str().trim_end_matches("</noscript>"),
+        &format!("<meta property=\"og:image:alt\" content=\"{escaped}\">"),
+        &format!("<meta name=\"description\" content=\"{escaped}\">"),
+        r#""description":"A \"map\" of \u003cTroy\u003e""#,
+        r#""alt":"A \"map\" of \u003cTroy\u003e""#,
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(page.contains("<h1>a&#39;b.jpg</h1>"), "{page}");
+    let frame = frame(&content, &addresses(), NOW).body;
+    assert!(frame.contains(&format!("alt=\"{escaped}\"")), "{frame}");
+}
+
+#[test]
 fn the_name_of_a_web_page_is_its_title() {
     let ready = ready_with(|finished| finished.title = Title::of_page("Maps & <towns>"));
-    let response = share(&ready, None, false, &addresses(), NOW);
+    let response = share(&ready, None, STORED, &addresses(), NOW);
     assert!(
         response.body.contains("<title>Maps &amp; &lt;towns&gt; – Edgezoom</title>"),
         "{}",
@@ -150,7 +199,7 @@ fn the_name_of_a_web_page_is_its_title() {
 #[test]
 fn the_warning_is_a_line_of_the_page() {
     let damaged = ready_with(|finished| finished.damage = Some(Damage::FromRow { row: 3011, rows: 4000 }));
-    let body = share(&damaged, None, false, &addresses(), NOW).body;
+    let body = share(&damaged, None, STORED, &addresses(), NOW).body;
     let sentence = "The file is damaged: from row 3,012 of 4,000 on nothing could be read.";
     assert!(body.contains(&format!(r#"<p id="warning" role="status">{sentence}</p>"#)), "{body}");
     assert!(body.contains(&format!(r#""warning":"{sentence}""#)), "{body}");
@@ -160,7 +209,7 @@ fn the_warning_is_a_line_of_the_page() {
 fn without_javascript_the_share_page_says_why_there_is_no_picture() {
     let shown = |url: &str, status| {
         let content = Content { url: SourceUrl::parse(url).unwrap(), ..content(status) };
-        let body = share(&content, None, false, &addresses(), NOW).body;
+        let body = share(&content, None, STORED, &addresses(), NOW).body;
         let (_, rest) = body.split_once("<noscript>").unwrap();
         rest.split_once("<p class=\"script\">").unwrap().0.to_owned()
     };
@@ -198,7 +247,7 @@ fn only_finished_contents_are_cached_and_only_ready_ones_are_indexed() {
         ),
         (content(Status::processing(Stage::Queued)), "no-store", true),
     ] {
-        let response = share(&content, None, false, &addresses(), NOW);
+        let response = share(&content, None, STORED, &addresses(), NOW);
         assert_eq!(response.header("Cache-Control"), Some(cached));
         assert_eq!(response.body.contains("noindex"), hidden);
         let scripts = if hidden { 2 } else { 3 }; // of ours: code, content, and linked data when ready
@@ -248,13 +297,13 @@ fn notices_have_the_status_of_their_error() {
 fn only_the_page_for_frames_may_be_framed() {
     let policy = |response: Response| response.header("Content-Security-Policy").unwrap().to_owned();
     assert!(policy(frame(&ready(), &addresses(), NOW)).ends_with("frame-ancestors *"));
-    assert!(policy(share(&ready(), None, false, &addresses(), NOW)).ends_with("frame-ancestors 'none'"));
+    assert!(policy(share(&ready(), None, STORED, &addresses(), NOW)).ends_with("frame-ancestors 'none'"));
     assert!(frame(&ready(), &addresses(), NOW).body.contains("noindex"));
 }
 
 #[test]
 fn link_cards_have_the_size_of_the_preview() {
-    let page = share(&ready(), None, false, &addresses(), NOW).body;
+    let page = share(&ready(), None, STORED, &addresses(), NOW).body;
     for line in [
         r#"<meta property="og:image" content="https://zoom.example/6qy4OXfXSid/preview.jpg">"#,
         r#"<meta property="og:image:width" content="1200">"#,
@@ -278,7 +327,7 @@ fn an_uploaded_file_has_its_name_and_no_link() {
     let digest = "f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk";
     let sent = |name| {
         let url = SourceUrl::of_file(digest, name).unwrap();
-        share(&Content { url, ..ready() }, None, false, &addresses(), NOW).body
+        share(&Content { url, ..ready() }, None, STORED, &addresses(), NOW).body
     };
     let page = sent("<b> town.jpg");
     for line in [

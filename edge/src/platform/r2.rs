@@ -121,7 +121,6 @@ pub async fn serve_packed(packed: &Part<'_>, request: &Request, env: &Env) -> Re
     let accepts = accepts_gzip(&accepted_codings(request.inner()));
     let headers = headers(packed.media_type, packed.tag)?;
     headers.delete("Accept-Ranges")?;
-    headers.set("Vary", "Accept-Encoding")?;
     if request.headers().get("If-None-Match")?.is_some_and(|tags| none_match_names(&tags, packed.tag)) {
         headers.delete("Content-Type")?;
         let status = StatusCode::NOT_MODIFIED.as_u16();

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::iter::once;
 
 use edgezoom_content::conversion::{Event, Reply};
-use edgezoom_content::{ContentId, DeletionKeyHash, SourceUrl, UploadKey};
+use edgezoom_content::{Alternative, ContentId, DeletionKeyHash, SourceUrl, UploadKey};
 use worker::{Env, ResponseBody, console_error};
 
 use crate::admission::client::Client;
@@ -17,6 +17,7 @@ use crate::platform::isolate::{is_taken_down, now};
 use crate::platform::kv;
 use crate::representation::cached_content::{CachedContent, InvalidCachedContent};
 use crate::representation::response::FoundContent;
+use crate::request::url::parameter;
 use crate::response::ApiError;
 use unknown_ids::{Known, UnknownIds};
 
@@ -72,6 +73,8 @@ pub struct Repository<'a> {
     env: &'a Env,
     looked_up: LookedUp,
     client: &'a dyn Fn() -> Option<Client>,
+    /// Query of the request. Its parameter `alt` says what is in a picture whose content is created.
+    query: &'a str,
 }
 
 /// A content whose record was already read from KV, with the record.
@@ -79,8 +82,22 @@ pub type LookedUp = Option<(ContentId, Option<CachedContent>)>;
 
 impl<'a> Repository<'a> {
     /// Returns the repository behind the Worker's bindings, for a request of `client`.
-    pub fn new(env: &'a Env, looked_up: LookedUp, client: &'a dyn Fn() -> Option<Client>) -> Self {
-        Self { env, looked_up, client }
+    pub fn new(
+        env: &'a Env,
+        looked_up: LookedUp,
+        client: &'a dyn Fn() -> Option<Client>,
+        query: &'a str,
+    ) -> Self {
+        Self { env, looked_up, client, query }
+    }
+
+    /// Returns the repository for another client's content, whose record was not read.
+    pub fn of_client<'b>(&'b self, client: &'b dyn Fn() -> Option<Client>) -> Repository<'b> {
+        Repository { env: self.env, looked_up: None, client, query: self.query }
+    }
+
+    fn alternative(&self) -> Option<Alternative> {
+        parameter(self.query, "alt").and_then(|text| Alternative::of(&text))
     }
 
     /// Returns the content of a source, creating it if needed and admitted; the client is counted then. `first` is the
@@ -97,7 +114,7 @@ impl<'a> Repository<'a> {
                 Some(_) => continue,
                 None => {}
             }
-            let created = Event::Created { id, url: url.clone() };
+            let created = Event::Created { id, url: url.clone(), alternative: self.alternative() };
             if let Some((found, _)) = self.create(id, created, client.clone()).await? {
                 return Ok(found);
             }
@@ -120,7 +137,13 @@ impl<'a> Repository<'a> {
         let client = (self.client)();
         let party = Client::party_of(client.as_ref());
         for id in ContentId::candidates_of_file(url, &party) {
-            let uploaded = Event::Uploaded { id, url: url.clone(), upload, owner: Some(owner) };
+            let uploaded = Event::Uploaded {
+                id,
+                url: url.clone(),
+                upload,
+                owner: Some(owner),
+                alternative: self.alternative(),
+            };
             if let Some(found) = self.create(id, uploaded, client.clone()).await? {
                 return Ok(found);
             }

@@ -198,8 +198,13 @@ mod tests {
 
     fn cached(status: Status) -> (Content, CachedContent) {
         let url = SourceUrl::parse("http://example.com/a.jpg?x=%22&y=<\u{fdd0}").unwrap();
-        let content =
-            Content { id: "6qy4OXfXSid".parse().unwrap(), url, progress: Progress::COMPLETE, status };
+        let content = Content {
+            id: "6qy4OXfXSid".parse().unwrap(),
+            url,
+            alternative: None,
+            progress: Progress::COMPLETE,
+            status,
+        };
         let cached = CachedContent::parse(content.id, CachedContent::serialize(&content).unwrap()).unwrap();
         (content, cached)
     }

@@ -67,7 +67,13 @@ mod tests {
 
     fn content(status: Status) -> Content {
         let url = SourceUrl::parse("http://example.com/a.jpg").unwrap();
-        Content { id: "6qy4OXfXSid".parse().unwrap(), url, progress: Progress::NONE, status }
+        Content {
+            id: "6qy4OXfXSid".parse().unwrap(),
+            url,
+            alternative: None,
+            progress: Progress::NONE,
+            status,
+        }
     }
 
     fn addresses() -> Addresses {

@@ -32,6 +32,7 @@ fn members(
         ("embedHtml", Text(embed_html(content.id, addresses))),
     ];
     fields.extend(content.title().map(|title| ("title", Text(title.to_string()))));
+    fields.extend(content.alternative.as_ref().map(|text| ("alt", Text(text.as_str().to_owned()))));
     if let Some(Finished { damage, scale, text, .. }) = content.status.finished() {
         fields.extend(damage.map(|damage| ("warning", Text(damage.to_string()))));
         fields.extend(scale.map(|scale| ("scale", scale_object(scale))));
@@ -182,7 +183,7 @@ mod tests {
         let status = Status::Ready { attempt: Attempt::FIRST, finished };
         let url = SourceUrl::parse("http://a.example/a.jpg").unwrap();
         let id = "6qy4OXfXSid".parse().unwrap();
-        let content = Content { id, url, progress: Progress::COMPLETE, status };
+        let content = Content { id, url, alternative: None, progress: Progress::COMPLETE, status };
         let addresses = Addresses { base: String::new(), share: String::new(), cache: String::new() };
         let json = content_printed(&content, Format::Json, &addresses, Timestamp(0));
         let sentence = "The file is damaged: from row 3,012 of 4,000 on nothing could be read.";

@@ -1,6 +1,7 @@
 //! Requests of the IIIF Image API 3.0 (<https://iiif.io/api/image/3.0/>), below `/iiif/<id>`:
-//! `/{region}/{size}/{rotation}/{quality}.{format}` is an image, `/info.json` its description. What no configuration of
-//! the service supports gets another error than a malformed request.
+//! `/{region}/{size}/{rotation}/{quality}.{format}` is an image, `/info.json` its description. `/iiif/<id>:<number>` is a
+//! page of a document, as an image of its own. What no configuration of the service supports gets another error than a
+//! malformed request.
 
 use edgezoom_regions::{Colours, Format, Region, Turn};
 use percent_encoding::percent_decode_str;
@@ -15,6 +16,8 @@ pub enum IiifRequest {
     Info,
     /// `/manifest.json`: the manifest of the Presentation API.
     Manifest,
+    /// `/annotations/<number>.json`: the lines of a page, counted from 1, as annotations of the Presentation API.
+    Annotations(u32),
     Image(Result<ImageRequest, ImageRequestError>),
 }
 
@@ -97,6 +100,9 @@ impl IiifRequest {
             "info.json" => return Some(Self::Info),
             "manifest.json" => return Some(Self::Manifest),
             _ => {}
+        }
+        if let Some(page) = path.strip_prefix("annotations/") {
+            return page.strip_suffix(".json").and_then(page_number).map(Self::Annotations);
         }
         let parts: Vec<_> =
             path.split('/').map(|part| percent_decode_str(part).decode_utf8_lossy()).collect();
@@ -197,6 +203,11 @@ fn parse_format(text: &str) -> Result<Format, ImageRequestError> {
         "tif" | "gif" | "jp2" | "pdf" => Err(Unsupported),
         _ => Err(Malformed("format")),
     }
+}
+
+/// Parses the number of a page, counted from 1.
+pub fn page_number(text: &str) -> Option<u32> {
+    integer(text).filter(|page| *page > 0 && !text.starts_with('0'))
 }
 
 /// Parses an integer without a sign.

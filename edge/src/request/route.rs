@@ -7,7 +7,7 @@ use super::object_key::ObjectKey;
 use super::place::Place;
 use super::url::url_parameter;
 use crate::response::ApiError;
-use crate::response::negotiation::Variant;
+use crate::response::negotiation::{TextForm, Variant};
 use crate::uploads::request::{UploadQuery, UploadStep};
 
 /// An endpoint with its parameters.
@@ -36,8 +36,8 @@ pub enum Route {
     },
     /// `/v1/content/<id>/events`: stream a content's progress.
     Events(ContentId),
-    /// `/v1/content/<id>/text`: get the words in the picture.
-    Text(ContentId),
+    /// `/v1/content/<id>/text`, `/<id>/text`, `/<id>/text.txt`: get the words in the picture.
+    Text(ContentId, TextForm),
     /// `/v1/content/<id>/dzi.js`: get the descriptor as a script.
     DescriptorScript(ContentId),
     /// `/<id>/preview.jpg`, `/<id>/thumbnail.jpg`: get a preview image.
@@ -46,8 +46,10 @@ pub enum Route {
     Card(ContentId, Place),
     /// `/<id>/download`: download the pyramid as one archive.
     Download(ContentId),
-    /// `/iiif/<id>/…`: the pyramid by IIIF's APIs.
-    Iiif(ContentId, IiifRequest),
+    /// `/iiif/<id>/…`: the pyramid by IIIF's APIs. `/iiif/<id>:<number>/…`: a page of it.
+    Iiif(ContentId, Option<u32>, IiifRequest),
+    /// `/v1/content/<id>/search`: find words in the picture.
+    Search(ContentId, Search),
     /// `/oembed`: get the HTML that embeds a share link.
     Oembed(OembedRequest),
     /// `/`: the home page, with its form if it was submitted. `/https://…` submits it too.
@@ -187,17 +189,36 @@ impl Route {
                 key.as_ref().ok().map(ContentKey::content_id)
             }
             Self::Events(id)
-            | Self::Text(id)
+            | Self::Text(id, _)
             | Self::DescriptorScript(id)
             | Self::Preview(id, _)
             | Self::Card(id, _)
             | Self::Download(id)
-            | Self::Iiif(id, _)
+            | Self::Iiif(id, ..)
+            | Self::Search(id, _)
             | Self::Share(id, _)
             | Self::Frame(id) => Some(*id),
             _ => None,
         }
     }
+}
+
+/// A search for words in a picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Search {
+    pub query: String,
+    /// The page from which on hits are returned, counted from 1.
+    pub from: u32,
+    pub version: SearchVersion,
+}
+
+/// The version of IIIF's Content Search API. Mirador and Universal Viewer know only the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SearchVersion {
+    /// `/v1/content/<id>/search/1`.
+    One,
+    /// `/v1/content/<id>/search`.
+    Two,
 }
 
 /// The parameters of `/oembed`.

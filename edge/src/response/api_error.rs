@@ -56,7 +56,9 @@ pub enum ApiError {
     TooMuchSent,
     #[error("You have reached today's deletion limit. Try again tomorrow.")]
     TooManyDeleted,
-    #[error("You have requested too many new regions in a minute. Tiles and previews have no such limit.")]
+    #[error(
+        "You have requested too many new regions or searches in a minute. Tiles and previews have no such limit."
+    )]
     TooManyRegions,
     #[error(
         "The service has rendered all regions of today, or your part of them. Tiles and previews are served, and regions again from midnight UTC."

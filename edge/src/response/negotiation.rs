@@ -84,31 +84,65 @@ impl Format {
         }
     }
 
-    /// Returns the format that `Accept` prefers (RFC 9110, 12.5.1): XML if one of its media types has a higher weight
-    /// than JSON, otherwise JSON. Of two with the same weight, the first wins. A browser that opens an address names
-    /// XML, but after HTML; JSON stands in for that, because people can read it there.
+    /// Returns the format that `Accept` prefers: XML if one of its media types has a higher weight than JSON, otherwise
+    /// JSON. A browser that opens an address names XML, but after HTML; JSON stands in for that, because people can read
+    /// it there.
     fn accepted(accept: &str) -> Self {
-        let mut best = (0, Self::Json);
-        let mut any = 0; // the weight of a range for which JSON is the response
-        for range in accept.split(',') {
-            let mut parts = range.split(';').map(str::trim);
-            let media_type = parts.next().unwrap_or_default().to_ascii_lowercase();
-            let weight = parts.find_map(weight).unwrap_or(1000);
-            let format = match media_type.as_str() {
-                "application/json" => Self::Json,
-                "application/xml" | "text/xml" => Self::Xml,
-                "*/*" | "application/*" | "text/html" => {
-                    any = any.max(weight);
-                    continue;
-                }
-                _ => continue,
-            };
-            if weight > best.0 {
-                best = (weight, format);
-            }
-        }
-        if any > best.0 { Self::Json } else { best.1 }
+        preferred(accept, Self::Json, |media_type| match media_type {
+            "application/json" => Some(Self::Json),
+            "application/xml" | "text/xml" => Some(Self::Xml),
+            _ => None,
+        })
     }
+}
+
+/// The form of the words in a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextForm {
+    Json,
+    Plain,
+    Html,
+}
+
+impl TextForm {
+    /// Returns the media type, with its charset.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => Format::Json.media_type(),
+            Self::Plain => "text/plain; charset=utf-8",
+            Self::Html => "text/html; charset=utf-8",
+        }
+    }
+
+    /// Returns the form that `Accept` prefers; JSON if it names none.
+    pub fn accepted(accept: &str) -> Self {
+        preferred(accept, Self::Json, |media_type| match media_type {
+            "application/json" => Some(Self::Json),
+            "text/plain" | "text/*" => Some(Self::Plain),
+            "text/html" => Some(Self::Html),
+            _ => None,
+        })
+    }
+}
+
+/// Returns the form whose media type has the highest weight in `Accept` (RFC 9110, 12.5.1), the first of several. All
+/// ranges, and HTML if that is no form, stand for the default.
+fn preferred<T: Copy>(accept: &str, default: T, form: impl Fn(&str) -> Option<T>) -> T {
+    let mut best = (0, default);
+    let mut any = 0;
+    for range in accept.split(',') {
+        let mut parts = range.split(';').map(str::trim);
+        let media_type = parts.next().unwrap_or_default().to_ascii_lowercase();
+        let weight = parts.find_map(weight).unwrap_or(1000);
+        match form(&media_type) {
+            Some(form) if weight > best.0 => best = (weight, form),
+            None if matches!(media_type.as_str(), "*/*" | "application/*" | "text/html") => {
+                any = any.max(weight)
+            }
+            _ => {}
+        }
+    }
+    if any > best.0 { default } else { best.1 }
 }
 
 /// Returns true if `Accept-Encoding` lists gzip with a weight other than 0 (RFC 9110, 12.5.3).
@@ -361,6 +395,23 @@ mod tests {
             &too_long,
         ] {
             assert_eq!(text.parse::<Callback>(), Err(CallbackError), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn accept_selects_the_form_of_words() {
+        for (accept, expected) in [
+            ("", TextForm::Json),
+            ("*/*", TextForm::Json),
+            ("application/json", TextForm::Json),
+            ("text/plain", TextForm::Plain),
+            ("text/*, application/json;q=0.9", TextForm::Plain),
+            ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", TextForm::Html),
+            ("text/plain;q=0.5, */*;q=0.8", TextForm::Json),
+            ("text/plain;q=0.5, text/html;q=0.6", TextForm::Html),
+            ("image/png", TextForm::Json),
+        ] {
+            assert_eq!(TextForm::accepted(accept), expected, "{accept}");
         }
     }
 }

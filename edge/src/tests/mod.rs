@@ -66,7 +66,7 @@ fn content(there: There) -> Content {
         Rendering => (0.25, Status::processing(Stage::Rendering)),
         Queued | Nothing | Outage | Maintenance => (0.0, Status::processing(Stage::Queued)),
     };
-    Content { id: ID.parse().unwrap(), url, progress: Progress::from(progress), status }
+    Content { id: ID.parse().unwrap(), url, alternative: None, progress: Progress::from(progress), status }
 }
 
 fn answer(method: Method, target: &str, accept: Option<&str>, there: There) -> Response {

@@ -155,7 +155,7 @@ impl Upload<'_> {
         let client = || client.cloned();
         let deletion_key = new_deletion_key();
         let owner = deletion_key.hash();
-        match Repository::new(self.env, None, &client).find_or_upload(&url, key, owner).await {
+        match self.repository.of_client(&client).find_or_upload(&url, key, owner).await {
             Ok((FoundContent::Current(content), true)) => {
                 ContentResponse::Moved(FoundContent::Owned(content, deletion_key))
             }

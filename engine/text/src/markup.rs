@@ -7,6 +7,17 @@ use std::fmt::Write;
 
 use crate::{Block, Line, Page, Rect, Role, SOFT_HYPHEN, Target, Text};
 
+/// Number of bytes after which no other block begins in [`Text::beginning`].
+const BEGINNING: usize = 200;
+/// Maximum number of characters of an HTML page's title.
+const MAX_TITLE: usize = 80;
+/// For people who read it in a browser.
+const STYLE: &str = "<meta name=\"viewport\" content=\"width=device-width\">\n<style>\n\
+    :root { color-scheme: light dark; }\n\
+    body { max-width: 42em; margin: auto; padding: 1em; font: 1em/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }\n\
+    section + section { border-top: 1px solid; margin-top: 2em; }\n\
+    </style>\n";
+
 impl Text {
     /// Returns the words as plain text: a line for each block, an empty line between blocks, and a form feed between
     /// pages. Words that were divided are joined.
@@ -19,11 +30,28 @@ impl Text {
         self.pages.iter().map(page).collect::<Vec<_>>().join("\x0c")
     }
 
+    /// Returns the first paragraphs and headings in one line.
+    #[must_use]
+    pub fn beginning(&self) -> String {
+        let blocks = self.pages.iter().flat_map(|page| &page.blocks).filter(|block| !block.lines.is_empty());
+        let mut beginning = String::new();
+        for block in blocks {
+            if beginning.len() >= BEGINNING {
+                break;
+            }
+            if !beginning.is_empty() {
+                beginning.push(' ');
+            }
+            beginning += &block.joined();
+        }
+        beginning
+    }
+
     /// Returns the words as HTML: a section for each page, with headings, paragraphs, lists, pictures' alternative texts
     /// and links.
     #[must_use]
     pub fn html(&self) -> String {
-        let mut html = self.head("");
+        let mut html = self.head(STYLE) + "<main>\n";
         for (index, page) in self.pages.iter().enumerate() {
             let number = index + 1;
             let label = page.label.as_deref().map_or(Cow::Owned(number.to_string()), escape);
@@ -39,7 +67,7 @@ impl Text {
             }
             html += if in_list { "</ul>\n</section>\n" } else { "</section>\n" };
         }
-        html + "</body>\n</html>\n"
+        html + "</main>\n</body>\n</html>\n"
     }
 
     /// Returns the words as hOCR, in pixels of the picture.
@@ -65,8 +93,14 @@ impl Text {
 
     fn head(&self, more: &str) -> String {
         let language = self.language.as_deref().map(escape).unwrap_or_default();
+        let mut headings =
+            self.pages.iter().flat_map(|page| &page.blocks).filter(|block| block.role == Role::H1);
+        let title = headings.next().map_or_else(|| self.beginning(), Block::joined);
+        let title: String = title.chars().take(MAX_TITLE).collect();
+        let title = if title.is_empty() { Cow::Borrowed("Words") } else { escape(&title) };
         format!(
-            "<!doctype html>\n<html lang=\"{language}\">\n<head>\n<meta charset=\"utf-8\">\n<title></title>\n{more}</head>\n<body>\n"
+            "<!doctype html>\n<html lang=\"{language}\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <title>{title}</title>\n{more}</head>\n<body>\n"
         )
     }
 }
@@ -225,6 +259,7 @@ mod tests {
     fn html_has_headings_lists_and_links_and_the_text_is_no_markup() {
         let html = text().html();
         for part in [
+            "<title>Tides &amp; &lt;currents&gt;</title>",
             "<h1>Tides &amp; &lt;currents&gt;</h1>",
             "<p>They are examples here</p>",
             "<ul>\n<li><a href=\"https://example.com/?a&amp;b\" rel=\"noopener nofollow\">one</a></li>\n\
@@ -234,6 +269,12 @@ mod tests {
         ] {
             assert!(html.contains(part), "{part}\n{html}");
         }
+    }
+
+    #[test]
+    fn the_beginning_is_the_first_blocks_in_one_line() {
+        assert_eq!(text().beginning(), "Tides & <currents> They are examples here one two");
+        assert_eq!(Text::default().beginning(), "");
     }
 
     #[test]

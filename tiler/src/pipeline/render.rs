@@ -147,9 +147,9 @@ async fn render_tiles(
                 (Ok(Output::Coarse(jpeg)), _) => on_progress(Progress::Coarse(jpeg)),
                 (Ok(Output::Tile(tile)), Some(dzi)) => sink.put(dzi, tile).await?,
                 (Ok(Output::Preview(kind, bytes)), Some(dzi)) => sink.put_preview(dzi, kind, bytes).await?,
-                (Ok(Output::Text { packed, pages }), Some(dzi)) => sink.put_text(dzi, packed, pages).await?,
+                (Ok(Output::Text(text)), Some(dzi)) => sink.put_text(dzi, text).await?,
                 // The renderer's validator permits no tile before the header.
-                (Ok(Output::Tile(_) | Output::Preview(..) | Output::Text { .. }), None) => {
+                (Ok(Output::Tile(_) | Output::Preview(..) | Output::Text(_)), None) => {
                     return Err(RenderError::from(ProtocolError::Unexpected("a tile before the header")).into());
                 }
                 (Ok(Output::Finished(built)), _) => rendered = Some(built),

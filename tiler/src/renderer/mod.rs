@@ -16,7 +16,7 @@ pub mod fuzz;
 mod process;
 mod protocol;
 pub mod request;
-pub mod text;
+mod text;
 pub mod unpack;
 mod validator;
 mod watchdog;
@@ -29,6 +29,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use edgezoom_content::{Dzi, PreviewKind};
 pub use edgezoom_pyramid::{Built, Tile};
+use edgezoom_text::Text;
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStdout;
 
@@ -70,12 +71,7 @@ pub enum Output {
     /// The rows read so far as a small JPEG, if that was requested. May come at any time before the end.
     Coarse(Bytes),
     /// The words in the picture. Come at most once.
-    Text {
-        /// As they are stored: [`edgezoom_text::Text`] as JSON, with gzip.
-        packed: Bytes,
-        /// Number of pages.
-        pages: u32,
-    },
+    Text(Text),
     /// Comes last: all tiles have come, and the process has exited successfully.
     Finished(Built),
 }

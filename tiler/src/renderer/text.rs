@@ -1,4 +1,4 @@
-//! The words of a picture between the renderer process and its parent: JSON with gzip, as they are stored.
+//! The words of a picture between the renderer process and its parent: JSON with gzip.
 
 use std::io::{self, Read, Write};
 

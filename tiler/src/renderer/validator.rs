@@ -77,7 +77,7 @@ impl FrameValidator {
                     return Err(ProtocolError::Unexpected("words that no picture has").into());
                 };
                 pyramid.has_text = true;
-                Ok(Output::Text { packed, pages: text.pages.len() as u32 })
+                Ok(Output::Text(text))
             }
             Frame::Finished(Ending { damage, scale }) => {
                 let pyramid = self.pyramid()?;
@@ -325,7 +325,7 @@ mod tests {
         assert_refused(&mut validator, words.clone());
         validator.accept(Frame::Begin(dzi)).unwrap();
         assert_refused(&mut validator, Frame::Text(Bytes::from_static(b"words")));
-        assert!(matches!(validator.accept(words.clone()), Ok(Output::Text { pages: 2, .. })));
+        assert!(matches!(validator.accept(words.clone()), Ok(Output::Text(text)) if text.pages.len() == 2));
         assert_refused(&mut validator, words);
     }
 

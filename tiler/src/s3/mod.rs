@@ -7,6 +7,7 @@ mod bucket;
 mod client;
 mod store;
 mod upload;
+mod words;
 
 pub use bucket::Stored;
 pub use client::{S3Settings, StoreError};

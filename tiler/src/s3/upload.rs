@@ -12,12 +12,14 @@ use bytes::Bytes;
 use edgezoom_content::{Attempt, ContentId, Dzi, PreviewKind, Previews, StoredText, TileRange};
 use edgezoom_pyramid::Tile;
 use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveStream};
+use edgezoom_text::Text;
 use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::bucket::{Bucket, Part, Stored};
 use super::client::StoreError;
+use super::words;
 use crate::tile_sink::{Places, SinkError, TileSink};
 
 /// Media type of an archive: that of ZIP, because SZI has none of its own.
@@ -183,9 +185,9 @@ impl TileSink for Upload {
         Ok(self.send_full_parts(dzi).await?)
     }
 
-    async fn put_text(&mut self, dzi: &Dzi, packed: Bytes, pages: u32) -> Result<(), SinkError> {
-        let added = self.stream(dzi).add_text(&packed);
-        self.text = Some(StoredText { range: added.map_err(|error| self.failed(error))?, pages });
+    async fn put_text(&mut self, dzi: &Dzi, text: Text) -> Result<(), SinkError> {
+        let added = words::add(&text, self.stream(dzi));
+        self.text = Some(added.map_err(|error| self.failed(error))?);
         Ok(self.send_full_parts(dzi).await?)
     }
 
@@ -199,7 +201,7 @@ impl TileSink for Upload {
         let previews = self.large.zip(self.thumbnail).map(|(large, thumbnail)| Previews { large, thumbnail });
         let (archive, previews) =
             archive.zip(previews).ok_or_else(|| self.failed("there are no previews"))?;
-        let places = Places { archive, previews, text: self.text };
+        let places = Places { archive, previews, text: self.text.take() };
         if self.sent == 0 && rest.len() <= self.part_bytes {
             self.stored.bytes += self.bucket.put(self.key.clone(), rest.into(), MEDIA_TYPE).await?;
             return Ok(places);

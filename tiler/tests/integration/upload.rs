@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::StatusCode;
-use edgezoom_content::{Attempt, ContentId, Dzi, PreviewKind, Size, TileFormat, TileIndex, tile_number};
+use edgezoom_content::{
+    Attempt, ContentId, Dzi, PageTable, PreviewKind, Size, TileFormat, TileIndex, tile_number,
+};
+use edgezoom_text::{Page, Rect, Text};
 use edgezoom_tiler::renderer::Tile;
 use edgezoom_tiler::s3::{StoreError, Upload};
 use edgezoom_tiler::tile_sink::{Places, SinkError, TileSink};
@@ -49,7 +52,8 @@ async fn upload(upload: &mut Upload, dzi: &Dzi) -> Result<Places, SinkError> {
     for (kind, bytes) in [(PreviewKind::Large, 300_000), (PreviewKind::Thumbnail, 30_000)] {
         upload.put_preview(dzi, kind, Bytes::from(vec![bytes as u8; bytes])).await?;
     }
-    upload.put_text(dzi, Bytes::from_static(b"words"), 1).await?;
+    let pages = vec![Page::new(Rect::new(0, 0, 9, 9)); 2];
+    upload.put_text(dzi, Text { pages, total: 2, ..Text::default() }).await?;
     upload.publish(dzi, |_, _| {}).await
 }
 
@@ -70,8 +74,9 @@ async fn twelve_megapixels_take_three_requests_and_216_take_twelve() {
         // The places that are reported to the edge lead to the previews and the index, and the index to each tile.
         let object = &objects.objects["0123456789a/1.szi"];
         assert_eq!((previews.large.length, previews.thumbnail.length), (300_000, 30_000));
-        let words = text.unwrap().range;
-        assert_eq!(object[words.offset as usize..][..words.length as usize], *b"words");
+        let table = text.unwrap().table;
+        let table = &object[table.offset as usize..][..table.length as usize];
+        assert_eq!(serde_json::from_slice::<PageTable>(table).unwrap().pages.len(), 2);
         let begin = place.index_offset as usize;
         let index = object[begin..begin + place.index_length as usize].to_vec();
         let index = TileIndex::decode(index, &dzi).unwrap();
@@ -90,7 +95,7 @@ async fn the_object_is_a_valid_zip_archive() {
     upload(&mut store.upload(id(), Attempt::FIRST), &dzi).await.unwrap();
     let object = endpoint.objects().objects["0123456789a/1.szi"].clone();
     let mut zip = zip::ZipArchive::new(Cursor::new(object)).unwrap();
-    assert_eq!(zip.len() as u64, dzi.tile_count() + 6);
+    assert_eq!(zip.len() as u64, dzi.tile_count() + 9);
     let mut read = |name: &str| {
         let mut bytes = vec![];
         zip.by_name(&format!("0123456789a/{name}")).unwrap().read_to_end(&mut bytes).unwrap();

@@ -14,7 +14,7 @@ fn change(story: &mut Story, seconds: u64, event: Event) -> Option<(&'static str
 #[test]
 fn a_change_has_the_time_in_the_state_before_and_since_the_request() {
     let mut story = Story { known: None, now: Timestamp(5_000), effects: vec![] };
-    let created = Event::Created { id: id(), url: url() };
+    let created = Event::Created { id: id(), url: url(), alternative: None };
     assert_eq!(change(&mut story, 0, created), Some(("none", "queued", 0.0, 0.0)));
     assert_eq!(change(&mut story, 3, Event::Claimed(CLAIM)), Some(("queued", "claimed", 3.0, 3.0)));
     let progress = Outcome::Progress(AttemptProgress::of(Stage::Rendering, Progress::from(0.5)));

@@ -57,7 +57,7 @@ impl World {
             stored: vec![],
             highest: Progress::NONE,
         };
-        world.tell(Event::Created { id: id(), url: url() }, true);
+        world.tell(Event::Created { id: id(), url: url(), alternative: None }, true);
         world
     }
 

@@ -59,7 +59,7 @@ struct Story {
 impl Story {
     fn new() -> Self {
         let mut story = Self { known: None, now: Timestamp(0), effects: vec![] };
-        story.tell(Event::Created { id: id(), url: url() });
+        story.tell(Event::Created { id: id(), url: url(), alternative: None });
         story
     }
 
@@ -108,18 +108,35 @@ impl Story {
 }
 
 #[test]
+fn a_job_waits_until_it_is_claimed_and_is_one_until_it_ends() {
+    let mut story = Story::new();
+    let job = |story: &Story| {
+        let conversion = story.known.as_ref().unwrap();
+        (conversion.has_job(), conversion.is_queued(), story.content().status.finished().is_some())
+    };
+    assert_eq!(job(&story), (true, true, false));
+    let attempt = story.claim();
+    assert_eq!(job(&story), (true, false, false));
+    story.tell(reported(attempt, finished()));
+    assert_eq!(job(&story), (false, false, true));
+}
+
+#[test]
 fn a_new_url_is_queued_once() {
     let mut story = Story::new();
     assert_eq!(story.effects, [Effect::Enqueue]);
     assert_eq!(story.content().status, Status::processing(Stage::Queued));
-    assert_eq!(story.tell(Event::Created { id: id(), url: url() }), Reply::Content(story.content()));
+    assert_eq!(
+        story.tell(Event::Created { id: id(), url: url(), alternative: None }),
+        Reply::Content(story.content())
+    );
     assert_eq!(story.effects, []);
 }
 
 #[test]
 fn an_id_belongs_to_one_url() {
     let other = SourceUrl::parse("http://example.com/b.jpg").unwrap();
-    assert_eq!(Story::new().tell(Event::Created { id: id(), url: other }), Reply::IdTaken);
+    assert_eq!(Story::new().tell(Event::Created { id: id(), url: other, alternative: None }), Reply::IdTaken);
 }
 
 #[test]

@@ -46,8 +46,8 @@ fn effects(story: &Story) -> Vec<&'static str> {
 fn clients_events() -> [Event; 5] {
     let upload = "uploads/00000000000000000000000000000001".parse().unwrap();
     [
-        Event::Created { id: id(), url: url() },
-        Event::Uploaded { id: id(), url: url(), upload, owner: None },
+        Event::Created { id: id(), url: url(), alternative: None },
+        Event::Uploaded { id: id(), url: url(), upload, owner: None, alternative: None },
         Event::Requested,
         Event::RetryAsked,
         Event::Reset,
@@ -134,9 +134,12 @@ fn a_url_can_be_taken_down_before_anyone_asks_for_it() {
     assert_eq!(story.tell(event(RemovalKind::Unused, Some(url()))), Reply::NotFound);
     assert_eq!(story.known, None);
     assert_eq!(story.tell(event(RemovalKind::TakenDown, Some(url()))), refused());
-    assert_eq!(story.tell(Event::Created { id: id(), url: url() }), refused());
+    assert_eq!(story.tell(Event::Created { id: id(), url: url(), alternative: None }), refused());
     let other = SourceUrl::parse("http://example.com/b.jpg").unwrap();
-    assert_eq!(story.tell(Event::Created { id: id(), url: other.clone() }), Reply::IdTaken);
+    assert_eq!(
+        story.tell(Event::Created { id: id(), url: other.clone(), alternative: None }),
+        Reply::IdTaken
+    );
     assert_eq!(story.tell(event(RemovalKind::Lifted, Some(other))), Reply::IdTaken);
 }
 
@@ -171,7 +174,7 @@ fn an_unused_content_is_deleted_and_comes_back_on_request() {
     // KV still has the record.
     assert_eq!(story.tell(Event::Requested), Reply::NotYet);
     story.tell(Event::RemovalRecorded(RemovalKind::Unused));
-    story.tell(Event::Created { id: id(), url: url() });
+    story.tell(Event::Created { id: id(), url: url(), alternative: None });
     assert_eq!((effects(&story), story.stage()), (vec!["enqueue"], Some(Stage::Queued)));
     assert_eq!(story.tell(unused()), Reply::Conflict);
     // A takedown takes precedence.
@@ -183,7 +186,13 @@ fn an_unused_content_is_deleted_and_comes_back_on_request() {
 fn a_deleted_file_has_to_be_uploaded_again() {
     let file = SourceUrl::of_file("f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", "a.jpg").unwrap();
     let upload = |number: u32| format!("uploads/{number:032x}").parse().unwrap();
-    let sent = |number| Event::Uploaded { id: id(), url: file.clone(), upload: upload(number), owner: None };
+    let sent = |number| Event::Uploaded {
+        id: id(),
+        url: file.clone(),
+        upload: upload(number),
+        owner: None,
+        alternative: None,
+    };
     let mut story = Story { known: None, now: Timestamp(0), effects: vec![] };
     story.tell(sent(1));
     story.tell(take_down("1"));
@@ -211,7 +220,13 @@ fn key(text: &str) -> DeletionKeyHash {
 
 fn file_of(owner: &str, upload: &str) -> Event {
     let url = SourceUrl::of_file("f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", owner).unwrap();
-    Event::Uploaded { id: id(), url, upload: upload.parse().unwrap(), owner: Some(key(owner)) }
+    Event::Uploaded {
+        id: id(),
+        url,
+        upload: upload.parse().unwrap(),
+        owner: Some(key(owner)),
+        alternative: None,
+    }
 }
 
 fn uploaded() -> Story {
@@ -303,7 +318,7 @@ fn the_client_whose_file_is_converted_owns_the_content() {
 fn a_client_whose_response_was_lost_gets_another_key() {
     let mut story = uploaded();
     let Event::Uploaded { id, url, upload, .. } = file_of("anna", UPLOAD[0]) else { panic!() };
-    let again = Event::Uploaded { id, url, upload, owner: Some(key("second")) };
+    let again = Event::Uploaded { id, url, upload, owner: Some(key("second")), alternative: None };
     assert!(matches!(story.tell(again), Reply::Owned(_)));
     assert_eq!(story.tell(Event::DeletionAsked(key("anna"))), Reply::Forbidden);
     assert_eq!(story.tell(Event::DeletionAsked(key("second"))), Reply::Accepted);

@@ -89,7 +89,7 @@ fn an_operator_can_set_any_number_of_pauses() {
         known = decision.after;
         (known.as_ref().unwrap().content().unwrap().status, decision.reply)
     };
-    tell(Event::Created { id: id(), url: url() }, 0);
+    tell(Event::Created { id: id(), url: url(), alternative: None }, 0);
     for (asked, until, left) in [(0, 7, 2), (7, 16, 1)] {
         let (_, Reply::Claim(claim)) = tell(Event::Claimed(CLAIM), asked) else { panic!("at {asked} s") };
         let (status, _) = tell(gave_up(claim.attempt, FailureCode::TimedOut, LATER), asked);

@@ -10,7 +10,13 @@ fn file(name: &str) -> SourceUrl {
 }
 
 fn uploaded(name: &str, key: &str) -> Event {
-    Event::Uploaded { id: id(), url: file(name), upload: key.parse().unwrap(), owner: None }
+    Event::Uploaded {
+        id: id(),
+        url: file(name),
+        upload: key.parse().unwrap(),
+        owner: None,
+        alternative: None,
+    }
 }
 
 fn deleted(key: &str) -> Effect {
@@ -77,7 +83,13 @@ fn the_same_file_uploaded_again_is_the_same_content_and_is_deleted() {
     story.tell(reported(attempt, finished()));
     same(&mut story);
     let other = SourceUrl::of_file("f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGA", "a.jpg").unwrap();
-    let other = Event::Uploaded { id: id(), url: other, upload: TWO.parse().unwrap(), owner: None };
+    let other = Event::Uploaded {
+        id: id(),
+        url: other,
+        upload: TWO.parse().unwrap(),
+        owner: None,
+        alternative: None,
+    };
     assert_eq!(story.tell(other), Reply::IdTaken);
 }
 

@@ -4,7 +4,7 @@
 use edgezoom_content::{Content, ContentId, PreviewKind, Size, Status};
 use http::StatusCode;
 
-use super::picture::name;
+use super::picture::{alternative, name};
 use crate::config::{Addresses, shared_content};
 use crate::request::place::{Card, Place};
 use crate::request::route::OembedRequest;
@@ -53,11 +53,10 @@ impl OembedRequest {
             Status::Processing { .. } | Status::Failed { .. } => DEFAULT,
         };
         let Size { width, height } = self.fit(shape);
-        let title = name(content);
         let mut fields = vec![
             ("type", Text("rich".to_owned())),
             ("version", Text("1.0".to_owned())),
-            ("title", Text(title.clone())),
+            ("title", Text(name(content))),
             ("provider_name", Text("Edgezoom".to_owned())),
             ("provider_url", Text(format!("{}/", addresses.share))),
             ("cache_age", Count(if content.is_finished() { 3600 } else { 0 })),
@@ -69,7 +68,7 @@ impl OembedRequest {
                     "<iframe src=\"{}\" width=\"{width}\" height=\"{height}\" title=\"{}\" frameborder=\"0\" \
                      allow=\"fullscreen\" loading=\"lazy\"></iframe>",
                     escape::html(&addresses.frame(content.id)),
-                    escape::html(&title),
+                    escape::html(&alternative(content)),
                 )),
             ),
         ];

@@ -19,7 +19,7 @@ fn addresses() -> Addresses {
 
 fn content(status: Status) -> Content {
     let url = SourceUrl::parse("http://example.com/%22%3E%3Cb%3E%5D%5D%3E.jpg").unwrap();
-    Content { id: ID.parse().unwrap(), url, progress: Progress::NONE, status }
+    Content { id: ID.parse().unwrap(), url, alternative: None, progress: Progress::NONE, status }
 }
 
 fn ready(width: u32, height: u32) -> Content {

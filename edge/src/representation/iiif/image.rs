@@ -82,7 +82,7 @@ pub fn full(size: Size, format: TileFormat, dzi: &Dzi) -> Rendering {
 }
 
 /// Returns the size of `full/max`, or of `full/^max`.
-fn max_size(dzi: &Dzi, renders: bool, is_upscaled: bool) -> Size {
+pub fn max_size(dzi: &Dzi, renders: bool, is_upscaled: bool) -> Size {
     if renders {
         scaled_within(whole(dzi.size), MAX_SIDE, MAX_SIDE, is_upscaled)
     } else {

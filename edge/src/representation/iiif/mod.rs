@@ -7,14 +7,14 @@ mod image;
 
 pub use image::{StoredImage, canonical_path, select};
 
-use edgezoom_content::{Content, ContentId, Dzi, PreviewKind, Size, TileFormat};
-use edgezoom_regions::MAX_PIXELS;
+use edgezoom_content::{Content, Dzi, PageTable, PreviewKind, Size, StoredPage, TileFormat};
+use edgezoom_regions::{MAX_PIXELS, Region, Rendering};
 use http::StatusCode;
 
 use crate::config::Addresses;
 use crate::response::element::Element::{self, Count, Object, Printed, Text};
 use crate::response::{CachePolicy, Response};
-use image::{MAX_SIDE, full, scale_factor};
+use image::{MAX_SIDE, full, max_size, scale_factor};
 
 const IMAGE: &str = "http://iiif.io/api/image/3/context.json";
 const PRESENTATION: &str = "http://iiif.io/api/presentation/3/context.json";
@@ -27,8 +27,26 @@ pub fn profile(renders: bool) -> &'static str {
     if renders { "level2" } else { "level0" }
 }
 
-/// Returns the description of the image, `info.json`.
-pub fn description(id: ContentId, dzi: &Dzi, addresses: &Addresses, renders: bool) -> Response {
+/// Side of the tiles of a page of a document. They are rendered, and a client may have few renderings.
+const PAGE_TILE: u32 = 1024;
+/// Maximum number of pages whose lines the canvas of a whole picture lists: a client may read them all.
+const MAX_ANNOTATED: usize = 20;
+
+/// Returns the pyramid that a page of a picture seems to have.
+pub fn page_dzi(dzi: &Dzi, page: &StoredPage) -> Dzi {
+    let [_, _, width, height] = page.at;
+    Dzi { size: Size { width, height }, tile_size: PAGE_TILE, tile_overlap: 0, tile_format: dzi.tile_format }
+}
+
+/// Returns the rendering of part of a page as one of the picture.
+pub fn of_picture(rendering: Rendering, page: &StoredPage) -> Rendering {
+    let Region { left, top, width, height } = rendering.region;
+    let region = Region { left: left + page.at[0], top: top + page.at[1], width, height };
+    Rendering { region, ..rendering }
+}
+
+/// Returns the description of the image with a base URI, `info.json`.
+pub fn description(base: String, dzi: &Dzi, renders: bool) -> Response {
     let one_tile = least_level(dzi);
     let useful = |level: &u32| {
         let size = dzi.level_size(*level);
@@ -58,7 +76,7 @@ pub fn description(id: ContentId, dzi: &Dzi, addresses: &Addresses, renders: boo
     let texts = |texts: &[&str]| list(texts.iter().map(|constant| text(constant)));
     let mut fields = vec![
         ("@context", text(IMAGE)),
-        ("id", Text(addresses.iiif(id))),
+        ("id", Text(base)),
         ("type", text("ImageService3")),
         ("protocol", text("http://iiif.io/api/image")),
         ("profile", text(profile(renders))),
@@ -94,72 +112,145 @@ pub fn description(id: ContentId, dzi: &Dzi, addresses: &Addresses, renders: boo
     document("application/ld+json;profile=\"http://iiif.io/api/image/3/context.json\"", fields)
 }
 
-/// Returns the manifest, with one canvas and the picture's `name` as its label.
-pub fn manifest(content: &Content, name: &str, addresses: &Addresses, renders: bool) -> Option<Response> {
+/// Returns the manifest, with the picture's `name` as its label, and the table of its pages if it has words. It has a
+/// canvas for each page where pages are rendered, otherwise one.
+pub fn manifest(
+    content: &Content,
+    name: &str,
+    table: Option<&PageTable>,
+    addresses: &Addresses,
+    renders: bool,
+) -> Option<Response> {
     let dzi = &content.status.finished()?.dzi;
     let id = content.id;
-    let base = addresses.iiif(content.id);
-    let here = |part: &str| Text(format!("{base}/{part}"));
-    let sides = |width: u32, height: u32| [("width", Count(width.into())), ("height", Count(height.into()))];
-    let service = || {
-        let image = [
-            ("id", Text(base.clone())),
-            ("type", text("ImageService3")),
-            ("profile", text(profile(renders))),
-        ];
-        list([Object(image.into())])
+    let base = addresses.iiif(id);
+    let pages = table.map(|table| table.pages.as_slice()).unwrap_or_default();
+    let list_of_lines = |number: usize| {
+        let id = format!("{base}/annotations/{number}.json");
+        Object(vec![("id", Text(id)), ("type", text("AnnotationPage"))])
     };
-    let picture = |size: Size, format: TileFormat| {
-        let path = canonical_path(&full(size, format, dzi), dzi, renders);
-        let mut fields =
-            vec![("id", here(&path)), ("type", text("Image")), ("format", text(format.media_type()))];
-        fields.extend(sides(size.width, size.height));
-        fields.push(("service", service()));
-        Object(fields)
+    let canvases: Vec<_> = if has_canvases(pages, renders) {
+        let canvas = |(index, page): (usize, &StoredPage)| {
+            let number = index + 1;
+            let dzi = page_dzi(dzi, page);
+            let image = addresses.iiif_page(id, number);
+            let body = picture(&image, max_size(&dzi, renders, false), TileFormat::Jpg, &dzi, renders);
+            let label = page.label.clone().unwrap_or_else(|| number.to_string());
+            canvas(&base, number, Some(label), (dzi.size, body), vec![list_of_lines(number)])
+        };
+        pages.iter().enumerate().map(canvas).collect()
+    } else {
+        // Clients without tiles show this image alone.
+        let body = picture(&base, PreviewKind::Large.size(dzi.size), TileFormat::Jpg, dzi, renders);
+        let lines = (1..=pages.len().min(MAX_ANNOTATED)).map(list_of_lines);
+        vec![canvas(&base, 1, None, (dzi.size, body), lines.collect())]
     };
-    // Clients without tiles show this image alone.
-    let body = picture(PreviewKind::Large.size(dzi.size), TileFormat::Jpg);
-    let annotation = Object(vec![
-        ("id", here("annotation/1")),
-        ("type", text("Annotation")),
-        ("motivation", text("painting")),
-        ("body", body),
-        ("target", here("canvas/1")),
-    ]);
-    let page =
-        Object(vec![("id", here("page/1")), ("type", text("AnnotationPage")), ("items", list([annotation]))]);
-    let mut canvas = vec![("id", here("canvas/1")), ("type", text("Canvas"))];
-    canvas.extend(sides(dzi.size.width, dzi.size.height));
-    canvas.push(("items", list([page])));
     let source = Object(vec![
         ("label", in_language("en", "Source")),
         ("value", in_language("none", content.url.as_str())),
     ]);
-    let homepage = Object(vec![
-        ("id", Text(addresses.share(id))),
-        ("type", text("Text")),
-        ("label", in_language("en", "To zoom into")),
-        ("format", text("text/html")),
-    ]);
-    let download = Object(vec![
-        ("id", Text(format!("{}/download", addresses.share(id)))),
-        ("type", text("Dataset")),
-        ("label", in_language("en", "Deep Zoom Image in one file")),
-        ("format", text("application/zip")),
-    ]);
-    let fields = vec![
+    let share = addresses.share(id);
+    let linked = |address: String, kind: &str, label: &'static str, format: &str| {
+        Object(vec![
+            ("id", Text(address)),
+            ("type", text(kind)),
+            ("label", in_language("en", label)),
+            ("format", text(format)),
+        ])
+    };
+    let mut renderings = vec![linked(
+        format!("{share}/download"),
+        "Dataset",
+        "Deep Zoom Image in one file",
+        "application/zip",
+    )];
+    if !pages.is_empty() {
+        renderings.push(linked(format!("{share}/text"), "Text", "Words", "text/html"));
+        renderings.push(linked(format!("{share}/text.txt"), "Text", "Words as plain text", "text/plain"));
+    }
+    let thumbnail = picture(&base, dzi.level_size(least_level(dzi)), dzi.tile_format, dzi, renders);
+    let mut fields = vec![
         ("@context", text(PRESENTATION)),
-        ("id", here("manifest.json")),
+        ("id", Text(format!("{base}/manifest.json"))),
         ("type", text("Manifest")),
         ("label", in_language("none", name)),
         ("metadata", list([source])),
-        ("homepage", list([homepage])),
-        ("thumbnail", list([picture(dzi.level_size(least_level(dzi)), dzi.tile_format)])),
-        ("rendering", list([download])),
-        ("items", list([Object(canvas)])),
+        ("homepage", list([linked(share.clone(), "Text", "To zoom into", "text/html")])),
+        ("thumbnail", list([thumbnail])),
+        ("rendering", list(renderings)),
     ];
+    if let Some(alternative) = &content.alternative {
+        fields.push(("summary", in_language("none", alternative.as_str())));
+    }
+    if !pages.is_empty() {
+        let search = format!("{}/search", addresses.content(id));
+        let first = Object(vec![
+            ("@context", text("http://iiif.io/api/search/1/context.json")),
+            ("@id", Text(format!("{search}/1"))),
+            ("@type", text("SearchService1")),
+            ("profile", text("http://iiif.io/api/search/1/search")),
+        ]);
+        let second = Object(vec![("id", Text(search)), ("type", text("SearchService2"))]);
+        fields.push(("service", list([second, first])));
+    }
+    fields.push(("items", list(canvases)));
     let media_type = "application/ld+json;profile=\"http://iiif.io/api/presentation/3/context.json\"";
     Some(document(media_type, fields))
+}
+
+/// Returns true if each page is a canvas of its own.
+pub fn has_canvases(pages: &[StoredPage], renders: bool) -> bool {
+    renders && pages.len() > 1
+}
+
+/// Returns a canvas that an image fills.
+fn canvas(
+    base: &str,
+    number: usize,
+    label: Option<String>,
+    (size, body): (Size, Element),
+    annotations: Vec<Element>,
+) -> Element {
+    let here = |part: &str| Text(format!("{base}/{part}/{number}"));
+    let annotation = Object(vec![
+        ("id", here("annotation")),
+        ("type", text("Annotation")),
+        ("motivation", text("painting")),
+        ("body", body),
+        ("target", here("canvas")),
+    ]);
+    let page =
+        Object(vec![("id", here("page")), ("type", text("AnnotationPage")), ("items", list([annotation]))]);
+    let mut fields = vec![("id", here("canvas")), ("type", text("Canvas"))];
+    fields.extend(label.map(|label| ("label", in_language("none", &label))));
+    fields.extend(sides(size));
+    fields.push(("items", list([page])));
+    if !annotations.is_empty() {
+        fields.push(("annotations", list(annotations)));
+    }
+    Object(fields)
+}
+
+/// Returns the image with a base URI at a size.
+fn picture(base: &str, size: Size, format: TileFormat, dzi: &Dzi, renders: bool) -> Element {
+    let path = canonical_path(&full(size, format, dzi), dzi, renders);
+    let service = Object(vec![
+        ("id", Text(base.to_owned())),
+        ("type", text("ImageService3")),
+        ("profile", text(profile(renders))),
+    ]);
+    let mut fields = vec![
+        ("id", Text(format!("{base}/{path}"))),
+        ("type", text("Image")),
+        ("format", text(format.media_type())),
+    ];
+    fields.extend(sides(size));
+    fields.push(("service", list([service])));
+    Object(fields)
+}
+
+fn sides(Size { width, height }: Size) -> [(&'static str, Element); 2] {
+    [("width", Count(width.into())), ("height", Count(height.into()))]
 }
 
 fn document(media_type: &'static str, fields: Vec<(&'static str, Element)>) -> Response {
@@ -196,11 +287,10 @@ mod tests {
     /// OpenSeadragon counts the sizes below the full one, which it adds, and compares with the number of scale factors.
     #[test]
     fn sizes_are_not_taken_for_those_of_the_levels_unless_they_are() {
-        let addresses = Addresses { base: String::new(), share: String::new(), cache: String::new() };
         for side in (1..=200).map(|step| step * 97) {
             for renders in [false, true] {
                 let dzi = dzi(side, side * 2 / 3 + 1);
-                let info = description("6qy4OXfXSid".parse().unwrap(), &dzi, &addresses, renders).body;
+                let info = description(String::new(), &dzi, renders).body;
                 let info: serde_json::Value = serde_json::from_str(&info).unwrap();
                 let count = |list: &serde_json::Value| list.as_array().unwrap().len();
                 let sizes = info["sizes"].as_array().unwrap();

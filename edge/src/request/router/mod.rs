@@ -4,14 +4,14 @@ use edgezoom_content::protocol::BACKLOG_PATH;
 use edgezoom_content::{AddressPolicy, ContentId, PreviewKind, SourceUrl};
 use http::Method;
 
-use super::iiif::IiifRequest;
+use super::iiif::{IiifRequest, page_number};
 use super::place::Place;
-use super::route::{ContentKey, HomeForm, Methods, OembedRequest, Route, TilerCall};
+use super::route::{ContentKey, HomeForm, Methods, OembedRequest, Route, Search, SearchVersion, TilerCall};
 use super::typed;
 use super::url::{parameter, url_parameter};
 use crate::config::shared_content;
 use crate::response::ApiError;
-use crate::response::negotiation::{NotAcceptable, Variant};
+use crate::response::negotiation::{NotAcceptable, TextForm, Variant};
 use crate::uploads::request::{self as upload, UPLOADS, UploadQuery, UploadStep};
 
 /// The parts of a request that determine its route.
@@ -98,7 +98,13 @@ fn read(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
                     return Route::Events(id);
                 }
                 if let Some(Ok(id)) = id.strip_suffix("/text").map(str::parse) {
-                    return Route::Text(id);
+                    return Route::Text(id, request.accept.map_or(TextForm::Json, TextForm::accepted));
+                }
+                for (ending, version) in [("/search", SearchVersion::Two), ("/search/1", SearchVersion::One)]
+                {
+                    if let Some(Ok(id)) = id.strip_suffix(ending).map(str::parse) {
+                        return search(id, version, request.query);
+                    }
                 }
                 if let Some(Ok(id)) = id.strip_suffix("/dzi.js").map(str::parse) {
                     return Route::DescriptorScript(id);
@@ -205,7 +211,7 @@ fn source_in_path(request: RequestParts<'_>) -> Option<String> {
 }
 
 /// Finds the routes of a share link: `/<id>`, `/<id>.js`, `/<id>/embed`, `/<id>/preview.jpg`, `/<id>/thumbnail.jpg`,
-/// `/<id>/at/<place>.jpg`, `/<id>/download`.
+/// `/<id>/at/<place>.jpg`, `/<id>/download`, `/<id>/text`, `/<id>/text.txt`.
 fn shared(request: RequestParts<'_>) -> Option<Route> {
     let name = request.path.strip_prefix('/')?;
     if name.strip_suffix(".js").is_some_and(|id| !id.is_empty() && !id.contains('/')) {
@@ -222,6 +228,8 @@ fn shared(request: RequestParts<'_>) -> Option<Route> {
             Some(Route::Card(id.parse().ok()?, Place::parse(place)?))
         }
         Some((id, "download")) => id.parse().ok().map(Route::Download),
+        Some((id, "text")) => id.parse().ok().map(|id| Route::Text(id, TextForm::Html)),
+        Some((id, "text.txt")) => id.parse().ok().map(|id| Route::Text(id, TextForm::Plain)),
         Some(_) => None,
         None => {
             let place = || parameter(request.query, "at").and_then(|at| Place::parse(&at));
@@ -230,10 +238,22 @@ fn shared(request: RequestParts<'_>) -> Option<Route> {
     }
 }
 
+fn search(id: ContentId, version: SearchVersion, query: &str) -> Route {
+    let from = parameter(query, "from").and_then(|page| page_number(&page)).unwrap_or(1);
+    Route::Search(id, Search { query: parameter(query, "q").unwrap_or_default(), from, version })
+}
+
 /// Finds the routes below `/iiif/`.
 fn iiif(path: &str) -> Option<Route> {
-    let (id, rest) = path.split_once('/').unwrap_or((path, ""));
-    Some(Route::Iiif(id.parse().ok()?, IiifRequest::parse(rest)?))
+    let (image, rest) = path.split_once('/').unwrap_or((path, ""));
+    let (id, page) =
+        match image.split_once(':').or_else(|| image.split_once("%3A")).or_else(|| image.split_once("%3a")) {
+            Some((id, page)) => (id, Some(page_number(page)?)),
+            None => (image, None),
+        };
+    let asked = IiifRequest::parse(rest)?;
+    let is_of_page = !matches!(asked, IiifRequest::Manifest | IiifRequest::Annotations(_));
+    (page.is_none() || is_of_page).then_some(Route::Iiif(id.parse().ok()?, page, asked))
 }
 
 fn tiler_call(path: &str) -> Option<(ContentId, TilerCall)> {

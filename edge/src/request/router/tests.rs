@@ -178,7 +178,8 @@ fn share_links_embed_scripts_and_the_home_page_are_found() {
 #[test]
 fn events_previews_and_oembed_are_found() {
     assert_eq!(get(&format!("/v1/content/{ID}/events")), Route::Events(id()));
-    assert_eq!(get(&format!("/v1/content/{ID}/text")), Route::Text(id()));
+    assert_eq!(get(&format!("/v1/content/{ID}/text")), Route::Text(id(), TextForm::Json));
+    assert_eq!(get(&format!("/{ID}/text")), Route::Text(id(), TextForm::Html));
     assert_eq!(key("/v1/content/x/events"), Err(ApiError::NoSuchContent));
     assert_eq!(get(&format!("/{ID}/preview.jpg")), Route::Preview(id(), PreviewKind::Large));
     assert_eq!(get(&format!("/{ID}/thumbnail.jpg")), Route::Preview(id(), PreviewKind::Thumbnail));
@@ -196,15 +197,48 @@ fn only_addresses_of_a_pyramids_objects_reach_r2() {
 
 #[test]
 fn iiif_has_its_own_addresses() {
-    assert_eq!(get(&format!("/iiif/{ID}")), Route::Iiif(id(), IiifRequest::Base));
-    assert_eq!(get(&format!("/iiif/{ID}/")), Route::Iiif(id(), IiifRequest::Base));
-    assert_eq!(get(&format!("/iiif/{ID}/info.json")), Route::Iiif(id(), IiifRequest::Info));
+    assert_eq!(get(&format!("/iiif/{ID}")), Route::Iiif(id(), None, IiifRequest::Base));
+    assert_eq!(get(&format!("/iiif/{ID}/")), Route::Iiif(id(), None, IiifRequest::Base));
+    assert_eq!(get(&format!("/iiif/{ID}/info.json")), Route::Iiif(id(), None, IiifRequest::Info));
     assert!(matches!(
         get(&format!("/iiif/{ID}/full/max/0/default.jpg")),
-        Route::Iiif(_, IiifRequest::Image(Ok(_)))
+        Route::Iiif(_, None, IiifRequest::Image(Ok(_)))
     ));
-    for unknown in ["/iiif/", "/iiif/x/info.json", &format!("/iiif/{ID}/info.xml")] {
-        assert_eq!(get(unknown), Route::NotFound { page: false }, "{unknown}");
+    for third in [format!("/iiif/{ID}:3/info.json"), format!("/iiif/{ID}%3A3/info.json")] {
+        assert_eq!(get(&third), Route::Iiif(id(), Some(3), IiifRequest::Info), "{third}");
+    }
+    assert_eq!(
+        get(&format!("/iiif/{ID}/annotations/12.json")),
+        Route::Iiif(id(), None, IiifRequest::Annotations(12))
+    );
+    for unknown in [
+        "",
+        "x/info.json",
+        "ID/info.xml",
+        "ID:0/info.json",
+        "ID:03/info.json",
+        "ID:+3/info.json",
+        "ID:/info.json",
+        "ID:3/manifest.json",
+        "ID/annotations/0.json",
+        "ID/annotations/x.json",
+    ] {
+        let unknown = format!("/iiif/{}", unknown.replace("ID", ID));
+        assert_eq!(get(&unknown), Route::NotFound { page: false }, "{unknown}");
+    }
+}
+
+#[test]
+fn words_are_searched_from_a_page_on() {
+    let search =
+        |query: &str, from, version| Route::Search(id(), Search { query: query.to_owned(), from, version });
+    for (path, expected) in [
+        ("search?q=high+tide", search("high tide", 1, SearchVersion::Two)),
+        ("search/?q=a&from=12", search("a", 12, SearchVersion::Two)),
+        ("search/1?q=a&from=0", search("a", 1, SearchVersion::One)),
+        ("search", search("", 1, SearchVersion::Two)),
+    ] {
+        assert_eq!(get(&format!("/v1/content/{ID}/{path}")), expected, "{path}");
     }
 }
 

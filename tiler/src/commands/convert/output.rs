@@ -7,9 +7,10 @@ use std::time::SystemTime;
 use anyhow::{Context, bail};
 use bytes::Bytes;
 use clap::ValueEnum;
-use edgezoom_content::{Dzi, PreviewKind, Size};
+use edgezoom_content::{Dzi, PreviewKind};
 use edgezoom_pyramid::sinks::{self, ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink, Tree};
-use edgezoom_tiler::renderer::{Tile, text};
+use edgezoom_text::Text;
+use edgezoom_tiler::renderer::Tile;
 use edgezoom_tiler::tile_sink::{SinkError, TileSink};
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -39,7 +40,7 @@ pub(super) struct FileSink {
     writer: Option<Box<dyn PyramidWriter>>,
     path: PathBuf,
     /// The words and the size of the picture.
-    text: Option<(Bytes, Size)>,
+    text: Option<Text>,
 }
 
 impl FileSink {
@@ -98,14 +99,14 @@ impl TileSink for FileSink {
         Ok(())
     }
 
-    async fn put_text(&mut self, dzi: &Dzi, packed: Bytes, _: u32) -> Result<(), SinkError> {
-        self.text = Some((packed, dzi.size));
+    async fn put_text(&mut self, _: &Dzi, text: Text) -> Result<(), SinkError> {
+        self.text = Some(text);
         Ok(())
     }
 
     async fn publish(&mut self, _: &Dzi, _: impl FnMut(usize, usize) + Send) -> Result<(), SinkError> {
         // The words first: an error then leaves no pyramid.
-        if let Some(text) = self.text.take().and_then(|(packed, size)| text::unpack(&packed, size)) {
+        if let Some(text) = self.text.take() {
             let json = text.to_json().unwrap_or_default();
             for (ending, file) in [("text.json", json), ("hocr", text.hocr().into_bytes())] {
                 let path = self.path.with_added_extension(ending);

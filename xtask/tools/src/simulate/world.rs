@@ -192,7 +192,7 @@ impl World {
         self.open += 1;
         let url = SourceUrl::parse(&format!("https://example.com/{number}"))?;
         let id = ContentId::candidates(&url).next().context("a URL without an id")?;
-        self.tell(number, conversion::Event::Created { id, url });
+        self.tell(number, conversion::Event::Created { id, url, alternative: None });
         Ok(())
     }
 

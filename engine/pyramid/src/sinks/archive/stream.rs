@@ -19,9 +19,6 @@ const INDEX_NAME: &str = "tile-index.bin";
 /// Folder of the previews in the pyramid's folder. libvips puts a slide's associated images there.
 const PREVIEWS_FOLDER: &str = "associated_images";
 
-/// Name of the entry with the picture's words in the pyramid's folder.
-const TEXT_NAME: &str = "text.json.gz";
-
 /// An archive that is being written.
 pub struct ArchiveStream<W> {
     zip: ZipWriter<W>,
@@ -74,20 +71,17 @@ impl<W: Write> ArchiveStream<W> {
     /// # Errors
     /// Returns an error if it cannot be written.
     pub fn add_preview(&mut self, kind: PreviewKind, bytes: &[u8]) -> io::Result<TileRange> {
-        let entry = format!("{}/{PREVIEWS_FOLDER}/{}.jpg", self.name, kind.name());
-        let offset = self.zip.add(&entry, bytes)?;
-        // An entry is smaller than 4 GiB.
-        Ok(TileRange { offset, length: bytes.len() as u32 })
+        self.add_file(&format!("{PREVIEWS_FOLDER}/{}.jpg", kind.name()), bytes)
     }
 
-    /// Adds the words in the picture, as JSON with gzip, and returns their range.
+    /// Adds a file of the caller's to the pyramid's folder, and returns its range.
     ///
     /// # Errors
-    /// Returns an error if they cannot be written.
-    pub fn add_text(&mut self, packed: &[u8]) -> io::Result<TileRange> {
-        let offset = self.zip.add(&format!("{}/{TEXT_NAME}", self.name), packed)?;
+    /// Returns an error if it cannot be written.
+    pub fn add_file(&mut self, name: &str, bytes: &[u8]) -> io::Result<TileRange> {
+        let offset = self.zip.add(&format!("{}/{name}", self.name), bytes)?;
         // An entry is smaller than 4 GiB.
-        Ok(TileRange { offset, length: packed.len() as u32 })
+        Ok(TileRange { offset, length: bytes.len() as u32 })
     }
 
     /// Returns the underlying writer.

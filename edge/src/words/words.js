@@ -1,0 +1,202 @@
+// Reads the words in a picture from its archive: the lines of a page as annotations of IIIF, and the places of words.
+// `mod.rs` says what is asked.
+
+import { around, readDocument } from "../../viewer/text/document.js";
+import { fold, searcher } from "../../viewer/text/search.js";
+import { free, hold, within } from "../platform/bounds.js";
+
+const PRESENTATION = "http://iiif.io/api/presentation/3/context.json";
+const SEARCH = [1, 2].map((version) => `http://iiif.io/api/search/${version}/context.json`);
+/** Maximum numbers of pages and hits in a response. The next ones have an address. */
+const MAX_PAGES = 10;
+const MAX_HITS = 100;
+/** Maximum number of hits in a picture that are counted. */
+const MAX_COUNTED = 10_000;
+/** Number of letters around a hit. */
+const AROUND = 40;
+/** What a search holds in memory beside the words of the pages with hits, in bytes: a page of 20,000 words, folded. */
+const HELD = 4 << 20;
+/** Maximum time to read: shorter than a request goes on whose client has left. */
+const READING = 20_000;
+/** The end of a stream of deflate: an empty last block. */
+const LAST_BLOCK = new Uint8Array([3, 0]);
+
+/** Returns the lines of a page as JSON, or undefined if the archive does not exist. */
+export async function annotationsOf(bucket, asked) {
+  const { number, base, ...stored } = JSON.parse(asked);
+  const [page] = (await readPages(bucket, stored, [number])) ?? [];
+  if (!page) return undefined;
+  const id = `${base}/annotations/${number}.json`;
+  const items = page.lines.map((line, index) => ({
+    id: `${id}#${index + 1}`,
+    type: "Annotation",
+    motivation: "supplementing",
+    textGranularity: "line",
+    body: { type: "TextualBody", value: line.text.replaceAll("\u00ad", "-"), format: "text/plain" },
+    target: targetOf(line.box, number, base, stored),
+  }));
+  const context = ["http://iiif.io/api/extension/text-granularity/context.json", PRESENTATION];
+  return JSON.stringify({ "@context": context, id, type: "AnnotationPage", items });
+}
+
+/** Returns the places of words as JSON, or undefined if the archive does not exist. */
+export async function searchIn(bucket, asked) {
+  const { query, from, base, address, version, ...stored } = JSON.parse(asked);
+  const room = hold(HELD + stored.json[1], Date.now() + 2 * READING);
+  if (!room) throw new Error("too much at once");
+  try {
+    const found = await within(READING, find(bucket, query, from, stored), new Error("the store is too slow"));
+    if (!found) return undefined;
+    const at = (page) => `${address}?q=${encodeURIComponent(query)}${page > 1 ? `&from=${page}` : ""}`;
+    const target = ({ box, number }) => targetOf(box, number, base, stored);
+    const write = version === 1 ? firstVersion : secondVersion;
+    return JSON.stringify(write(found, { here: at(from), first: at(1), next: found.next && at(found.next) }, target));
+  } finally {
+    free(room);
+  }
+}
+
+/**
+ * Finds a query. Returns `{ hits, total, start, next }`: the hits from a page on, `{ number, boxes, exact, prefix, suffix }`
+ * with one box for each line; the number of all and of those before; and the page where the next ones begin.
+ */
+async function find(bucket, query, from, stored) {
+  const wanted = fold(query).trim().replace(/\s+/g, " ");
+  const numbers = [];
+  let [number, total, start, shown, next] = [0, 0, 0, 0, undefined];
+  const [offset, length] = stored.plain;
+  const object = wanted && (await bucket.get(stored.archive, { range: { offset, length } }));
+  if (object === null) return undefined;
+  for await (const text of object ? pagesOf(object.body) : []) {
+    number += 1;
+    const count = countOf(wanted, fold(text).replace(/\s+/g, " "));
+    if (count === 0) continue;
+    if (number < from) start += count;
+    else if (numbers.length < MAX_PAGES && shown < MAX_HITS) {
+      numbers.push(number);
+      shown += count;
+    } else next ??= number;
+    total += count;
+    if (total >= MAX_COUNTED) break;
+  }
+  const pages = await readPages(bucket, stored, numbers);
+  return pages && { hits: pages.flatMap((page, index) => hitsOn(page, query, numbers[index])), total, start, next };
+}
+
+/** Returns the texts of the pages of a compressed plain text, one by one. */
+async function* pagesOf(packed) {
+  let rest = "";
+  for await (const chunk of packed.pipeThrough(new DecompressionStream("gzip")).pipeThrough(new TextDecoderStream())) {
+    const pages = (rest + chunk).split("\f");
+    rest = pages.pop();
+    yield* pages;
+  }
+  yield rest;
+}
+
+function countOf(wanted, text) {
+  let count = 0;
+  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) count += 1;
+  return count;
+}
+
+/**
+ * Returns the pages with these numbers, in the order of the document, as `readDocument` does, with their pictures; all
+ * boxes are those of the picture. Undefined if the archive does not exist.
+ */
+async function readPages(bucket, { archive, json, pages }, numbers) {
+  if (numbers.length === 0) return [];
+  const words = numbers.map((number) => pages[number - 1].words);
+  const [first] = words[0];
+  const [last, length] = words.at(-1);
+  const object = await bucket.get(archive, { range: { offset: json[0] + first, length: last + length - first } });
+  if (!object) return undefined;
+  const bytes = await object.arrayBuffer();
+  return Promise.all(
+    words.map(async ([start, length]) => {
+      const part = new Uint8Array(bytes, start - first, length);
+      const stream = new Blob([part, LAST_BLOCK]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+      const page = JSON.parse((await new Response(stream).text()).replace(/^,/, ""));
+      return { ...readDocument({ pages: [page] }).pages[0], given: page };
+    }),
+  );
+}
+
+/** Returns the hits of a query in a page's lines and in the alternative texts of its pictures. */
+function hitsOn(page, query, number) {
+  const inLines = searcher({ pages: [page] })(query).map(({ parts }) => {
+    const [first, last] = [parts[0], parts.at(-1)];
+    return {
+      number,
+      boxes: parts.map(({ line, from, to }) => around([line.part(from, to)])),
+      exact: parts.map(({ line, from, to }) => line.text.slice(from, to).replace(/\u00ad$/, "")).join(" "),
+      prefix: first.line.text.slice(Math.max(first.from - AROUND, 0), first.from),
+      suffix: last.line.text.slice(last.to, last.to + AROUND),
+    };
+  });
+  const wanted = fold(query).trim().replace(/\s+/g, " ");
+  const { x: left, y: top } = page.box;
+  const inPictures = (page.given.blocks ?? []).flatMap(({ alternative, at }) => {
+    if (!at || !alternative || !fold(alternative).includes(wanted)) return [];
+    const [x, y, width, height] = at;
+    return [{ number, boxes: [{ x: left + x, y: top + y, width, height }], exact: alternative, prefix: "", suffix: "" }];
+  });
+  return [...inLines, ...inPictures];
+}
+
+/** Returns the part of a canvas that is a box of the picture, as a text: clients cannot read other forms. */
+function targetOf({ x, y, width, height }, number, base, { hasCanvases, pages }) {
+  const [left, top] = hasCanvases ? pages[number - 1].at : [0, 0];
+  const [from, until] = [[x - left, y - top].map(Math.floor), [x - left + width, y - top + height].map(Math.ceil)];
+  const place = [...from.map((side) => Math.max(side, 0)), until[0] - from[0], until[1] - from[1]];
+  return `${base}/canvas/${hasCanvases ? number : 1}#xywh=${place}`;
+}
+
+/** Writes the response of IIIF Content Search 2.0: <https://iiif.io/api/search/2.0/>. */
+function secondVersion({ hits, total, start }, { here, first, next }, target) {
+  const [items, quoted] = [[], []];
+  hits.forEach(({ number, boxes, exact, prefix, suffix }, index) => {
+    boxes.forEach((box, part) => {
+      const id = `${here}#${index + 1}.${part + 1}`;
+      const body = { type: "TextualBody", value: exact, format: "text/plain" };
+      items.push({ id, type: "Annotation", motivation: "highlighting", body, target: target({ box, number }) });
+      if (part > 0) return;
+      const selector = [{ type: "TextQuoteSelector", prefix, exact, suffix }];
+      quoted.push({ id: `${id}.quote`, type: "Annotation", motivation: "contextualizing", target: { type: "SpecificResource", source: id, selector } });
+    });
+  });
+  return {
+    "@context": SEARCH[1],
+    id: here,
+    type: "AnnotationPage",
+    partOf: { id: `${first}#all`, type: "AnnotationCollection", total, first: { id: first, type: "AnnotationPage" } },
+    startIndex: start,
+    ...(next && { next: { id: next, type: "AnnotationPage" } }),
+    items,
+    annotations: [{ type: "AnnotationPage", items: quoted }],
+  };
+}
+
+/** Writes the response of IIIF Content Search 1.0: <https://iiif.io/api/search/1.0/>. */
+function firstVersion({ hits, total, start }, { here, first, next }, target) {
+  const resources = [];
+  const written = hits.map(({ number, boxes, exact, prefix, suffix }, index) => {
+    const annotations = boxes.map((box, part) => {
+      const id = `${here}#${index + 1}.${part + 1}`;
+      const resource = { "@type": "cnt:ContentAsText", chars: exact };
+      resources.push({ "@id": id, "@type": "oa:Annotation", motivation: "sc:painting", resource, on: target({ box, number }) });
+      return id;
+    });
+    return { "@type": "search:Hit", annotations, match: exact, before: prefix, after: suffix };
+  });
+  return {
+    "@context": ["http://iiif.io/api/presentation/2/context.json", SEARCH[0]],
+    "@id": here,
+    "@type": "sc:AnnotationList",
+    within: { "@type": "sc:Layer", total, first },
+    startIndex: start,
+    ...(next && { next }),
+    resources,
+    hits: written,
+  };
+}
