@@ -78,7 +78,7 @@ pub struct Finished {
     pub scale: Option<Scale>,
     /// The words, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<StoredText>,
+    pub text: Option<Box<StoredText>>,
     /// Place of the index in the archive.
     pub archive: Archive,
     /// Places of the preview images in the archive.

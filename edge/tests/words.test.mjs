@@ -132,6 +132,12 @@ test("a page is rendered from its part of the picture", async () => {
   assert.deepEqual([redirect.status, redirect.headers.get("Location")], [303, `${base}:2/info.json`]);
 });
 
+test("the card of a page shows it", async () => {
+  const card = async (query) => /<meta property="og:image" content="([^"]+)">/.exec((await system.send(`/${id}${query}`)).body)[1].replace(`${system.origin}/${id}`, "");
+  assert.match(await card("?page=2"), /^\/at\/1050,\d+,1\.jpg$/);
+  for (const query of ["", "?page=3", "?page=0"]) assert.equal(await card(query), "/preview.jpg", query);
+});
+
 test("a search finds words over hyphens and accents, with their places, in three reads", async () => {
   await reads();
   const found = await json(`/v1/content/${id}/search?q=HIGH%20tide`);
@@ -179,8 +185,9 @@ test("a search returns ten pages and the address of the next ones", async () => 
 test("a client may search as often as it may ask for regions, and what it asks for is no markup", async () => {
   const client = someone();
   const answers = [];
-  for (let count = 0; count <= PER_MINUTE; count += 1) answers.push((await system.send(`/v1/content/${id}/search?q=${count}`, client)).status);
-  assert.deepEqual(answers, [...Array(PER_MINUTE).fill(200), 429]);
+  // Twice as many: another minute may begin meanwhile.
+  while (answers.at(-1) !== 429 && answers.length <= 2 * PER_MINUTE) answers.push((await system.send(`/v1/content/${id}/search?q=${answers.length}`, client)).status);
+  assert.ok(answers.length > PER_MINUTE && answers.at(-1) === 429, `${answers}`);
   const hostile = await system.send(`/v1/content/${id}/search?q=${encodeURIComponent(`"><script>`)}`, someone());
   assert.match(hostile.type, /^application\/ld\+json/);
   assert.ok(!hostile.body.includes("<script>"), hostile.body);

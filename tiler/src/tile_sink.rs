@@ -51,7 +51,7 @@ pub struct Places {
     /// Places of the previews.
     pub previews: Previews,
     /// Places of the words, if there are any.
-    pub text: Option<StoredText>,
+    pub text: Option<Box<StoredText>>,
 }
 
 /// The reason why a sink could not store a pyramid. The messages may name files and hosts.

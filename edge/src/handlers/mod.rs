@@ -17,7 +17,7 @@ use crate::platform::isolate::now;
 use crate::regions;
 use crate::repository::{LookedUp, Repository};
 use crate::representation::response::{ContentResponse, descriptor_script};
-use crate::request::route::{Methods, Route};
+use crate::request::route::{Methods, Opening, Route};
 use crate::request::url::signature;
 use crate::response::plain;
 use crate::tiler_api;
@@ -120,10 +120,16 @@ pub async fn handle(
             Err(response) => response,
         },
         Route::Home(form) => content::home(form.as_ref(), config, addresses, repository).await,
-        Route::Share(id, place) => {
+        Route::Share(id, opening) => {
+            let place = match opening {
+                Some(Opening::Place(place)) => Some(*place),
+                Some(Opening::Page(page)) if config.regions.is_some() => {
+                    words::place_of_page(*id, *page, repository, env).await?
+                }
+                Some(Opening::Page(_)) | None => None,
+            };
             let cards = Cards { places: config.regions.is_some(), quotes: config.quotes };
-            let share =
-                |content: &_, addresses: &_, now| pages::share(content, *place, cards, addresses, now);
+            let share = |content: &_, addresses: &_, now| pages::share(content, place, cards, addresses, now);
             content::picture(*id, share, addresses, repository).await
         }
         Route::Frame(id) => content::picture(*id, pages::frame, addresses, repository).await,

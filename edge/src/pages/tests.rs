@@ -142,14 +142,14 @@ fn where_the_service_renders_the_card_of_a_place_shows_it() {
 fn the_first_words_are_the_description_unless_the_operator_says_no() {
     let range = TileRange { offset: 0, length: 9 };
     let ready = ready_with(|finished| {
-        finished.text = Some(StoredText {
+        finished.text = Some(Box::new(StoredText {
             json: range,
             plain: range,
             html: range,
             table: range,
             pages: 1,
             beginning: Beginning::of("Tides \u{202e}& <currents> </script>"),
-        });
+        }));
     });
     let page = |cards| share(&ready, None, cards, &addresses(), NOW).body;
     let quoted = page(STORED);

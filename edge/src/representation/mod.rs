@@ -7,8 +7,7 @@ pub mod iiif;
 pub mod response;
 
 use edgezoom_content::{
-    Content, ContentId, DeletionKey, Dzi, Failure, Finished, NextTry, Scale, Stage, Status, StoredText,
-    Timestamp,
+    Content, ContentId, DeletionKey, Dzi, Failure, Finished, NextTry, Scale, Stage, Status, Timestamp,
 };
 
 use crate::config::Addresses;
@@ -36,9 +35,9 @@ fn members(
     if let Some(Finished { damage, scale, text, .. }) = content.status.finished() {
         fields.extend(damage.map(|damage| ("warning", Text(damage.to_string()))));
         fields.extend(scale.map(|scale| ("scale", scale_object(scale))));
-        if let Some(StoredText { pages, .. }) = text {
+        if let Some(text) = text {
             fields.push(("text", Text(addresses.text(content.id))));
-            fields.push(("pages", Count((*pages).into())));
+            fields.push(("pages", Count(text.pages.into())));
         }
     }
     if let Status::Processing { coarse: Some(coarse), .. } = &content.status {

@@ -61,6 +61,15 @@ impl Place {
         figures.next().is_none().then_some(place)
     }
 
+    /// Returns the place whose card shows a part of the picture (left, top, width and height) as a whole.
+    pub fn of_part(part: [u32; 4], picture: Size) -> Self {
+        let [left, top, width, height] = part.map(f64::from);
+        let least = width.max(height * f64::from(Card::SIZE.width) / f64::from(Card::SIZE.height)).max(1.0);
+        let view = least * Card::HALF_STEP; // the card's view may be half a step narrower
+        let (x, y) = (rounded(left + width / 2.0, 1), rounded(top + height / 2.0, 1));
+        Self { x, y, zoom: rounded(f64::from(picture.width) / view, 3), turn: 0 }
+    }
+
     /// Returns the place moved into a picture.
     pub fn within(self, picture: Size) -> Self {
         Self { x: self.x.min(picture.width.into()), y: self.y.min(picture.height.into()), ..self }
@@ -194,6 +203,26 @@ mod tests {
         let Card { place, rendering } = Place::parse(text).unwrap().card(Size { width, height });
         let Region { left, top, width, height } = rendering.region;
         (place.to_string(), [left, top, width, height])
+    }
+
+    #[test]
+    fn the_card_of_a_page_shows_all_of_it() {
+        let picture = Size { width: 9000, height: 7000 };
+        for part @ [left, top, width, height] in
+            [[100, 100, 600, 800], [3000, 2000, 1700, 400], [8000, 6000, 1000, 1000]]
+        {
+            let Card { rendering: Rendering { region, .. }, .. } =
+                Place::of_part(part, picture).card(picture);
+            assert!(
+                region.left <= left && region.left + region.width >= left + width,
+                "{part:?}: {region:?}"
+            );
+            assert!(
+                region.top <= top + 30 && region.top + region.height + 30 >= top + height,
+                "{part:?}: {region:?}"
+            );
+            assert!(region.width < 3000, "{part:?}: {region:?}");
+        }
     }
 
     #[test]

@@ -54,8 +54,8 @@ pub enum Route {
     Oembed(OembedRequest),
     /// `/`: the home page, with its form if it was submitted. `/https://…` submits it too.
     Home(Option<HomeForm>),
-    /// `/<id>`: the share page, and the place that it opens at.
-    Share(ContentId, Option<Place>),
+    /// `/<id>`: the share page, and the place that it opens at, or the page of a document.
+    Share(ContentId, Option<Opening>),
     /// `/<id>.js`: the embed script, the same for every id, known or not.
     EmbedScript,
     /// `/<id>/embed`: the page for frames.
@@ -201,6 +201,15 @@ impl Route {
             _ => None,
         }
     }
+}
+
+/// Where a share page opens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Opening {
+    /// `?at=`.
+    Place(Place),
+    /// `?page=`: at the page with this number.
+    Page(u32),
 }
 
 /// A search for words in a picture.

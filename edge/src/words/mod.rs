@@ -17,6 +17,7 @@ use crate::handlers::content::by_id;
 use crate::platform::r2::{self, BINDING};
 use crate::repository::Repository;
 use crate::representation::iiif::has_canvases;
+use crate::request::place::Place;
 use crate::request::route::{Search, SearchVersion};
 use crate::response::{ApiError, CachePolicy, Response, plain};
 
@@ -66,6 +67,21 @@ pub async fn table(
     let json = r2::read(&attempt.archive_key(id), text.table, env).await?;
     let table = json.map(|json| serde_json::from_slice(&json)).transpose();
     Ok(table.inspect_err(|error| console_error!("{id}: the table of pages: {error}")).unwrap_or_default())
+}
+
+/// Returns the place of the page with a number, for its card.
+pub async fn place_of_page(
+    id: ContentId,
+    number: u32,
+    repository: &Repository<'_>,
+    env: &Env,
+) -> Result<Option<Place>> {
+    let Ok(Content { status: Status::Ready { attempt, finished }, .. }) = by_id(id, repository).await else {
+        return Ok(None);
+    };
+    let table = table(id, attempt, &finished, env).await?.unwrap_or_default();
+    let page = table.pages.get(number as usize - 1);
+    Ok(page.map(|page| Place::of_part(page.at, finished.dzi.size)))
 }
 
 /// Returns the response with the lines of the page with a number.

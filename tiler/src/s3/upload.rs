@@ -52,7 +52,7 @@ pub struct Upload {
     /// Places of the previews in the archive.
     large: Option<TileRange>,
     thumbnail: Option<TileRange>,
-    text: Option<StoredText>,
+    text: Option<Box<StoredText>>,
 }
 
 impl Upload {
@@ -187,7 +187,7 @@ impl TileSink for Upload {
 
     async fn put_text(&mut self, dzi: &Dzi, text: Text) -> Result<(), SinkError> {
         let added = words::add(&text, self.stream(dzi));
-        self.text = Some(added.map_err(|error| self.failed(error))?);
+        self.text = Some(Box::new(added.map_err(|error| self.failed(error))?));
         Ok(self.send_full_parts(dzi).await?)
     }
 

@@ -6,7 +6,9 @@ use http::Method;
 
 use super::iiif::{IiifRequest, page_number};
 use super::place::Place;
-use super::route::{ContentKey, HomeForm, Methods, OembedRequest, Route, Search, SearchVersion, TilerCall};
+use super::route::{
+    ContentKey, HomeForm, Methods, OembedRequest, Opening, Route, Search, SearchVersion, TilerCall,
+};
 use super::typed;
 use super::url::{parameter, url_parameter};
 use crate::config::shared_content;
@@ -232,8 +234,10 @@ fn shared(request: RequestParts<'_>) -> Option<Route> {
         Some((id, "text.txt")) => id.parse().ok().map(|id| Route::Text(id, TextForm::Plain)),
         Some(_) => None,
         None => {
-            let place = || parameter(request.query, "at").and_then(|at| Place::parse(&at));
-            name.parse().ok().map(|id| Route::Share(id, place()))
+            let at = || parameter(request.query, "at").and_then(|at| Place::parse(&at)).map(Opening::Place);
+            let page =
+                || parameter(request.query, "page").and_then(|page| page_number(&page)).map(Opening::Page);
+            name.parse().ok().map(|id| Route::Share(id, at().or_else(page)))
         }
     }
 }

@@ -162,8 +162,11 @@ fn share_links_embed_scripts_and_the_home_page_are_found() {
     assert!(matches!(get("/?url=nonsense"), Route::Home(Some(HomeForm { key: Err(_), .. }))));
     assert_eq!(get(&format!("/{ID}")), Route::Share(id(), None));
     assert_eq!(get(&format!("/{ID}/?at=top")), Route::Share(id(), None));
-    let place = Place::parse("500,400,6,90");
+    let place = Place::parse("500,400,6,90").map(Opening::Place);
     assert_eq!(get(&format!("/{ID}?a=b&at=500%2C400%2C6%2C90")), Route::Share(id(), place));
+    assert_eq!(get(&format!("/{ID}?page=12&at=500,400,6,90")), Route::Share(id(), place));
+    assert_eq!(get(&format!("/{ID}?page=12")), Route::Share(id(), Some(Opening::Page(12))));
+    assert_eq!(get(&format!("/{ID}?page=x")), Route::Share(id(), None));
     assert_eq!(get(&format!("/{ID}.js?width=50%25&height=30&id=here")), Route::EmbedScript);
     assert_eq!(get(&format!("/{ID}/embed")), Route::Frame(id()));
     assert_eq!(get(&format!("/{ID}/embed/?fit=cover")), Route::Frame(id()));
