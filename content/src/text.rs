@@ -114,6 +114,8 @@ mod tests {
         assert_eq!(title("👩\u{200d}🚀 地图"), Some("👩\u{200d}🚀 地图".to_owned()));
         assert_eq!(title(&"é".repeat(1000)).map(|title| title.chars().count()), Some(Title::MAX_LENGTH));
         assert_eq!((title(""), title(" \u{200b}\n")), (None, None));
+        assert_eq!(Title::of_page("A title").as_ref().map(Title::as_str), Some("A title"));
+        assert_eq!(Beginning::of(" words\n").as_ref().map(Beginning::as_str), Some("words"));
         assert_eq!(
             title("\u{ad}\u{34f}\u{115f}\u{1160}\u{180e}\u{3164}\u{ffa0}\u{e0001}\u{e0041}\u{e007f}"),
             None

@@ -261,3 +261,10 @@ fn hosts_are_denied_beside_those_of_the_policy() {
         [false, false, true, true]
     );
 }
+
+#[test]
+fn a_network_is_printed_as_it_is_written() {
+    for text in ["10.0.0.0/8", "2001:db8::/32"] {
+        assert_eq!(text.parse::<Network>().unwrap().to_string(), text);
+    }
+}

@@ -180,5 +180,10 @@ mod tests {
             assert_eq!(Client::of_key(client.key()), client);
         }
         assert_eq!(Client::signed("shop").party(), "@shop");
+        assert_eq!(
+            (Client::party_of(Some(&at("203.0.113.7"))), Client::party_of(None)),
+            ("203.0.113.7".to_owned(), String::new())
+        );
+        assert!(Client::signed("shop").is_signed() && !at("203.0.113.7").is_signed());
     }
 }

@@ -186,6 +186,27 @@ fn an_expired_lease_queues_the_job_again_and_ends_the_attempt() {
 }
 
 #[test]
+fn reports_on_an_earlier_attempt_are_refused_and_change_nothing() {
+    let mut story = Story::new();
+    let first = story.claim();
+    story.lose_lease();
+    let second = story.claim();
+    let progress =
+        |attempt| reported(attempt, Outcome::Progress(AttemptProgress::of(Stage::Rendering, 0.9.into())));
+    let late = [progress(first), reported(first, finished()), reported(first, Outcome::HandedBack)];
+    for event in late.clone() {
+        let before = story.known.clone();
+        story.wait(RULES.lease / 9);
+        assert_eq!(story.tell(event.clone()), Reply::Conflict, "{event:?}");
+        assert_eq!(story.known, before, "{event:?}");
+    }
+    assert_eq!(story.tell(reported(second, finished())), Reply::Accepted);
+    for event in late {
+        assert_eq!(story.tell(event.clone()), Reply::Conflict, "{event:?}");
+    }
+}
+
+#[test]
 fn handing_back_does_not_count_as_a_failed_attempt() {
     let mut story = Story::new();
     for _ in 0..10 {

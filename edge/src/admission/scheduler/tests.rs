@@ -281,12 +281,64 @@ fn a_job_that_the_queue_refused_is_next_again() {
 fn a_job_without_a_message_about_its_end_counts_for_two_hours() {
     let mut scheduler = tilers(&[2]);
     flood(&mut scheduler, "a", 2, &MANY);
-    for seconds in [7_000, 7_300] {
+    for seconds in [7_200, 7_260] {
         let capacity = Capacity { tiler: TilerId(0), slots: 2 };
         scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity }, at: after(seconds) });
+        // Once a minute.
+        let due = ids(&scheduler.due(after(seconds), &MANY));
+        assert_eq!(due, if seconds == 7_200 { vec![] } else { vec![id("a-1")] });
     }
-    assert_eq!(scheduler.due(after(7_000), &MANY), []);
-    assert_eq!(ids(&scheduler.due(after(7_300), &MANY)), [id("a-1")]);
+}
+
+#[test]
+fn the_day_of_a_client_ends_at_midnight() {
+    let shares = Shares { tiles_a_day: 100, ..MANY };
+    let mut scheduler = tilers(&[4]);
+    let midnight = Timestamp(20_000 * 86_400_000);
+    let before = Timestamp(midnight.0 - 1);
+    let last = asked("a", "last");
+    scheduler.admit(last.clone(), before, &shares).unwrap();
+    scheduler.turns(last.job.id, before, &shares);
+    scheduler.end(last.job.id, End::Made(100), before);
+    assert_eq!(scheduler.admit(asked("a", "more"), before, &shares), Err(AdmissionError::TooManyTiles));
+    assert_eq!(
+        scheduler.admit(asked("a", "more"), Timestamp(midnight.0 - 86_400_000), &shares),
+        Ok(()),
+        "another day"
+    );
+    let mut scheduler = tilers(&[4]);
+    scheduler.admit(last.clone(), before, &shares).unwrap();
+    scheduler.end(last.job.id, End::Made(100), before);
+    assert_eq!(scheduler.admit(asked("a", "more"), midnight, &shares), Ok(()));
+}
+
+#[test]
+fn stored_rows_do_not_replace_what_is_known_or_what_is_newer() {
+    let mut scheduler = tilers(&[2]);
+    scheduler.enqueue(asked("a", "a"));
+    let rows: Vec<_> =
+        scheduler.take_changes().into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
+    scheduler.due(START, &MANY);
+    scheduler.restore(rows);
+    assert_eq!(of(&scheduler, "a"), (0, 1));
+    let tiles = |day: u64, tiles: u64| (format!("tiles/{day}/a"), tiles.to_string());
+    scheduler.restore([tiles(90, 7), tiles(89, 9)]);
+    assert_eq!((scheduler.day, scheduler.tiles.get("a")), (90, Some(&7)));
+}
+
+#[test]
+fn a_waiting_job_keeps_its_place_and_gets_its_latest_wish() {
+    let mut scheduler = tilers(&[2]);
+    flood(&mut scheduler, "a", 4, &MANY);
+    flood(&mut scheduler, "b", 3, &MANY);
+    let (of_a, of_b) = (of(&scheduler, "a").0, of(&scheduler, "b").0);
+    assert_eq!(of_a, of_b + 1, "one shorter is not short enough");
+    scheduler.enqueue(asked("b", "a-3"));
+    assert_eq!(scheduler.jobs[&id("a-3")].party, "a");
+    let mut alone = asked("a", "a-3");
+    alone.job.alone = true;
+    scheduler.enqueue(alone.clone());
+    assert_eq!((scheduler.jobs[&id("a-3")].job, of(&scheduler, "a").0), (alone.job, of_a));
 }
 
 #[test]
