@@ -410,16 +410,113 @@ test("pages are turned by keys and buttons, and numbers and labels go to them", 
   assert.equal(await pageField().evaluate(({ validationMessage }) => validationMessage), "Enter a page from 1 to 6.");
   await pageField().press("Escape");
   await isAt(1);
-  await page.keyboard.press("0");
+  await page.keyboard.press("w");
   await isAt("");
   await page.keyboard.press("PageDown");
   await isAt(1);
   assert.deepEqual(page.wrongs, []);
 });
 
+/** Returns where the first page of a manual is in the view, in CSS pixels. */
+const firstPage = (scope = page) => scope.locator(".text").evaluate((layer) => {
+  const { a, b, e, f } = new DOMMatrix(layer.style.transform);
+  const scale = Math.hypot(a, b);
+  return { left: e, top: f, width: 1100 * scale, height: 1500 * scale };
+});
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+
+for (const [name, options, most] of [["a phone", PHONE, 390], ["a large screen", { viewport: { width: 1440, height: 900 } }, 1440]]) {
+  test(`a document opens at the width of its first page on ${name}, and W shows all pages`, async () => {
+    for (const kind of ["share page", "embed"]) {
+      const viewer = await openManual(6, { ...options, path: kind === "embed" ? "/embed" : "" });
+      const covered = kind === "embed" ? 0 : await page.locator(".top").evaluate((panels) => panels.getBoundingClientRect().bottom);
+      const isHome = async () => {
+        const { left, top, width } = await firstPage();
+        // On a large screen lines of 30 pixels are 24 pixels high.
+        return Math.abs(width - Math.min(most, 1100 * 0.8)) < 1 && Math.abs(left - (most - width) / 2) < 1 && top >= covered && top < covered + 20;
+      };
+      const isAt = (number) => assertEventually(async () => (await pageField().inputValue()) === number, `page ${number} is not shown`);
+      assert.ok(await isHome(), JSON.stringify(await firstPage()));
+      await isAt("1");
+      assert.equal(await viewer.home.getAttribute("aria-disabled"), "true");
+      assert.equal(new URL(page.url()).search, "");
+      await viewer.picture.focus();
+      await page.keyboard.press("w");
+      await isAt("");
+      assert.ok((await firstPage()).width * 4 <= most, "not all pages are in view");
+      assert.equal(await button("All pages").getAttribute("aria-pressed"), "true");
+      await page.keyboard.press("PageDown");
+      await isAt("1");
+      assert.ok(await isHome(), "a page is not turned to at its width");
+      await page.keyboard.press("PageDown");
+      await isAt("2");
+      const second = await firstPage();
+      await button("All pages").click();
+      await isAt("");
+      await page.keyboard.press("W");
+      await isAt("2");
+      assert.deepEqual(await firstPage(), second, "the same key does not return");
+      await page.keyboard.press("0");
+      await isAt("1");
+      assert.ok(await isHome());
+      await page.setViewportSize({ width: most, height: 700 });
+      await assertEventually(isHome, "it does not stay after a change of size");
+      assert.deepEqual(page.wrongs, []);
+    }
+  });
+}
+
+test("wide pages are shown whole, small ones at their own size, and a rotated one whole", async () => {
+  for (const [width, height, shown] of [[1600, 900, [1200, 675]], [300, 400, [300, 400]]]) {
+    const pages = [0, 1].map((index) => ({ at: [0, index * (height + 20), width, height], blocks: [{ role: "p", lines: [line("Words", 20, 20, 12)] }] }));
+    const viewer = await open(`/${service.create({ kind: "ready", text: { version: 1, total: 2, pages }, size: { width, height: 2 * height + 20 } })}`);
+    await pageField().waitFor();
+    const scale = async () => parseInt(await viewer.scale.textContent(), 10);
+    await assertEventually(async () => (await scale()) > 0 && Math.abs((await scale()) - (100 * shown[0]) / width) < 5, `${await scale()} %`);
+    await assertEventually(async () => (await pageField().inputValue()) === "1", "it is not at page 1");
+    await viewer.rotate.click();
+    await assertEventually(async () => (await scale()) <= Math.min(100, 70_000 / width), `${await scale()} % in a view of 800 pixels`);
+    assert.equal(await pageField().inputValue(), "1");
+    assert.equal(await viewer.home.getAttribute("aria-disabled"), "true");
+  }
+});
+
+test("the first view waits for the words, but not long, and does not jump", async () => {
+  const id = service.create({ kind: "ready", ...manual(6) });
+  /** Records the scales that are shown. */
+  const record = () => {
+    window.scales = new Set();
+    const look = () => {
+      const text = document.getElementById("stage")?.shadowRoot?.querySelector(".scale")?.textContent;
+      if (text) window.scales.add(parseInt(text, 10));
+      requestAnimationFrame(look);
+    };
+    look();
+  };
+  for (const [delay, path, scales] of [[400, "", [80]], [400, "?page=3", [80]], [400, "?q=day%205", [80]], [1800, "", [22]], [400, "?at=500,500,2", [53]]]) {
+    await openEmpty();
+    await page.addInitScript(record);
+    await page.route("**/text", async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      await route.continue();
+    });
+    await page.goto(`${service.origin}/${id}${path}`);
+    await pageField().waitFor();
+    await page.waitForTimeout(200);
+    assert.deepEqual(await page.evaluate(() => [...window.scales]), scales, `${delay} ms ${path}`);
+    assert.equal(await pageField().inputValue(), { "": delay > 1000 ? "" : "1", "?page=3": "3", "?q=day%205": "5", "?at=500,500,2": "1" }[path]);
+    if (delay < 1000) continue;
+    await page.setViewportSize({ width: 1200, height: 700 });
+    await page.waitForTimeout(200);
+    assert.equal(await pageField().inputValue(), "", "a change of size left the view of all pages");
+    await page.keyboard.press("0");
+    await assertEventually(async () => (await pageField().inputValue()) === "1", "home is not the first page");
+  }
+});
+
 test("in a narrow view the pages are above the controls, and cover nothing of the picture", async () => {
   const viewer = await openManual(6, { path: "?page=2", viewport: { width: 600, height: 500 } });
-  await viewer.home.click();
+  await button("All pages").click();
   const matrix = () => page.locator(".text").evaluate((layer) => new DOMMatrix(layer.style.transform));
   await assertEventually(async () => {
     const { a, f } = await matrix();
@@ -554,6 +651,6 @@ test("a view with words requests no frames at rest, and only lines in view exist
     return (await page.evaluate(() => window.requested)) === before;
   }, "the frames do not end");
   assert.ok((await page.locator(".words > div").count()) < 40);
-  await page.keyboard.press("0");
+  await page.keyboard.press("w");
   await assertEventually(async () => (await page.locator(".words > div").count()) === 0, "lines too small to read stay");
 });

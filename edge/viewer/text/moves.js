@@ -6,10 +6,12 @@ import { pageAt } from "./document.js";
 const SMALL = 10;
 /** Height of a line in CSS pixels to which it is enlarged. */
 const READABLE = 18;
+/** Height of a line in CSS pixels up to which a page is enlarged at first. */
+const COMFORTABLE = 24;
 /** Distance of a hit from the edge of the view in CSS pixels. */
 const MARGIN = 24;
 
-/** Returns `{ toBox(box, lineHeight), toPage(page, y), seenPage() }`. `covered()` is that of the camera. */
+/** Returns `{ home(), toBox(box, lineHeight), toPage(page, y), seenPage() }`. `covered()` is that of the camera. */
 export function movesOf(viewer, camera, covered, document) {
   /** Returns the uncovered part of the view in CSS pixels, as the picture lies. */
   function free() {
@@ -35,17 +37,17 @@ export function movesOf(viewer, camera, covered, document) {
 
   /** Returns the page in the middle of the view; null if the whole picture is shown. */
   function seenPage() {
-    return camera.isHome() ? null : pageAt(document, centre());
+    return camera.isWhole() ? null : pageAt(document, centre());
   }
 
-  /** Centres a point of the picture in the uncovered view, at a scale. */
-  function show({ x, y }, scale, immediately) {
+  /** Returns the place with a point of the picture in the centre of the uncovered view, at a scale. */
+  function centred({ x, y }, scale) {
     const down = downwards(free().shift / scale);
-    camera.go({ x: x + down.x, y: y + down.y, zoom: (camera.place().zoom * scale) / camera.scale() }, immediately);
+    return { x: x + down.x, y: y + down.y, zoom: (camera.place().zoom * scale) / camera.scale() };
   }
 
   /** Shows a box with a line of words, and enlarges it if it is small. */
-  function toBox({ x, y, width, height }, lineHeight) {
+  function toBox({ x, y, width, height }, lineHeight, immediately) {
     const scale = camera.scale();
     const wanted = lineHeight * scale < SMALL ? READABLE / lineHeight : scale;
     const middle = { x: x + width / 2, y: y + height / 2 };
@@ -53,22 +55,49 @@ export function movesOf(viewer, camera, covered, document) {
     const view = free();
     const isSeen = (distance, side, most) => (distance + side / 2) * scale <= most / 2 - MARGIN;
     const isShown = isSeen(Math.abs(middle.x - now.x), width, view.width) && isSeen(Math.abs(middle.y - now.y), height, view.height);
-    if (wanted !== scale || !isShown) show(middle, wanted);
+    if (wanted !== scale || !isShown) camera.go(centred(middle, wanted), immediately);
   }
 
-  /** Shows a page whole or, if the view is closer, its part from `y` at the same scale. */
-  function toPage({ box }, y = 0, immediately) {
+  /** Returns the scale at which a page is whole. */
+  function wholeScale({ box }) {
+    const { width, height } = free();
+    return Math.min(width / box.width, height / box.height, 1);
+  }
+
+  /** Returns the scale to read a page: that of its width, but its lines are not large. A wide page is whole. */
+  function readingScale(page) {
+    const { box, lines } = page;
+    const { width, isSideways } = free();
+    const whole = wholeScale(page);
+    if (isSideways || box.width > box.height) return whole;
+    const middle = lines.map(({ thickness }) => thickness).sort((a, b) => a - b)[lines.length >> 1];
+    return Math.max(Math.min(width / box.width, COMFORTABLE / (middle ?? 1), 1), whole);
+  }
+
+  /** Returns the place that shows a page from `y` at a scale. */
+  function placeOf({ box }, scale, y = 0) {
     const view = free();
-    const whole = Math.min(view.width / box.width, view.height / box.height, 1);
-    const scale = Math.max(camera.scale(), whole);
     const [across, down] = [view.width / scale, view.height / scale];
     const middle = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
     if (!view.isSideways) {
       if (across < box.width) middle.x = box.x + across / 2;
-      if (down < box.height) middle.y = box.y + Math.min(Math.max(y, 0), box.height - down) + down / 2;
+      // A page that is lower than half of the view is in its middle.
+      if (down < 2 * box.height) middle.y = box.y + Math.max(Math.min(y, box.height - down), 0) + down / 2;
     }
-    show(middle, scale, immediately);
+    return centred(middle, scale);
   }
 
-  return { seenPage, toBox, toPage };
+  /** Shows a page from `y`, from all pages at the scale to read it, otherwise at this scale, but at least whole. */
+  function toPage(page, y, immediately) {
+    const scale = camera.isWhole() ? readingScale(page) : Math.max(camera.scale(), wholeScale(page));
+    camera.go(placeOf(page, scale, y), immediately);
+  }
+
+  /** Returns the place that shows the first page at the scale to read it. */
+  function home() {
+    const [page] = document.pages;
+    return placeOf(page, readingScale(page));
+  }
+
+  return { home, seenPage, toBox, toPage };
 }

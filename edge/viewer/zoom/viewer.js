@@ -23,6 +23,9 @@ const CONTROLS_MARGIN = 12;
 /** Height in CSS pixels below which the controls may cover the picture. */
 const LOW = 300;
 
+/** Maximum time that a document waits for its words, which say where its first page is. */
+const WORDS_MS = 1000;
+
 const USAGE = "Arrow keys move the picture, plus and minus zoom, 0 shows the whole picture, R rotates it, F toggles fullscreen.";
 const MEASURING = "M shows a ruler.";
 
@@ -46,7 +49,11 @@ export function mountViewer(host, content, options = {}) {
   root.replaceChildren(region);
 
   const stillness = matchMedia("(prefers-reduced-motion: reduce)");
-  const viewer = openPicture(canvas, content.dzi, { still: stillness.matches, cooperative });
+  let open;
+  const when = new Promise((resolve) => (open = resolve));
+  if (content.pages > 1) setTimeout(open, WORDS_MS);
+  else open();
+  const viewer = openPicture(canvas, content.dzi, { still: stillness.matches, cooperative, when });
   const { width, height } = content.dzi;
   const camera = new Camera(viewer, { width, height }, { fit, isStill: () => stillness.matches, covered });
   function covered() {
@@ -135,9 +142,12 @@ export function mountViewer(host, content, options = {}) {
       above = height;
       camera.refit();
     };
-    const parts = { viewer, camera, region, bar: controls.bar, usage, covered, coverAbove, onKey, ownsPage };
+    const parts = { viewer, open, camera, region, bar: controls.bar, usage, covered, coverAbove, onKey, ownsPage };
     // A module of its own, because few pictures have words. Without them the picture is shown all the same.
-    import("./text.js").then(({ mountText }) => mountText(content.text, content.shareUrl, parts)).catch(console.warn);
+    Promise.all([fetch(content.text), import("./text.js")])
+      .then(([response, { mountText }]) => mountText(response, content.shareUrl, parts))
+      .catch(console.warn)
+      .finally(open);
   }
 
   return { viewer, canvas, focus: () => focusable.focus({ preventScroll: true }) };
