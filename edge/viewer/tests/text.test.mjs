@@ -622,6 +622,100 @@ test("screen readers get the words once, as a document with headings, lists, tab
   await assertAccessible(page);
 });
 
+for (const [name, options] of [["a phone", PHONE], ["a large screen", { viewport: { width: 1440, height: 900 } }]]) {
+  test(`find bar and outline are accessible on ${name}, in light and dark colours, in a page and in embeds`, async () => {
+    for (const colorScheme of ["light", "dark"]) {
+      await openManual(6, { ...options, colorScheme });
+      const id = new URL(page.url()).pathname.slice(1);
+      const embeds = host.put(`<script src="${service.origin}/${id}.js?height=500&q=tide"></script><iframe title="A manual" width="100%" height="500" src="${service.origin}/${id}/embed?q=tide"></iframe>`);
+      for (const url of [page.url() + "?q=tide", embeds]) {
+        await page.goto(url);
+        for (const scope of url === embeds ? [page, page.frameLocator("iframe")] : [page]) {
+          await scope.locator(".current i").waitFor({ state: "attached" });
+          await scope.getByRole("button", { name: "Outline" }).press("Enter");
+          await scope.locator(".reading h2").last().waitFor({ state: "attached" });
+        }
+        await assertAccessible(page);
+      }
+    }
+    assert.deepEqual(page.wrongs, []);
+  });
+}
+
+test("pointers are told how to select words, once in a session and never while they act", async () => {
+  const drags = () => page.getByText("Drag over words to select them");
+  const presses = () => page.getByText("Press and hold to select words");
+  const { id } = await openManual(1);
+  const [on] = await placesOf("The tide of day 1", 6, 6);
+  const margin = { x: on.x, y: on.y + 250 };
+  await page.mouse.move(on.x, on.y);
+  await page.mouse.move(margin.x, margin.y);
+  await page.waitForTimeout(1000);
+  assert.equal(await drags().count(), 0, "the pointer does not rest over words");
+  await page.mouse.move(on.x, on.y);
+  await drags().waitFor();
+  await page.mouse.move(on.x + 20, on.y);
+  assert.ok(await drags().isVisible(), "it is gone before it can be read");
+  await page.mouse.down();
+  await drags().waitFor({ state: "hidden" });
+  await page.mouse.up();
+  for (const path of [`/${id}`, `/${id}/embed`]) {
+    await page.goto(service.origin + path);
+    await lineWith("The tide").waitFor({ state: "attached" });
+    const [again] = await placesOf("The tide of day 1", 6, 6);
+    await page.mouse.move(again.x, again.y);
+    await page.waitForTimeout(1000);
+    assert.equal(await drags().count(), path.endsWith("embed") ? 1 : 0, path);
+  }
+
+  await openManual(1);
+  const [from, to] = await placesOf("The tide of day 1", 4, 15);
+  await drag(from, to);
+  await page.mouse.move(from.x, from.y);
+  await page.waitForTimeout(1000);
+  assert.equal(await drags().count(), 0, "readers who select are not told");
+
+  await openManual(1, PHONE);
+  const [tap] = await placesOf("The tide of day 1", 6, 6);
+  await page.touchscreen.tap(tap.x, tap.y + 150);
+  await page.waitForTimeout(1000);
+  assert.equal(await presses().count(), 0, "there are no words");
+  await page.touchscreen.tap(tap.x, tap.y);
+  await presses().waitFor();
+  await assertAccessible(page);
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("links and embeds may begin at the page in view, with the search", async () => {
+  await openManual(6);
+  const line = (label) => page.getByLabel(label, { exact: true });
+  const choice = page.getByRole("checkbox");
+  await button("Share").click();
+  assert.equal(await choice.count(), 0, "the first page needs no choice");
+  await button("Close").click();
+  await page.keyboard.press("/");
+  await field().fill("day 5");
+  await page.waitForURL(/[?&]q=day%205/);
+  await assertEventually(async () => (await pageField().inputValue()) === "5", "the match is not shown");
+  await button("Share").click();
+  const plain = await line("Link").inputValue();
+  await page.getByLabel("Open at page 5 with the search “day 5”").check();
+  assert.equal(await line("Link").inputValue(), `${plain}?page=5&q=day%205`);
+  assert.match(await line("Link to this view").inputValue(), /\?at=[\d.,]+&q=day%205$/);
+  const embeds = [await line("Embed").inputValue(), await line("Embed as a frame").inputValue()];
+  await assertAccessible(page);
+  await choice.uncheck();
+  assert.equal(await line("Link").inputValue(), plain);
+  await page.goto(`${plain}?page=5&q=day%205`);
+  await assertEventually(async () => (await pageField().inputValue()) === "5" && (await count()) === "1 of 1", "the link does not open the search");
+  await page.goto(host.put(embeds.join("")));
+  for (const scope of [page, page.frameLocator("iframe")]) {
+    await assertEventually(async () => (await scope.locator(".pages input").inputValue()) === "5", "an embed does not begin at the page");
+    assert.equal(await scope.locator(".find .count").textContent(), "1 of 1");
+  }
+  assert.deepEqual(page.wrongs, []);
+});
+
 test("words of a source are never markup", async () => {
   const markup = "<img src=x onerror=alert(1)>";
   const { text, size } = manual(2);

@@ -12,9 +12,9 @@ const DEEPEST = 6;
 /**
  * Creates the control for the pages of a document. Returns
  * `{ bar, outline, turn(by), go(page, y), toggleAll(), heightAbove(controls) }`; `outline` is null if there is none.
- * `moves` are those of `moves.js`.
+ * `moves` are those of `moves.js`, and `onPage(number)` is called with the number of the page in view, 0 if all are.
  */
-export function pageBar(viewer, camera, document, moves) {
+export function pageBar(viewer, camera, document, moves, onPage) {
   const { pages, total } = document;
   const field = element("input", { type: "text", inputmode: "numeric", "aria-label": "Page", placeholder: "–", autocomplete: "off", onfocus: () => field.select() });
   const of = element("span");
@@ -37,6 +37,7 @@ export function pageBar(viewer, camera, document, moves) {
   function show(page) {
     current = page;
     const { number, label } = page ?? { number: 0, label: "" };
+    onPage(number);
     field.value = number || "";
     of.textContent = `of ${total}${label && label !== String(number) ? ` (${label})` : ""}`;
     all.ariaPressed = String(!page);

@@ -40,7 +40,7 @@ function skipClick() {
 }
 
 /** Makes the words of a layer selectable. Returns `{ clear() }`. */
-export function selectable(viewer, camera, region, document, words) {
+export function selectable(viewer, camera, region, document, words, selecting) {
   const { layer } = words;
   const copy = element("button", { type: "button", class: "copy", hidden: true, onclick: copyAll }, "Copy");
   region.append(copy);
@@ -79,6 +79,7 @@ export function selectable(viewer, camera, region, document, words) {
   function finish() {
     if (!range) return;
     if (before(range.start, range.end) === 0) return clear();
+    selecting.learnt();
     const [from, to] = [range.start, range.end].map(({ line }) => words.nodeOf(line));
     if (from && to) getSelection().setBaseAndExtent(from, range.start.offset, to, range.end.offset);
   }
@@ -168,7 +169,11 @@ export function selectable(viewer, camera, region, document, words) {
   addEventListener("pointerdown", (event) => !event.composedPath().includes(region) && clear(), true);
   // Fingers move the picture, so a tap is OpenSeadragon's.
   viewer.addHandler("canvas-click", ({ quick, pointerType, position }) => {
-    if (quick && pointerType !== "mouse") words.linkAt(camera.inPicture(position))?.click();
+    if (!quick || pointerType === "mouse") return;
+    const point = camera.inPicture(position);
+    const link = words.linkAt(point);
+    if (link) link.click();
+    else if (words.nearest(point)?.isInside) selecting.offer(pointerType);
   });
 
   const text = () => textBetween(document, range.start, range.end);

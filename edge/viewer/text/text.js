@@ -19,11 +19,12 @@ const HOME = "Show the first page";
 
 /**
  * Adds the words of a response to a viewer. `open()` opens its picture if that waits for them, `region` is its element
- * and `bar` its controls, `usage` describes its keys, `covered()` is that of the camera, `coverAbove(height)` sets a
- * function that returns the CSS pixels of controls above the bar, `onKey(listener)` calls a listener that returns true
- * for the keys it handles, and `ownsPage` is that of `mountViewer`.
+ * and `bar` its controls, `usage` describes its keys, `selecting` says how to select words, `covered()` is that of the
+ * camera, `coverAbove(height)` sets a function that returns the CSS pixels of controls above the bar, `onKey(listener)`
+ * calls a listener that returns true for the keys it handles, and the others are those of `mountViewer`.
  */
-export async function mountText(response, shareUrl, { viewer, open, camera, region, bar, usage, covered, coverAbove, onKey, ownsPage }) {
+export async function mountText(response, parts) {
+  const { viewer, open, camera, region, bar, usage, covered, onKey, ownsPage } = parts;
   if (!response.ok) throw new Error(`${response.url} responds with ${response.status}`);
   const document = readDocument(await response.json());
   if (document.pages.length === 0) return;
@@ -36,14 +37,14 @@ export async function mountText(response, shareUrl, { viewer, open, camera, regi
 
   const links = {
     go: (page) => (turning ? turning.go(page) : moves.toPage(document.pages[page])),
-    linkOf: (number) => withParameter(shareUrl, "page", String(number)),
+    linkOf: (number) => withParameter(parts.shareUrl, "page", String(number)),
   };
   const words = wordLayer(viewer, camera, document, links);
-  const selection = selectable(viewer, camera, region, document, words);
+  const selection = selectable(viewer, camera, region, document, words, parts.selecting);
   const onQuery = ownsPage ? keepQuery() : () => {};
   const onClose = () => viewer.canvas.focus({ preventScroll: true });
   const finding = document.lines.length > 0 ? findBar(document, words, moves, onQuery, onClose) : null;
-  const turning = isDocument ? pageBar(viewer, camera, document, moves) : null;
+  const turning = isDocument ? pageBar(viewer, camera, document, moves, parts.onPage) : null;
   if (finding) {
     const attributes = { type: "button", title: "Find (/)", "aria-label": "Find words", "aria-keyshortcuts": "/ Control+F" };
     bar.querySelector(".rotate").after(element("button", { ...attributes, class: "finder", onclick: () => finding.open() }, icon(FIND)));
@@ -56,7 +57,7 @@ export async function mountText(response, shareUrl, { viewer, open, camera, regi
     usage.textContent = usage.textContent.replace("whole picture", "first page") + TURNING;
   }
   region.append(...[finding?.bar, turning?.bar, turning?.outline, readingDocument(document, links)].filter(Boolean));
-  if (turning) coverAbove(() => turning.heightAbove(bar));
+  if (turning) parts.coverAbove(() => turning.heightAbove(bar));
 
   onKey((event) => {
     const { key, ctrlKey, metaKey, altKey } = event;
@@ -73,11 +74,10 @@ export async function mountText(response, shareUrl, { viewer, open, camera, regi
     return true;
   });
 
-  if (!ownsPage) return;
-  const { query, page } = addressed(location);
+  const { query, page } = addressed(parts);
   // A place is more exact than a page.
-  if (turning && page > 0 && page <= document.pages.length && !placeText(location)) turning.go(page - 1, 0, true);
-  replaceParameter("page", "");
+  if (turning && page > 0 && page <= document.pages.length && !(ownsPage && placeText(location))) turning.go(page - 1, 0, true);
+  if (ownsPage) replaceParameter("page", "");
   if (finding && query) finding.open(query);
 }
 

@@ -8,7 +8,7 @@ import { controlBar, keyAction } from "./controls.js";
 import { fullscreenOf } from "./fullscreen.js";
 import { wheelFactor } from "./geometry.js";
 import { ruler, scaleBar } from "./measures.js";
-import { attributionMark, continuesNote, gestureHint, lostTilesNotice } from "./notices.js";
+import { attributionMark, continuesNote, gestureHint, lostTilesNotice, selectingNote } from "./notices.js";
 import { overview } from "./overview.js";
 import { keepInUrl } from "./place.js";
 import { openPicture, setStill } from "./seadragon.js";
@@ -34,13 +34,14 @@ const MEASURING = "M shows a ruler.";
  *
  * Options: `name` (name of the picture), `cooperative` (leave plain gestures to the page around), `mayCover` (cover the
  * page if there is no fullscreen), `ownsPage` (keep the view in the page's URL, and take keys without having the
- * focus), `fit` (`contain` or `cover`), `background` (a CSS colour), `coveredTop()` (CSS pixels that the page covers at
+ * focus), `search` (the part of a URL that may name words and a page of a document), `onPage(number)` (called with the
+ * number of the page in view, 0 if all are), `fit` (`contain` or `cover`), `background` (a CSS colour), `coveredTop()` (CSS pixels that the page covers at
  * the top), `attribution` (show a link to the share page). Returns `{ viewer, canvas, focus }`: OpenSeadragon's viewer,
  * and the element in which it draws.
  */
 export function mountViewer(host, content, options = {}) {
   const { name, cooperative = false, mayCover = false, ownsPage = false, fit = "contain", background } = options;
-  const { coveredTop = () => 0, attribution = false } = options;
+  const { coveredTop = () => 0, attribution = false, search = "", onPage = () => {} } = options;
   const root = shadow(host, shared, css);
   const canvas = element("div", { class: "canvas" });
   const label = name ? `Zoomable picture: ${name}` : "Zoomable picture";
@@ -142,10 +143,13 @@ export function mountViewer(host, content, options = {}) {
       above = height;
       camera.refit();
     };
-    const parts = { viewer, open, camera, region, bar: controls.bar, usage, covered, coverAbove, onKey, ownsPage };
+    const selecting = selectingNote(viewer, ownsPage);
+    region.append(selecting.note);
+    const own = { viewer, open, camera, region, bar: controls.bar, usage, selecting, covered, coverAbove, onKey };
+    const parts = { ...own, shareUrl: content.shareUrl, ownsPage, search, onPage };
     // A module of its own, because few pictures have words. Without them the picture is shown all the same.
     Promise.all([fetch(content.text), import("./text.js")])
-      .then(([response, { mountText }]) => mountText(response, content.shareUrl, parts))
+      .then(([response, { mountText }]) => mountText(response, parts))
       .catch(console.warn)
       .finally(open);
   }
