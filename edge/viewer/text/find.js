@@ -47,7 +47,7 @@ export function findBar(document, words, moves, onQuery, onClose) {
     count.textContent = hit ? `${current + 1} of ${most}` : hasQuery ? "No matches" : "";
     for (const one of [previous, next]) one.setAttribute("aria-disabled", String(hits.length < 2));
     words.show("current", hit ? hit.parts.map(rectangle) : []);
-    if (hit) moves.toBox(around(hit.parts.map(rectangle)), hit.parts[0].line.thickness, immediately);
+    if (hit) moves.toBox(around(hit.parts.map(rectangle)), hit.parts[0].line.thickness, bar.offsetHeight, immediately);
   }
 
   function step(by) {

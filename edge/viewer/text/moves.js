@@ -11,15 +11,15 @@ const COMFORTABLE = 24;
 /** Distance of a hit from the edge of the view in CSS pixels. */
 const MARGIN = 24;
 
-/** Returns `{ home(), toBox(box, lineHeight), toPage(page, y), seenPage() }`. `covered()` is that of the camera. */
+/** Returns `{ home(), toBox(box, lineHeight, strip), toPage(page, y), seenPage() }`. `covered()` is that of the camera. */
 export function movesOf(viewer, camera, covered, document) {
-  /** Returns the uncovered part of the view in CSS pixels, as the picture lies. */
-  function free() {
+  /** Returns the uncovered part of the view in CSS pixels, as the picture lies, without a strip at the top. */
+  function free(strip = 0) {
     const { x: width, y: height } = viewer.viewport.getContainerSize();
     const { top, bottom } = covered();
-    const down = Math.max(height - top - bottom, 1);
+    const down = Math.max(height - top - strip - bottom, 1);
     const isSideways = Math.round(camera.rotation / 90) % 2 !== 0;
-    return { shift: (bottom - top) / 2, isSideways, ...(isSideways ? { width: down, height: width } : { width, height: down }) };
+    return { shift: (bottom - top - strip) / 2, isSideways, ...(isSideways ? { width: down, height: width } : { width, height: down }) };
   }
 
   /** Returns the vector of a distance down the view, in pixels of the picture. */
@@ -29,9 +29,9 @@ export function movesOf(viewer, camera, covered, document) {
   }
 
   /** Returns the picture's point at the centre of the uncovered view. */
-  function centre() {
+  function centre(strip) {
     const { x, y } = camera.place();
-    const down = downwards(free().shift / camera.scale());
+    const down = downwards(free(strip).shift / camera.scale());
     return { x: x - down.x, y: y - down.y };
   }
 
@@ -41,21 +41,21 @@ export function movesOf(viewer, camera, covered, document) {
   }
 
   /** Returns the place with a point of the picture in the centre of the uncovered view, at a scale. */
-  function centred({ x, y }, scale) {
-    const down = downwards(free().shift / scale);
+  function centred({ x, y }, scale, strip) {
+    const down = downwards(free(strip).shift / scale);
     return { x: x + down.x, y: y + down.y, zoom: (camera.place().zoom * scale) / camera.scale() };
   }
 
-  /** Shows a box with a line of words, and enlarges it if it is small. */
-  function toBox({ x, y, width, height }, lineHeight, immediately) {
+  /** Shows a box with a line of words below a strip at the top of the view, and enlarges it if it is small. */
+  function toBox({ x, y, width, height }, lineHeight, strip, immediately) {
     const scale = camera.scale();
     const wanted = lineHeight * scale < SMALL ? READABLE / lineHeight : scale;
     const middle = { x: x + width / 2, y: y + height / 2 };
-    const now = centre();
-    const view = free();
+    const now = centre(strip);
+    const view = free(strip);
     const isSeen = (distance, side, most) => (distance + side / 2) * scale <= most / 2 - MARGIN;
     const isShown = isSeen(Math.abs(middle.x - now.x), width, view.width) && isSeen(Math.abs(middle.y - now.y), height, view.height);
-    if (wanted !== scale || !isShown) camera.go(centred(middle, wanted), immediately);
+    if (wanted !== scale || !isShown) camera.go(centred(middle, wanted, strip), immediately);
   }
 
   /** Returns the scale at which a page is whole. */

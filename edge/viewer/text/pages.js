@@ -4,7 +4,7 @@ import { element, icon } from "../dom.js";
 
 const LEFT = "m14.5 6-6 6 6 6";
 const RIGHT = "m9.5 6 6 6-6 6";
-const ALL = "M4 5h4v5H4zM10 5h4v5h-4zM16 5h4v5h-4zM4 14h4v5H4zM10 14h4v5h-4zM16 14h4v5h-4z";
+const ALL = "M5 5h5v5H5zM14 5h5v5h-5zM5 14h5v5H5zM14 14h5v5h-5z";
 const OUTLINE = "M5 6h14M9 12h10M9 18h10M5 12h.1M5 18h.1";
 /** Deepest level of the outline that is indented. */
 const DEEPEST = 6;
