@@ -150,6 +150,17 @@ async function drag(from, to) {
   await page.mouse.up();
 }
 
+/** Rests a finger until it selects, and moves it. Returns a function that sends other events of touch. */
+async function hold(from, to = from) {
+  const fingers = await page.context().newCDPSession(page);
+  const send = (type, ...touchPoints) => fingers.send("Input.dispatchTouchEvent", { type, touchPoints });
+  await send("touchStart", from);
+  await marks("selected").waitFor();
+  await send("touchMove", to);
+  await send("touchEnd");
+  return send;
+}
+
 test("the module of words is loaded only for pictures that have some", async () => {
   const loaded = [];
   const watch = () => page.on("request", (request) => loaded.push(new URL(request.url()).pathname));
@@ -250,14 +261,9 @@ test("words are selected in a rotated view, and upright ones too", async () => {
 test("a long press selects a word, and a button copies it", async () => {
   await openManual(1, PHONE);
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-  const fingers = await page.context().newCDPSession(page);
-  const send = (type, ...touchPoints) => fingers.send("Input.dispatchTouchEvent", { type, touchPoints });
   const [from, to] = await placesOf("The tide of day 1", 6, 14);
   const before = await lineWith("The tide").boundingBox();
-  await send("touchStart", from);
-  await marks("selected").waitFor();
-  await send("touchMove", to);
-  await send("touchEnd");
+  const send = await hold(from, to);
   await button("Copy").tap();
   await button("Copied").waitFor();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "tide of day");
@@ -282,14 +288,6 @@ test("links open in another tab, or move the picture to a page", async () => {
   await page.locator(".links a[href$='page=2']").first().click();
   await assertEventually(async () => (await pageField().inputValue()) === "2", "the page is not shown");
   assert.match(page.url(), new RegExp(service.origin));
-});
-
-test("a tap follows a link", async () => {
-  await openManual(6, { ...PHONE, path: "?page=1" });
-  await page.context().route("https://example.com/**", (route) => route.fulfill({ body: "Notes" }));
-  const [notes] = await placesOf("Read the notes", 10, 10);
-  const [other] = await Promise.all([page.context().waitForEvent("page"), page.touchscreen.tap(notes.x, notes.y)]);
-  assert.equal(other.url(), "https://example.com/notes");
 });
 
 test("a drag that begins on a link selects its words", async () => {
@@ -728,6 +726,50 @@ test("links and embeds may begin at the page in view, with the search", async ()
   }
   assert.deepEqual(page.wrongs, []);
 });
+
+/** Where and how words are used, beside a mouse at 0° in a page. */
+const USES = ["page", "embed"].flatMap((place) => [0, 90].flatMap((turn) => ["mouse", "touch"].map((pointer) => ({ place, turn, pointer })))).slice(1);
+
+for (const { place, turn, pointer } of USES) {
+  test(`words are found, selected, copied and followed with ${pointer} in ${place} at ${turn}°`, async () => {
+    await openEmpty({ reducedMotion: "reduce", viewport: { width: 800, height: 800 }, ...(pointer === "touch" && { hasTouch: true, isMobile: true }) });
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    const id = service.create({ kind: "ready", ...manual(6) });
+    const embed = `<script src="${service.origin}/${id}.js?height=700&q=day%201"></script>`;
+    await page.goto(place === "embed" ? host.put(embed) : `${service.origin}/${id}?q=day%201`);
+    const press = (locator) => (pointer === "touch" ? locator.tap() : locator.click());
+    const pressAt = ({ x, y }) => page[pointer === "touch" ? "touchscreen" : "mouse"][pointer === "touch" ? "tap" : "click"](x, y);
+    const isAt = (number) => assertEventually(async () => (await pageField().inputValue()) === number && (await lineWith(`Chapter ${number}`).count()) > 0, `page ${number} is not shown`);
+    const isOver = async (kind, text) => {
+      const [mark, line] = await Promise.all([marks(kind).first().boundingBox(), lineWith(text).boundingBox()]);
+      return mark.x >= line.x - 1 && mark.y >= line.y - 1 && mark.x + mark.width <= line.x + line.width + 1 && mark.y + mark.height <= line.y + line.height + 1;
+    };
+    await isAt("1");
+    assert.equal(await count(), "1 of 1");
+    if (turn) await press(parts(page).rotate);
+    await assertEventually(async () => {
+      const { width, height } = await lineWith("The tide").boundingBox();
+      return (turn ? height > width : width > height) && isOver("current", "The tide of day 1");
+    }, "the match is not marked");
+
+    const [from, to] = await placesOf("The tide of day 1", 4, 8);
+    if (pointer === "mouse") await drag(from, to);
+    else await hold({ x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 });
+    await marks("selected").waitFor();
+    assert.ok(await isOver("selected", "The tide of day 1"));
+    await (pointer === "mouse" ? page.keyboard.press("Control+c") : button("Copy").tap());
+    await assertEventually(async () => (await page.evaluate(() => navigator.clipboard.readText())) === "tide", "the word is not copied");
+
+    await pressAt((await placesOf("Read the notes", 27, 27))[0]);
+    await isAt("2");
+    await pageField().fill("5");
+    await pageField().press("Enter");
+    await isAt("5");
+    await field().fill("day 3");
+    await isAt("3");
+    assert.deepEqual(page.wrongs, []);
+  });
+}
 
 test("words of a source are never markup", async () => {
   const markup = "<img src=x onerror=alert(1)>";
