@@ -1,7 +1,7 @@
 // The bar that finds words: a field, the number of hits, and buttons for the next and the previous one.
 
 import { element, icon } from "../dom.js";
-import { around } from "./document.js";
+import { around, rectangle } from "./document.js";
 import { MAX_HITS, searcher } from "./search.js";
 
 export const FIND = "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13zM15.2 15.2 20 20";
@@ -95,5 +95,3 @@ export function findBar(document, words, moves, onQuery, onClose) {
 export function isFindKey({ key, ctrlKey, metaKey, altKey, shiftKey }) {
   return !altKey && !shiftKey && (ctrlKey !== metaKey) && key.toLowerCase() === "f";
 }
-
-const rectangle = ({ line, from, to }) => line.part(from, to);

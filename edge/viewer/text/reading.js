@@ -4,25 +4,29 @@
 import { element } from "../dom.js";
 import { SOFT_HYPHEN } from "./document.js";
 import { inPieces } from "./idle.js";
-import { followLink } from "./layer.js";
 
 /**
- * Creates the document, and a link before it that skips it. Returns its elements. `go(page)` shows a page of the
- * picture, and `linkOf(number)` is its URL.
+ * Creates the document, and a link before it that skips it. Returns its elements. `anchor(link, attributes, text)`
+ * creates the element of a link.
  */
-export function readingDocument(text, { go, linkOf }) {
+export function readingDocument(text, anchor) {
   const end = element("span", { tabindex: "-1" });
-  const skip = element("a", { href: "#", class: "skip", onclick: (event) => followLink(event, () => end.focus()) }, "Skip the text of the picture");
+  const skip = element("a", { href: "#", class: "skip", onclick: skipText }, "Skip the text of the picture");
   const sheet = element("div", { lang: text.language || null });
   const reading = element("section", { class: "reading", "aria-label": "Text of the picture" }, skip, sheet, end);
   inPieces(text.pages, (page) => sheet.append(pageOf(page, text.pages.length > 1)));
+
+  function skipText(event) {
+    event.preventDefault();
+    end.focus();
+  }
 
   function pageOf(page, isNamed) {
     const links = new Set(page.links);
     const blocks = page.blocks.map((block) => ({ node: blockOf(block, links), lines: block.lines }));
     const name = isNamed ? { role: "group", "aria-label": `Page ${page.label || page.number}` } : {};
     // Links without words, such as pictures.
-    const rest = [...links].filter(({ url }) => url).map((link) => element("p", {}, anchor(link, link.url)));
+    const rest = [...links].filter(({ url }) => url).map((link) => element("p", {}, anchor(link, {}, link.url)));
     return element("div", name, ...grouped(blocks), ...rest);
   }
 
@@ -51,13 +55,8 @@ export function readingDocument(text, { go, linkOf }) {
       const plain = text.replaceAll(SOFT_HYPHEN, "");
       if (!link) return plain;
       links.delete(link);
-      return anchor(link, plain);
+      return anchor(link, {}, plain);
     });
-  }
-
-  function anchor({ url, page }, text) {
-    const target = url ? { target: "_blank", rel: "noopener noreferrer" } : { onclick: (event) => followLink(event, () => go(page)) };
-    return element("a", { href: url ?? linkOf(page + 1), ...target }, text);
   }
   return reading;
 }

@@ -3,7 +3,7 @@
 // set at the end, for its menus.
 
 import { element } from "../dom.js";
-import { textBetween } from "./document.js";
+import { partsBetween, rectangle, textBetween } from "./document.js";
 
 /** Distance in CSS pixels from which a press on a link is a selection. */
 const DRAG = 4;
@@ -61,9 +61,7 @@ export function selectable(viewer, camera, region, document, words, selecting) {
     range = { start: ordered[0], end: ordered.at(-1) };
     const { start, end } = range;
     words.keep(start.line.index, end.line.index);
-    const lines = document.lines.slice(start.line.index, end.line.index + 1);
-    const parts = lines.map((line) => line.part(line === start.line ? start.offset : 0, line === end.line ? end.offset : line.text.length));
-    words.show("selected", parts.filter(({ width }) => width > 0));
+    words.show("selected", partsBetween(document, start, end).map(rectangle).filter(({ width }) => width > 0));
   }
 
   function clear() {

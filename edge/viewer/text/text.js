@@ -35,11 +35,18 @@ export async function mountText(response, parts) {
   if (!viewer.isOpen()) await new Promise((resolve) => viewer.addOnceHandler("open", resolve));
   adoptStyle(region.getRootNode());
 
-  const links = {
-    go: (page) => (turning ? turning.go(page) : moves.toPage(document.pages[page])),
-    linkOf: (number) => withParameter(parts.shareUrl, "page", String(number)),
-  };
-  const words = wordLayer(viewer, camera, document, links);
+  /** Creates the element of a link, which opens a tab or shows a page. */
+  function anchor({ url, page }, attributes, text) {
+    if (url) return element("a", { href: url, target: "_blank", rel: "noopener noreferrer", ...attributes }, text);
+    const onclick = (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return; // for another tab or window
+      event.preventDefault();
+      if (turning) turning.go(page);
+      else moves.toPage(document.pages[page]);
+    };
+    return element("a", { href: withParameter(parts.shareUrl, "page", String(page + 1)), onclick, ...attributes }, text);
+  }
+  const words = wordLayer(viewer, camera, document, anchor);
   const selection = selectable(viewer, camera, region, document, words, parts.selecting);
   const onQuery = ownsPage ? keepQuery() : () => {};
   const onClose = () => viewer.canvas.focus({ preventScroll: true });
@@ -56,7 +63,7 @@ export async function mountText(response, parts) {
     home.ariaLabel = HOME;
     usage.textContent = usage.textContent.replace("whole picture", "first page") + TURNING;
   }
-  region.append(...[finding?.bar, turning?.bar, turning?.outline, readingDocument(document, links)].filter(Boolean));
+  region.append(...[finding?.bar, turning?.bar, turning?.outline, readingDocument(document, anchor)].filter(Boolean));
   if (turning) parts.coverAbove(() => turning.heightAbove(bar));
 
   onKey((event) => {
