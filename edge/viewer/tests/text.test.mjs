@@ -484,6 +484,15 @@ test("wide pages are shown whole, small ones at their own size, and a rotated on
   }
 });
 
+test("a small move leaves home, in a document of any length", async () => {
+  const pages = Array.from({ length: 60 }, (_, index) => ({ at: [1140 * index, 0, 1100, 1500], blocks: [{ role: "p", lines: [line("Words", 100, 100)] }] }));
+  const viewer = await open(`/${service.create({ kind: "ready", text: { version: 1, total: 60, pages }, size: { width: 60 * 1140, height: 1500 } })}`, { reducedMotion: "reduce" });
+  await pageField().waitFor();
+  assert.equal(await viewer.home.getAttribute("aria-disabled"), "true");
+  await drag({ x: 600, y: 400 }, { x: 570, y: 400 });
+  await assertEventually(async () => (await viewer.home.getAttribute("aria-disabled")) === "false", "it counts as home");
+});
+
 test("the first view waits for the words, but not long, and does not jump", async () => {
   const id = service.create({ kind: "ready", ...manual(6) });
   /** Records the scales that are shown. */
@@ -496,7 +505,7 @@ test("the first view waits for the words, but not long, and does not jump", asyn
     };
     look();
   };
-  for (const [delay, path, scales] of [[400, "", [80]], [400, "?page=3", [80]], [400, "?q=day%205", [80]], [1800, "", [22]], [400, "?at=500,500,2", [53]]]) {
+  for (const [delay, path, scales] of [[400, "", [80]], [400, "?page=3", [80]], [400, "?q=day%205", [80]], [1800, "", [22]], [900, "?at=500,500,2", [53]]]) {
     await openEmpty();
     await page.addInitScript(record);
     await page.route("**/text", async (route) => {
@@ -504,6 +513,10 @@ test("the first view waits for the words, but not long, and does not jump", asyn
       await route.continue();
     });
     await page.goto(`${service.origin}/${id}${path}`);
+    if (path.startsWith("?at")) {
+      await page.locator(".scale", { hasText: "53" }).waitFor();
+      assert.equal(await pageField().count(), 0, "a place waited for the words");
+    }
     await pageField().waitFor();
     await page.waitForTimeout(200);
     assert.deepEqual(await page.evaluate(() => [...window.scales]), scales, `${delay} ms ${path}`);
@@ -635,17 +648,18 @@ test("screen readers get the words once, as a document with headings, lists, tab
 
 for (const [name, options] of [["a phone", PHONE], ["a large screen", { viewport: { width: 1440, height: 900 } }]]) {
   test(`find bar and outline are accessible on ${name}, in light and dark colours, in a page and in embeds`, async () => {
-    for (const colorScheme of ["light", "dark"]) {
-      await openManual(6, { ...options, colorScheme });
-      const id = new URL(page.url()).pathname.slice(1);
-      const embeds = host.put(`<script src="${service.origin}/${id}.js?height=500&q=tide"></script><iframe title="A manual" width="100%" height="500" src="${service.origin}/${id}/embed?q=tide"></iframe>`);
-      for (const url of [page.url() + "?q=tide", embeds]) {
-        await page.goto(url);
-        for (const scope of url === embeds ? [page, page.frameLocator("iframe")] : [page]) {
-          await scope.locator(".current i").waitFor({ state: "attached" });
-          await scope.getByRole("button", { name: "Outline" }).press("Enter");
-          await scope.locator(".reading h2").last().waitFor({ state: "attached" });
-        }
+    const id = service.create({ kind: "ready", ...manual(6) });
+    const embeds = host.put(`<script src="${service.origin}/${id}.js?height=500&q=tide"></script><iframe title="A manual" width="100%" height="500" src="${service.origin}/${id}/embed?q=tide"></iframe>`);
+    await openEmpty({ ...options, reducedMotion: "reduce" });
+    for (const url of [`${service.origin}/${id}?q=tide`, embeds]) {
+      await page.goto(url);
+      for (const scope of url === embeds ? [page, page.frameLocator("iframe")] : [page]) {
+        await scope.locator(".current i").waitFor({ state: "attached" });
+        await scope.getByRole("button", { name: "Outline" }).press("Enter");
+        await scope.locator(".reading h2").last().waitFor({ state: "attached" });
+      }
+      for (const colorScheme of ["light", "dark"]) {
+        await page.emulateMedia({ colorScheme });
         await assertAccessible(page);
       }
     }

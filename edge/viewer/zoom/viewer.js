@@ -10,7 +10,7 @@ import { wheelFactor } from "./geometry.js";
 import { ruler, scaleBar } from "./measures.js";
 import { attributionMark, continuesNote, gestureHint, lostTilesNotice, selectingNote } from "./notices.js";
 import { overview } from "./overview.js";
-import { keepInUrl } from "./place.js";
+import { keepInUrl, parsePlace, placeText } from "./place.js";
 import { openPicture, setStill } from "./seadragon.js";
 import css from "./viewer.css";
 
@@ -52,7 +52,8 @@ export function mountViewer(host, content, options = {}) {
   const stillness = matchMedia("(prefers-reduced-motion: reduce)");
   let open;
   const when = new Promise((resolve) => (open = resolve));
-  if (content.pages > 1) setTimeout(open, WORDS_MS);
+  const isPlaced = ownsPage && parsePlace(placeText(location), content.dzi)?.zoom > 0;
+  if (content.pages > 1 && !isPlaced) setTimeout(open, WORDS_MS);
   else open();
   const viewer = openPicture(canvas, content.dzi, { still: stillness.matches, cooperative, when });
   const { width, height } = content.dzi;
