@@ -545,8 +545,9 @@ test("in a narrow view the pages are above the controls, and cover neither the p
   await button("Show the first page").press("w");
   await assertEventually(async () => Math.abs((await matrix()).a * manual(6).size.width - 300) < 1, "the picture does not fill the width");
   for (const width of [320, 390, 500, 900]) {
-    await openManual(6, { path: "/embed", viewport: { width, height: 600 } });
+    await openManual(6, { ...PHONE, path: "/embed", viewport: { width, height: 600 }, total: 300 });
     const [mark, bar] = await Promise.all([".attribution", ".pages"].map((part) => page.locator(part).boundingBox()));
+    assert.ok(bar.x >= 0 && bar.x + bar.width <= width, `at ${width} pixels`);
     assert.ok(mark.x + mark.width <= bar.x || mark.y + mark.height <= bar.y || mark.y >= bar.y + bar.height, `at ${width} pixels`);
   }
 });
