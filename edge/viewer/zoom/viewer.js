@@ -32,12 +32,12 @@ const MEASURING = "M shows a ruler.";
 /**
  * Shows a ready content in `host`, in its shadow root.
  *
- * Options: `name` (name of the picture), `cooperative` (leave plain gestures to the page around), `mayCover` (cover the
- * page if there is no fullscreen), `ownsPage` (keep the view in the page's URL, and take keys without having the
+ * Options: `name` (name of the picture), `cooperative` (leave plain gestures to the page around), `mayCover` (cover
+ * the page if there is no fullscreen), `ownsPage` (keep the view in the page's URL, and take keys without having the
  * focus), `search` (the part of a URL that may name words and a page of a document), `onPage(number)` (called with the
- * number of the page in view, 0 if all are), `fit` (`contain` or `cover`), `background` (a CSS colour), `coveredTop()` (CSS pixels that the page covers at
- * the top), `attribution` (show a link to the share page). Returns `{ viewer, canvas, focus }`: OpenSeadragon's viewer,
- * and the element in which it draws.
+ * number of the page in view, 0 if all are), `fit` (`contain` or `cover`), `background` (a CSS colour), `coveredTop()`
+ * (CSS pixels that the page covers at the top), `attribution` (show a link to the share page). Returns `{ viewer,
+ * canvas, focus }`: OpenSeadragon's viewer, and the element in which it draws.
  */
 export function mountViewer(host, content, options = {}) {
   const { name, cooperative = false, mayCover = false, ownsPage = false, fit = "contain", background } = options;
