@@ -1,5 +1,5 @@
-// The embed script, `/<id>.js?width=&height=&id=&fit=&background=&attribution=`. It reads its parameters from its own
-// URL, reserves space for the viewer, and imports the viewer when the reader scrolls near. The browser loads that
+// The embed script, `/<id>.js?width=&height=&id=&fit=&background=&attribution=&page=&q=`. It reads its parameters from
+// its own URL, reserves space for the viewer, and imports the viewer when the reader scrolls near. The browser loads that
 // module once per page, even for several embeds. The script defines no globals and never writes into the document's
 // stream.
 (() => {
@@ -56,7 +56,7 @@
     import(attempt ? `${module}?again=${attempt}` : module).then(
       ({ embed }) => {
         host.replaceChildren();
-        embed(host, content, { fit, background, attribution, shaped: height === "auto" });
+        embed(host, content, { fit, background, attribution, search: url.search, shaped: height === "auto" });
       },
       () => offerRetry(attempt),
     );

@@ -8,11 +8,11 @@ const MIN_ASPECT = 1 / 2;
 const MAX_ASPECT = 4;
 
 /** Shows the content at an API URL in `host`. With `shaped`, the host gets the aspect ratio of the picture. */
-export function embed(host, url, { fit, background, attribution, shaped }) {
+export function embed(host, url, { shaped, ...options }) {
   const onReady = ({ dzi }) => {
     if (shaped) host.style.aspectRatio = String(Math.min(Math.max(dzi.width / dzi.height, MIN_ASPECT), MAX_ASPECT));
   };
-  mountContent(host, url, { fit, background, attribution, onReady, cooperative: true, mayCover: true });
+  mountContent(host, url, { ...options, onReady, cooperative: true, mayCover: true });
 }
 
 /** Shows a pyramid in `host`, covering it. */

@@ -31,31 +31,51 @@ function openDialog(button, title, contents) {
 }
 
 /**
- * Activates the Share button. Returns a function that shows it for a content, and hides it for null: failed contents
- * cannot be shared.
+ * Activates the Share button. `pageInView()` returns the number of a document's page, or 0. Returns a function that shows
+ * the button for a content, and hides it for null: failed contents cannot be shared.
  */
-export function offerSharing() {
+export function offerSharing(pageInView) {
   const button = document.getElementById("open-share");
   let content = null;
   const hasCards = button.hasAttribute("data-cards");
-  openDialog(button, "Share", () => sharing(content, hasCards));
+  openDialog(button, "Share", () => sharing(content, hasCards, pageInView()));
   return (shown) => {
     content = shown;
     button.hidden = !shown;
   };
 }
 
-/** With `hasCards`, the service has cards of places. */
-function sharing({ ready, shareUrl, embedHtml }, hasCards) {
+/** With `hasCards`, the service has cards of places. `page` is the number of a document's page in view, or 0. */
+function sharing({ ready, shareUrl, embedHtml }, hasCards, page) {
   const title = attribute(document.querySelector("h1").textContent);
-  const frame = `<iframe src="${shareUrl}/embed" width="100%" height="400" title="${title}" allow="fullscreen"></iframe>`;
-  const lines = [["Link", shareUrl], ["Embed", embedHtml], ["Embed as a frame", frame]];
+  const words = new URLSearchParams(location.search).get("q") ?? "";
   const place = placeText(location);
-  const view = withParameter(withPlace(shareUrl, place), "q", encodeURIComponent(new URLSearchParams(location.search).get("q") ?? ""));
-  // Without a place the view is the opening view, which the first line opens too.
-  if (view !== shareUrl) lines.splice(1, 0, ["Link to this view", view]);
+  const view = withParameter(withPlace(shareUrl, place), "q", encodeURIComponent(words));
+  const lines = element("div", { class: "lines" });
+  /** Shows links and embeds, with parameters that open a page or a search. */
+  function show(parameters) {
+    const query = parameters && `?${parameters}`;
+    const script = embedHtml.replace(/\.js\?[^"]*/, parameters ? `$&&${parameters}` : "$&");
+    const frame = `<iframe src="${shareUrl}/embed${query}" width="100%" height="400" title="${title}" allow="fullscreen"></iframe>`;
+    const texts = [["Link", shareUrl + query], ["Embed", script], ["Embed as a frame", frame]];
+    // Without a place the view is the opening view, which the first line opens too.
+    if (view !== shareUrl) texts.splice(1, 0, ["Link to this view", view]);
+    lines.replaceChildren(...texts.map(copyLine));
+  }
+  show("");
   const picture = hasCards && place ? `${shareUrl}/at/${place}.jpg` : `${shareUrl}/preview.jpg`;
-  return [ready && linkCard(shareUrl, picture), deviceSharing(view), ...lines.map(copyLine)];
+  return [ready && linkCard(shareUrl, picture), deviceSharing(view), startChoice(page, words, show), lines];
+}
+
+/** Creates the choice to open a page or a search; null if there is neither. `choose` takes the parameters, or "". */
+function startChoice(page, words, choose) {
+  const parts = [];
+  if (page > 1) parts.push([`at page ${page}`, `page=${page}`]);
+  if (words) parts.push([`with the search “${words}”`, `q=${encodeURIComponent(words)}`]);
+  if (parts.length === 0) return null;
+  const [label, parameters] = [0, 1].map((part) => parts.map((both) => both[part]));
+  const box = element("input", { type: "checkbox", onchange: () => choose(box.checked ? parameters.join("&") : "") });
+  return element("label", { class: "choice" }, box, `Open ${label.join(" ")}`);
 }
 
 /** Creates the card that other sites show for the link to the view: a picture, the name and the site. */

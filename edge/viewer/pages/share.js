@@ -11,19 +11,23 @@ const BELOW_PANELS = 12;
 const stage = document.getElementById("stage");
 const known = JSON.parse(document.getElementById("content").textContent);
 const { address, home, framed } = stage.dataset;
+const { search } = location;
 
 if (framed === undefined) {
   const panels = document.querySelector(".top");
   const coveredTop = () => panels.getBoundingClientRect().bottom + BELOW_PANELS;
   new ResizeObserver(() => stage.style.setProperty("--covered", `${coveredTop()}px`)).observe(panels);
-  const showSharing = offerSharing();
+  let page = 0;
+  const showSharing = offerSharing(() => page);
   const showDetails = offerDetails();
   mountContent(stage, address, {
     known,
     home,
     takeOver: schemeAssumption(address),
     ownsPage: true,
+    search,
     coveredTop,
+    onPage: (number) => (page = number),
     onReady: describe,
     onUpdate({ kind, content }) {
       if (content?.title) showTitle(content.title);
@@ -35,7 +39,8 @@ if (framed === undefined) {
 } else {
   const attribution = parameter("attribution") !== "0";
   const onReady = ({ title }) => title && showTitle(title, "");
-  mountContent(stage, address, { known, cooperative: true, attribution, fit: parameter("fit"), background: parameter("background"), onReady });
+  const look = { attribution, fit: parameter("fit"), background: parameter("background") };
+  mountContent(stage, address, { known, cooperative: true, ...look, search, onReady });
 }
 
 /** Shows a title that became known after the page was made. */
@@ -55,7 +60,7 @@ function describe({ dzi, warning }) {
 
 /** Returns a parameter of the frame's URL, parsed like the embed script's. */
 function parameter(name) {
-  const value = new URLSearchParams(location.search).get(name);
+  const value = new URLSearchParams(search).get(name);
   if (name === "attribution") return value;
   if (name === "fit") return value === "cover" ? "cover" : "contain";
   return ["#" + value, value].find((colour) => CSS.supports("color", colour));

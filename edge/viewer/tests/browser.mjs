@@ -59,7 +59,7 @@ export const parts = (scope) => ({
   picture: scope.getByRole("application", { name: "Picture" }),
   zoomIn: scope.getByRole("button", { name: "Zoom in" }),
   zoomOut: scope.getByRole("button", { name: "Zoom out" }),
-  home: scope.getByRole("button", { name: "Show the whole picture" }),
+  home: scope.getByRole("button", { name: /^Show the (whole picture|first page)$/ }),
   rotate: scope.getByRole("button", { name: "Rotate by 90°" }),
   fullscreen: scope.getByRole("button", { name: /ullscreen/ }),
   scale: scope.locator(".scale"),

@@ -1,8 +1,8 @@
-// The core of the viewer's tests in Firefox, and a pinch: it can make touches.
+// The core of the viewer's tests in Firefox, and gestures of fingers: it can make touches.
 
 import assert from "node:assert/strict";
 
-import { pinch, testsOf } from "./engines/core.mjs";
+import { pinch, testsOf, touch } from "./engines/core.mjs";
 import { startFirefox } from "./engines/firefox.mjs";
 
 const firefox = testsOf("Firefox", startFirefox);
@@ -14,3 +14,13 @@ firefox.it("two fingers zoom", async () => {
   const pinched = await firefox.resting();
   assert.ok(pinched > before * 2, `${before} %, then ${pinched} %`);
 });
+
+for (const place of ["page", "embed"]) {
+  for (const turn of [0, 90]) {
+    firefox.it(`a finger that rests selects a word in ${place} at ${turn}°`, async () => {
+      const at = await firefox.openManual(place, turn);
+      await touch(firefox.engine(), at(6), { target: at(14), rests: 700 });
+      await firefox.isMarked("selected", 2);
+    });
+  }
+}

@@ -1,5 +1,5 @@
-// A manual as the text of a picture: pages side by side, with headings, paragraphs, a list, a picture, links and an
-// outline. Letters are half as wide as their line is high.
+// A manual as the text of a picture: pages side by side, with headings, paragraphs, a list, a table, a picture, links
+// and an outline. Letters are half as wide as their line is high.
 
 const PAGE = { width: 1100, height: 1500, gap: 40, left: 100 };
 const COLUMNS = 4;
@@ -31,6 +31,10 @@ function page(index) {
     { role: "li", lines: [line("High water at noon", left + 40, 450)] },
     { role: "li", lines: [line("Low water at six", left + 40, 500)] },
     { role: "img", at: [left, 600, 400, 300], alternative: "A chart of tides" },
+    { role: "td", lines: [line("Port", left, 950)] },
+    { role: "td", lines: [line("High water", left + 300, 950)] },
+    { role: "td", lines: [line("Brest", left, 1000)] },
+    { role: "td", lines: [line("12:10", left + 300, 1005)] },
     { role: "p", lines: [{ ...line("Upright margin", 0, 0), at: [1000, 700, 30, 210], angle: 90 }] },
   ];
   const links = [

@@ -57,6 +57,8 @@ const STATES = {
   "slide-details": { path: `/${ids.slide}`, act: (page) => page.getByRole("button", { name: "About this picture" }).click() },
   "slide-embedded": { path: `/${ids.slide}/embed`, act: settled },
   document: { path: `/${ids.manual}`, act: settled },
+  "document-whole": { path: `/${ids.manual}`, act: showAll },
+  "sharing-document": { path: `/${ids.manual}?page=3&q=tide`, act: share },
   finding: { path: `/${ids.manual}?q=tide&page=3`, act: find },
   outline: { path: `/${ids.manual}?page=3`, act: (page) => page.getByRole("button", { name: "Outline" }).click() },
   "document-embedded": { url: () => embedded(ids.manual), act: (page) => page.locator(".pages").waitFor({ state: "attached" }) },
@@ -116,6 +118,12 @@ async function measure(page) {
 
 async function find(page) {
   await page.locator(".current i").waitFor();
+  await settled(page);
+}
+
+async function showAll(page) {
+  await settled(page);
+  await page.keyboard.press("w");
   await settled(page);
 }
 

@@ -109,6 +109,8 @@ test("search and page are parameters beside others", () => {
   assert.equal(withParameter("https://a.example/b?q=x", "q", ""), "https://a.example/b");
 });
 
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+
 /** Opens the share page of a manual and waits for its words. */
 async function openManual(pages = 6, { path = "", total, ...options } = {}) {
   const id = service.create({ kind: "ready", ...manual(pages, total) });
@@ -146,6 +148,17 @@ async function drag(from, to) {
   await page.mouse.move((from.x + to.x) / 2, (from.y + to.y) / 2);
   await page.mouse.move(to.x, to.y);
   await page.mouse.up();
+}
+
+/** Rests a finger until it selects, and moves it. Returns a function that sends other events of touch. */
+async function hold(from, to = from) {
+  const fingers = await page.context().newCDPSession(page);
+  const send = (type, ...touchPoints) => fingers.send("Input.dispatchTouchEvent", { type, touchPoints });
+  await send("touchStart", from);
+  await marks("selected").waitFor();
+  await send("touchMove", to);
+  await send("touchEnd");
+  return send;
 }
 
 test("the module of words is loaded only for pictures that have some", async () => {
@@ -246,16 +259,11 @@ test("words are selected in a rotated view, and upright ones too", async () => {
 });
 
 test("a long press selects a word, and a button copies it", async () => {
-  await openManual(1, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+  await openManual(1, PHONE);
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-  const fingers = await page.context().newCDPSession(page);
-  const send = (type, ...touchPoints) => fingers.send("Input.dispatchTouchEvent", { type, touchPoints });
   const [from, to] = await placesOf("The tide of day 1", 6, 14);
   const before = await lineWith("The tide").boundingBox();
-  await send("touchStart", from);
-  await marks("selected").waitFor();
-  await send("touchMove", to);
-  await send("touchEnd");
+  const send = await hold(from, to);
   await button("Copy").tap();
   await button("Copied").waitFor();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "tide of day");
@@ -280,14 +288,6 @@ test("links open in another tab, or move the picture to a page", async () => {
   await page.locator(".links a[href$='page=2']").first().click();
   await assertEventually(async () => (await pageField().inputValue()) === "2", "the page is not shown");
   assert.match(page.url(), new RegExp(service.origin));
-});
-
-test("a tap follows a link", async () => {
-  await openManual(6, { path: "?page=1", viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
-  await page.context().route("https://example.com/**", (route) => route.fulfill({ body: "Notes" }));
-  const [notes] = await placesOf("Read the notes", 10, 10);
-  const [other] = await Promise.all([page.context().waitForEvent("page"), page.touchscreen.tap(notes.x, notes.y)]);
-  assert.equal(other.url(), "https://example.com/notes");
 });
 
 test("a drag that begins on a link selects its words", async () => {
@@ -372,6 +372,9 @@ test("a link with a search opens with it, and a place is more exact", async () =
   await assertEventually(async () => (await pageField().inputValue()) === "5", "the match is not shown");
   await openManual(6, { path: "?page=3&at=550,300,6" });
   assert.equal(await pageField().inputValue(), "1");
+  await openManual(6, { ...PHONE, path: "?q=chapter%201" });
+  const [mark, bar] = await Promise.all([marks("current").boundingBox(), page.locator(".find").boundingBox()]);
+  assert.ok(mark.y >= bar.y + bar.height, "the bar covers the match");
 });
 
 test("pages are turned by keys and buttons, and numbers and labels go to them", async () => {
@@ -410,24 +413,143 @@ test("pages are turned by keys and buttons, and numbers and labels go to them", 
   assert.equal(await pageField().evaluate(({ validationMessage }) => validationMessage), "Enter a page from 1 to 6.");
   await pageField().press("Escape");
   await isAt(1);
-  await page.keyboard.press("0");
+  await page.keyboard.press("w");
   await isAt("");
   await page.keyboard.press("PageDown");
   await isAt(1);
   assert.deepEqual(page.wrongs, []);
 });
 
-test("in a narrow view the pages are above the controls, and cover nothing of the picture", async () => {
+/** Returns where the first page of a manual is in the view, in CSS pixels. */
+const firstPage = (scope = page) => scope.locator(".text").evaluate((layer) => {
+  const { a, b, e, f } = new DOMMatrix(layer.style.transform);
+  const scale = Math.hypot(a, b);
+  return { left: e, top: f, width: 1100 * scale, height: 1500 * scale };
+});
+
+for (const [name, options, most] of [["a phone", PHONE, 390], ["a large screen", { viewport: { width: 1440, height: 900 } }, 1440]]) {
+  test(`a document opens at the width of its first page on ${name}, and W shows all pages`, async () => {
+    for (const kind of ["share page", "embed"]) {
+      const viewer = await openManual(6, { ...options, path: kind === "embed" ? "/embed" : "" });
+      const covered = kind === "embed" ? 0 : await page.locator(".top").evaluate((panels) => panels.getBoundingClientRect().bottom);
+      const isHome = async () => {
+        const { left, top, width } = await firstPage();
+        // On a large screen lines of 30 pixels are 24 pixels high.
+        return Math.abs(width - Math.min(most, 1100 * 0.8)) < 1 && Math.abs(left - (most - width) / 2) < 1 && top >= covered && top < covered + 20;
+      };
+      const isAt = (number) => assertEventually(async () => (await pageField().inputValue()) === number, `page ${number} is not shown`);
+      await assertEventually(isHome, JSON.stringify(await firstPage()));
+      await isAt("1");
+      assert.equal(await viewer.home.getAttribute("aria-disabled"), "true");
+      assert.equal(new URL(page.url()).search, "");
+      await viewer.picture.focus();
+      await page.keyboard.press("w");
+      await isAt("");
+      await assertEventually(async () => (await firstPage()).width * 4 <= most, "not all pages are in view");
+      assert.equal(await button("All pages").getAttribute("aria-pressed"), "true");
+      await page.keyboard.press("PageDown");
+      await isAt("1");
+      await assertEventually(isHome, "a page is not turned to at its width");
+      await page.keyboard.press("PageDown");
+      await isAt("2");
+      await assertEventually(async () => (await firstPage()).left < 0, "page 2 is not shown");
+      const second = await firstPage();
+      await button("All pages").click();
+      await isAt("");
+      await page.keyboard.press("W");
+      await isAt("2");
+      await assertEventually(async () => Math.abs((await firstPage()).left - second.left) < 1, "the same key does not return");
+      await page.keyboard.press("0");
+      await isAt("1");
+      await assertEventually(isHome, "0 does not show the first page");
+      await page.setViewportSize({ width: most, height: 700 });
+      await assertEventually(isHome, "it does not stay after a change of size");
+      assert.deepEqual(page.wrongs, []);
+    }
+  });
+}
+
+test("wide pages are shown whole, small ones at their own size, and a rotated one whole", async () => {
+  for (const [width, height, shown] of [[1600, 900, [1200, 675]], [300, 400, [300, 400]]]) {
+    const pages = [0, 1].map((index) => ({ at: [0, index * (height + 20), width, height], blocks: [{ role: "p", lines: [line("Words", 20, 20, 12)] }] }));
+    const viewer = await open(`/${service.create({ kind: "ready", text: { version: 1, total: 2, pages }, size: { width, height: 2 * height + 20 } })}`);
+    await pageField().waitFor();
+    const scale = async () => parseInt(await viewer.scale.textContent(), 10);
+    await assertEventually(async () => (await scale()) > 0 && Math.abs((await scale()) - (100 * shown[0]) / width) < 5, `${await scale()} %`);
+    await assertEventually(async () => (await pageField().inputValue()) === "1", "it is not at page 1");
+    await viewer.rotate.click();
+    await assertEventually(async () => (await scale()) <= Math.min(100, 70_000 / width), `${await scale()} % in a view of 800 pixels`);
+    assert.equal(await pageField().inputValue(), "1");
+    assert.equal(await viewer.home.getAttribute("aria-disabled"), "true");
+  }
+});
+
+test("a small move leaves home, in a document of any length", async () => {
+  const pages = Array.from({ length: 60 }, (_, index) => ({ at: [1140 * index, 0, 1100, 1500], blocks: [{ role: "p", lines: [line("Words", 100, 100)] }] }));
+  const viewer = await open(`/${service.create({ kind: "ready", text: { version: 1, total: 60, pages }, size: { width: 60 * 1140, height: 1500 } })}`, { reducedMotion: "reduce" });
+  await pageField().waitFor();
+  assert.equal(await viewer.home.getAttribute("aria-disabled"), "true");
+  await drag({ x: 600, y: 400 }, { x: 570, y: 400 });
+  await assertEventually(async () => (await viewer.home.getAttribute("aria-disabled")) === "false", "it counts as home");
+});
+
+test("the first view waits for the words, but not long, and does not jump", async () => {
+  const id = service.create({ kind: "ready", ...manual(6) });
+  /** Records the scales that are shown. */
+  const record = () => {
+    window.scales = new Set();
+    const look = () => {
+      const text = document.getElementById("stage")?.shadowRoot?.querySelector(".scale")?.textContent;
+      if (text) window.scales.add(parseInt(text, 10));
+      requestAnimationFrame(look);
+    };
+    look();
+  };
+  for (const [delay, path, scales] of [[400, "", [80]], [400, "?page=3", [80]], [400, "?q=day%205", [80]], [1800, "", [22]], [900, "?at=500,500,2", [53]]]) {
+    await openEmpty();
+    await page.addInitScript(record);
+    await page.route("**/text", async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      await route.continue();
+    });
+    await page.goto(`${service.origin}/${id}${path}`);
+    if (path.startsWith("?at")) {
+      await page.locator(".scale", { hasText: "53" }).waitFor();
+      assert.equal(await pageField().count(), 0, "a place waited for the words");
+    }
+    await pageField().waitFor();
+    await page.waitForTimeout(200);
+    assert.deepEqual(await page.evaluate(() => [...window.scales]), scales, `${delay} ms ${path}`);
+    assert.equal(await pageField().inputValue(), { "": delay > 1000 ? "" : "1", "?page=3": "3", "?q=day%205": "5", "?at=500,500,2": "1" }[path]);
+    if (delay < 1000) continue;
+    await page.setViewportSize({ width: 1200, height: 700 });
+    await page.waitForTimeout(200);
+    assert.equal(await pageField().inputValue(), "", "a change of size left the view of all pages");
+    await page.keyboard.press("0");
+    await assertEventually(async () => (await pageField().inputValue()) === "1", "home is not the first page");
+  }
+});
+
+test("in a narrow view the pages are above the controls, and cover neither the picture nor the mark of an embed", async () => {
   const viewer = await openManual(6, { path: "?page=2", viewport: { width: 600, height: 500 } });
-  await viewer.home.click();
+  await button("All pages").click();
   const matrix = () => page.locator(".text").evaluate((layer) => new DOMMatrix(layer.style.transform));
   await assertEventually(async () => {
     const { a, f } = await matrix();
     return f + a * manual(6).size.height <= (await page.locator(".pages").boundingBox()).y;
   }, "the picture is covered");
+  await viewer.home.click();
+  assert.equal(await page.getByRole("application", { name: "Overview" }).isVisible(), false, "it covers the page");
   await page.setViewportSize({ width: 300, height: 500 });
   assert.equal(await page.locator(".pages").isVisible(), false);
+  await button("Show the first page").press("w");
   await assertEventually(async () => Math.abs((await matrix()).a * manual(6).size.width - 300) < 1, "the picture does not fill the width");
+  for (const width of [320, 390, 500, 900]) {
+    await openManual(6, { ...PHONE, path: "/embed", viewport: { width, height: 600 }, total: 300 });
+    const [mark, bar] = await Promise.all([".attribution", ".pages"].map((part) => page.locator(part).boundingBox()));
+    assert.ok(bar.x >= 0 && bar.x + bar.width <= width, `at ${width} pixels`);
+    assert.ok(mark.x + mark.width <= bar.x || mark.y + mark.height <= bar.y || mark.y >= bar.y + bar.height, `at ${width} pixels`);
+  }
 });
 
 test("the outline is a menu that moves the picture", async () => {
@@ -450,7 +572,7 @@ test("the outline is a menu that moves the picture", async () => {
   assert.equal(await page.locator(".pages, nav").count(), 0, "one page needs no control");
 });
 
-test("screen readers get the words once, as a document with headings, lists, alternatives and links", async () => {
+test("screen readers get the words once, as a document with headings, lists, tables, alternatives and links", async () => {
   await openManual(2);
   const text = page.getByRole("region", { name: "Text of the picture" });
   await page.getByRole("heading", { name: "Chapter 2" }).waitFor({ state: "attached" });
@@ -474,6 +596,13 @@ test("screen readers get the words once, as a document with headings, lists, alt
       - listitem: Low water at six
     - paragraph:
       - img "A chart of tides"
+    - table:
+      - row "Port High water":
+        - cell "Port"
+        - cell "High water"
+      - row "Brest 12:10":
+        - cell "Brest"
+        - cell "12:10"
     - paragraph: Upright margin
   - group "Page 2":
     - heading "Chapter 2" [level=2]
@@ -488,9 +617,27 @@ test("screen readers get the words once, as a document with headings, lists, alt
       - listitem: Low water at six
     - paragraph:
       - img "A chart of tides"
+    - table:
+      - row "Port High water":
+        - cell "Port"
+        - cell "High water"
+      - row "Brest 12:10":
+        - cell "Brest"
+        - cell "12:10"
     - paragraph: Upright margin`,
   );
-  assert.equal(((await page.locator("body").ariaSnapshot()).match(/The tide of day 1/g) ?? []).length, 1);
+  // What Chromium gives to assistive technology, from all elements of the page.
+  const { nodes } = await (await page.context().newCDPSession(page)).send("Accessibility.getFullAXTree");
+  const heard = nodes.filter(({ ignored }) => !ignored).map(({ role, name, properties = [] }) => {
+    const level = properties.find((property) => property.name === "level")?.value.value;
+    return [role.value + (role.value === "heading" ? level : ""), name?.value];
+  });
+  const named = (wanted) => heard.filter(([role]) => role === wanted).map(([, name]) => name);
+  assert.deepEqual(named("heading2"), ["Chapter 1", "Chapter 2"]);
+  assert.deepEqual(["listitem", "table", "row", "cell"].map((role) => named(role).length), [4, 2, 4, 8]);
+  assert.deepEqual(named("image").filter(Boolean), ["A chart of tides", "A chart of tides"]);
+  const words = named("StaticText").join("|");
+  for (const once of ["Chapter 1", "The tide of day 1", "and turn the page."]) assert.equal(words.split(once).length, 2, once);
   assert.equal(await page.locator(".reading > div").getAttribute("lang"), "en");
   assert.equal(await text.evaluate((section) => section.closest("[role=application]")), null);
 
@@ -499,6 +646,145 @@ test("screen readers get the words once, as a document with headings, lists, alt
   assert.ok(await text.locator("span[tabindex]").evaluate(isFocused));
   await assertAccessible(page);
 });
+
+for (const [name, options] of [["a phone", PHONE], ["a large screen", { viewport: { width: 1440, height: 900 } }]]) {
+  test(`find bar and outline are accessible on ${name}, in light and dark colours, in a page and in embeds`, async () => {
+    const id = service.create({ kind: "ready", ...manual(6) });
+    const embeds = host.put(`<script src="${service.origin}/${id}.js?height=500&q=tide"></script><iframe title="A manual" width="100%" height="500" src="${service.origin}/${id}/embed?q=tide"></iframe>`);
+    await openEmpty({ ...options, reducedMotion: "reduce" });
+    for (const url of [`${service.origin}/${id}?q=tide`, embeds]) {
+      await page.goto(url);
+      for (const scope of url === embeds ? [page, page.frameLocator("iframe")] : [page]) {
+        await scope.locator(".current i").waitFor({ state: "attached" });
+        await scope.getByRole("button", { name: "Outline" }).press("Enter");
+        await scope.locator(".reading h2").last().waitFor({ state: "attached" });
+      }
+      for (const colorScheme of ["light", "dark"]) {
+        await page.emulateMedia({ colorScheme });
+        await assertAccessible(page);
+      }
+    }
+    assert.deepEqual(page.wrongs, []);
+  });
+}
+
+test("pointers are told how to select words, once in a session and never while they act", async () => {
+  const drags = () => page.getByText("Drag over words to select them");
+  const presses = () => page.getByText("Press and hold to select words");
+  const { id } = await openManual(1);
+  const [on] = await placesOf("The tide of day 1", 6, 6);
+  const margin = { x: on.x, y: on.y + 250 };
+  await page.mouse.move(on.x, on.y);
+  await page.mouse.move(margin.x, margin.y);
+  await page.waitForTimeout(1000);
+  assert.equal(await drags().count(), 0, "the pointer does not rest over words");
+  await page.mouse.move(on.x, on.y);
+  await drags().waitFor();
+  await page.mouse.move(on.x + 20, on.y);
+  assert.ok(await drags().isVisible(), "it is gone before it can be read");
+  await page.mouse.down();
+  await drags().waitFor({ state: "hidden" });
+  await page.mouse.up();
+  for (const path of [`/${id}`, `/${id}/embed`]) {
+    await page.goto(service.origin + path);
+    await lineWith("The tide").waitFor({ state: "attached" });
+    const [again] = await placesOf("The tide of day 1", 6, 6);
+    await page.mouse.move(again.x, again.y);
+    await page.waitForTimeout(1000);
+    assert.equal(await drags().count(), path.endsWith("embed") ? 1 : 0, path);
+  }
+
+  await openManual(1);
+  const [from, to] = await placesOf("The tide of day 1", 4, 15);
+  await drag(from, to);
+  await page.mouse.move(from.x, from.y);
+  await page.waitForTimeout(1000);
+  assert.equal(await drags().count(), 0, "readers who select are not told");
+
+  await openManual(1, PHONE);
+  const [tap] = await placesOf("The tide of day 1", 6, 6);
+  await page.touchscreen.tap(tap.x, tap.y + 150);
+  await page.waitForTimeout(1000);
+  assert.equal(await presses().count(), 0, "there are no words");
+  await page.touchscreen.tap(tap.x, tap.y);
+  await presses().waitFor();
+  await assertAccessible(page);
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("links and embeds may begin at the page in view, with the search", async () => {
+  await openManual(6);
+  const line = (label) => page.getByLabel(label, { exact: true });
+  const choice = page.getByRole("checkbox");
+  await button("Share").click();
+  assert.equal(await choice.count(), 0, "the first page needs no choice");
+  await button("Close").click();
+  await page.keyboard.press("/");
+  await field().fill("day 5");
+  await page.waitForURL(/[?&]q=day%205/);
+  await assertEventually(async () => (await pageField().inputValue()) === "5", "the match is not shown");
+  await button("Share").click();
+  const plain = await line("Link").inputValue();
+  await page.getByLabel("Open at page 5 with the search “day 5”").check();
+  assert.equal(await line("Link").inputValue(), `${plain}?page=5&q=day%205`);
+  assert.match(await line("Link to this view").inputValue(), /\?at=[\d.,]+&q=day%205$/);
+  const embeds = [await line("Embed").inputValue(), await line("Embed as a frame").inputValue()];
+  await assertAccessible(page);
+  await choice.uncheck();
+  assert.equal(await line("Link").inputValue(), plain);
+  await page.goto(`${plain}?page=5&q=day%205`);
+  await assertEventually(async () => (await pageField().inputValue()) === "5" && (await count()) === "1 of 1", "the link does not open the search");
+  await page.goto(host.put(embeds.join("")));
+  for (const scope of [page, page.frameLocator("iframe")]) {
+    await assertEventually(async () => (await scope.locator(".pages input").inputValue()) === "5", "an embed does not begin at the page");
+    assert.equal(await scope.locator(".find .count").textContent(), "1 of 1");
+  }
+  assert.deepEqual(page.wrongs, []);
+});
+
+/** Where and how words are used, beside a mouse at 0° in a page. */
+const USES = ["page", "embed"].flatMap((place) => [0, 90].flatMap((turn) => ["mouse", "touch"].map((pointer) => ({ place, turn, pointer })))).slice(1);
+
+for (const { place, turn, pointer } of USES) {
+  test(`words are found, selected, copied and followed with ${pointer} in ${place} at ${turn}°`, async () => {
+    await openEmpty({ reducedMotion: "reduce", viewport: { width: 800, height: 800 }, ...(pointer === "touch" && { hasTouch: true, isMobile: true }) });
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    const id = service.create({ kind: "ready", ...manual(6) });
+    const embed = `<script src="${service.origin}/${id}.js?height=700&q=day%201"></script>`;
+    await page.goto(place === "embed" ? host.put(embed) : `${service.origin}/${id}?q=day%201`);
+    const press = (locator) => (pointer === "touch" ? locator.tap() : locator.click());
+    const pressAt = ({ x, y }) => page[pointer === "touch" ? "touchscreen" : "mouse"][pointer === "touch" ? "tap" : "click"](x, y);
+    const isAt = (number) => assertEventually(async () => (await pageField().inputValue()) === number && (await lineWith(`Chapter ${number}`).count()) > 0, `page ${number} is not shown`);
+    const isOver = async (kind, text) => {
+      const [mark, line] = await Promise.all([marks(kind).first().boundingBox(), lineWith(text).boundingBox()]);
+      return mark.x >= line.x - 1 && mark.y >= line.y - 1 && mark.x + mark.width <= line.x + line.width + 1 && mark.y + mark.height <= line.y + line.height + 1;
+    };
+    await isAt("1");
+    assert.equal(await count(), "1 of 1");
+    if (turn) await press(parts(page).rotate);
+    await assertEventually(async () => {
+      const { width, height } = await lineWith("The tide").boundingBox();
+      return (turn ? height > width : width > height) && isOver("current", "The tide of day 1");
+    }, "the match is not marked");
+
+    const [from, to] = await placesOf("The tide of day 1", 4, 8);
+    if (pointer === "mouse") await drag(from, to);
+    else await hold({ x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 });
+    await marks("selected").waitFor();
+    assert.ok(await isOver("selected", "The tide of day 1"));
+    await (pointer === "mouse" ? page.keyboard.press("Control+c") : button("Copy").tap());
+    await assertEventually(async () => (await page.evaluate(() => navigator.clipboard.readText())) === "tide", "the word is not copied");
+
+    await pressAt((await placesOf("Read the notes", 27, 27))[0]);
+    await isAt("2");
+    await pageField().fill("5");
+    await pageField().press("Enter");
+    await isAt("5");
+    await field().fill("day 3");
+    await isAt("3");
+    assert.deepEqual(page.wrongs, []);
+  });
+}
 
 test("words of a source are never markup", async () => {
   const markup = "<img src=x onerror=alert(1)>";
@@ -554,6 +840,6 @@ test("a view with words requests no frames at rest, and only lines in view exist
     return (await page.evaluate(() => window.requested)) === before;
   }, "the frames do not end");
   assert.ok((await page.locator(".words > div").count()) < 40);
-  await page.keyboard.press("0");
+  await page.keyboard.press("w");
   await assertEventually(async () => (await page.locator(".words > div").count()) === 0, "lines too small to read stay");
 });

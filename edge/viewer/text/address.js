@@ -1,4 +1,4 @@
-// Search and page as parameters of the share page, `?q=words` and `?page=12`.
+// Search and page as parameters of share pages and embeds, `?q=words` and `?page=12`.
 
 import { withParameter } from "../zoom/place.js";
 

@@ -169,14 +169,23 @@ export function pageAt({ pages }, { x, y }) {
   return pages.reduce((nearest, page) => (distance(page) < distance(nearest) ? page : nearest));
 }
 
+/** Returns the parts of lines between two positions `{ line, offset }`: `{ line, from, to }`. */
+export function partsBetween({ lines }, start, end) {
+  const ends = (line) => ({ line, from: line === start.line ? start.offset : 0, to: line === end.line ? end.offset : line.text.length });
+  return lines.slice(start.line.index, end.line.index + 1).map(ends);
+}
+
+/** Returns the rectangle of a part of a line. */
+export const rectangle = ({ line, from, to }) => line.part(from, to);
+
 /**
- * Returns the text between two positions `{ line, offset }`, as it is copied: a line for each block, and words that a
- * hyphen divides in one piece.
+ * Returns the text between two positions, as it is copied: a line for each block, and words that a hyphen divides in one
+ * piece.
  */
-export function textBetween({ lines }, start, end) {
+export function textBetween(document, start, end) {
+  const { lines } = document;
   let text = "";
-  for (const line of lines.slice(start.line.index, end.line.index + 1)) {
-    const [from, to] = [line === start.line ? start.offset : 0, line === end.line ? end.offset : line.text.length];
+  for (const { line, from, to } of partsBetween(document, start, end)) {
     if (text.trim() && lines[line.index - 1].block !== line.block) text = `${text.trimEnd()}\n`;
     const part = line.text.slice(from, to);
     text += part.endsWith(SOFT_HYPHEN) ? part : `${part} `;

@@ -1,7 +1,7 @@
 // The bar that finds words: a field, the number of hits, and buttons for the next and the previous one.
 
 import { element, icon } from "../dom.js";
-import { around } from "./document.js";
+import { around, rectangle } from "./document.js";
 import { MAX_HITS, searcher } from "./search.js";
 
 export const FIND = "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13zM15.2 15.2 20 20";
@@ -26,12 +26,12 @@ export function findBar(document, words, moves, onQuery, onClose) {
   let hits = [];
   let current = -1;
 
-  function search() {
+  function search(immediately) {
     const query = field.value;
     hits = find(query);
     current = hits.length > 0 ? firstInView() : -1;
     words.show("hits", hits.flatMap(({ parts }) => parts.map(rectangle)));
-    showCurrent(query.trim() !== "");
+    showCurrent(query.trim() !== "", immediately);
     onQuery(query.trim());
   }
 
@@ -41,13 +41,13 @@ export function findBar(document, words, moves, onQuery, onClose) {
     return Math.max(hits.findIndex(({ page }) => page.number >= from), 0);
   }
 
-  function showCurrent(hasQuery = true) {
+  function showCurrent(hasQuery = true, immediately) {
     const hit = hits[current];
     const most = hits.length === MAX_HITS ? `${MAX_HITS} or more` : hits.length;
     count.textContent = hit ? `${current + 1} of ${most}` : hasQuery ? "No matches" : "";
     for (const one of [previous, next]) one.setAttribute("aria-disabled", String(hits.length < 2));
     words.show("current", hit ? hit.parts.map(rectangle) : []);
-    if (hit) moves.toBox(around(hit.parts.map(rectangle)), hit.parts[0].line.thickness);
+    if (hit) moves.toBox(around(hit.parts.map(rectangle)), hit.parts[0].line.thickness, bar.offsetHeight, immediately);
   }
 
   function step(by) {
@@ -65,7 +65,7 @@ export function findBar(document, words, moves, onQuery, onClose) {
       field.focus({ preventScroll: true });
       field.select();
     }
-    if (isNew) search();
+    if (isNew) search(Boolean(query));
   }
 
   function close() {
@@ -79,7 +79,7 @@ export function findBar(document, words, moves, onQuery, onClose) {
     onClose();
   }
 
-  field.addEventListener("input", search);
+  field.addEventListener("input", () => search());
   bar.addEventListener("keydown", (event) => {
     event.stopPropagation(); // the viewer's keys
     if (event.key === "Escape") leave();
@@ -95,5 +95,3 @@ export function findBar(document, words, moves, onQuery, onClose) {
 export function isFindKey({ key, ctrlKey, metaKey, altKey, shiftKey }) {
   return !altKey && !shiftKey && (ctrlKey !== metaKey) && key.toLowerCase() === "f";
 }
-
-const rectangle = ({ line, from, to }) => line.part(from, to);

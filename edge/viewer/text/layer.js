@@ -13,10 +13,10 @@ const MAX_LINES = 4000;
 const LETTERS = 0.8;
 
 /**
- * Creates the layer in OpenSeadragon's canvas. `go(page)` shows a page of the picture, and `linkOf(number)` is its URL.
- * Returns `{ layer, nodeOf, nearest, linkAt, show, keep, refresh }`.
+ * Creates the layer in OpenSeadragon's canvas. `anchor(link, attributes)` creates the element of a link. Returns
+ * `{ layer, nodeOf, nearest, linkAt, show, keep, refresh }`.
  */
-export function wordLayer(viewer, camera, document, { go, linkOf }) {
+export function wordLayer(viewer, camera, document, anchor) {
   const words = element("div", { class: "words", lang: document.language || null });
   const links = element("div", { class: "links" });
   const layer = element("div", { class: "text", "aria-hidden": "true" }, words, links);
@@ -73,7 +73,10 @@ export function wordLayer(viewer, camera, document, { go, linkOf }) {
     });
     if (pages.length === linked.length && pages.every((page, index) => page === linked[index])) return;
     linked = pages;
-    anchors = pages.flatMap(({ links }) => links).map((link) => ({ box: link.box, node: anchor(link) }));
+    anchors = pages.flatMap(({ links }) => links).map((link) => {
+      const node = anchor(link, { tabindex: "-1", draggable: "false" });
+      return { box: link.box, node: place(node, link.box) };
+    });
     links.replaceChildren(...anchors.map(({ node }) => node));
   }
 
@@ -84,13 +87,6 @@ export function wordLayer(viewer, camera, document, { go, linkOf }) {
     node.style.font = `${line.thickness * LETTERS}px/${line.thickness}px sans-serif`;
     alive.set(line, node);
     return node;
-  }
-
-  function anchor({ box, url, page }) {
-    const target = url ? { target: "_blank", rel: "noopener noreferrer" } : { onclick: (event) => followLink(event, () => go(page)) };
-    const made = element("a", { href: url ?? linkOf(page + 1), tabindex: "-1", draggable: "false", ...target });
-    place(made, { ...box, angle: 0 });
-    return made;
   }
 
   /** Shows rectangles of the picture as marks of a kind, in place of those before. */
@@ -134,13 +130,6 @@ export function wordLayer(viewer, camera, document, { go, linkOf }) {
     keep: (first, last) => (kept = [first, last]),
     refresh,
   };
-}
-
-/** Makes a click follow a link in the picture, unless a key asks for another tab or window. */
-export function followLink(event, go) {
-  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-  event.preventDefault();
-  go();
 }
 
 /** Puts an element onto a rectangle of the picture. */

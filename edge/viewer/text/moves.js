@@ -6,18 +6,20 @@ import { pageAt } from "./document.js";
 const SMALL = 10;
 /** Height of a line in CSS pixels to which it is enlarged. */
 const READABLE = 18;
+/** Height of a line in CSS pixels up to which a page is enlarged at first. */
+const COMFORTABLE = 24;
 /** Distance of a hit from the edge of the view in CSS pixels. */
 const MARGIN = 24;
 
-/** Returns `{ toBox(box, lineHeight), toPage(page, y), seenPage() }`. `covered()` is that of the camera. */
+/** Returns `{ home(), toBox(box, lineHeight, strip), toPage(page, y), seenPage() }`. `covered()` is that of the camera. */
 export function movesOf(viewer, camera, covered, document) {
-  /** Returns the uncovered part of the view in CSS pixels, as the picture lies. */
-  function free() {
+  /** Returns the uncovered part of the view in CSS pixels, as the picture lies, without a strip at the top. */
+  function free(strip = 0) {
     const { x: width, y: height } = viewer.viewport.getContainerSize();
     const { top, bottom } = covered();
-    const down = Math.max(height - top - bottom, 1);
+    const down = Math.max(height - top - strip - bottom, 1);
     const isSideways = Math.round(camera.rotation / 90) % 2 !== 0;
-    return { shift: (bottom - top) / 2, isSideways, ...(isSideways ? { width: down, height: width } : { width, height: down }) };
+    return { shift: (bottom - top - strip) / 2, isSideways, ...(isSideways ? { width: down, height: width } : { width, height: down }) };
   }
 
   /** Returns the vector of a distance down the view, in pixels of the picture. */
@@ -27,48 +29,75 @@ export function movesOf(viewer, camera, covered, document) {
   }
 
   /** Returns the picture's point at the centre of the uncovered view. */
-  function centre() {
+  function centre(strip) {
     const { x, y } = camera.place();
-    const down = downwards(free().shift / camera.scale());
+    const down = downwards(free(strip).shift / camera.scale());
     return { x: x - down.x, y: y - down.y };
   }
 
   /** Returns the page in the middle of the view; null if the whole picture is shown. */
   function seenPage() {
-    return camera.isHome() ? null : pageAt(document, centre());
+    return camera.isWhole() ? null : pageAt(document, centre());
   }
 
-  /** Centres a point of the picture in the uncovered view, at a scale. */
-  function show({ x, y }, scale, immediately) {
-    const down = downwards(free().shift / scale);
-    camera.go({ x: x + down.x, y: y + down.y, zoom: (camera.place().zoom * scale) / camera.scale() }, immediately);
+  /** Returns the place with a point of the picture in the centre of the uncovered view, at a scale. */
+  function centred({ x, y }, scale, strip) {
+    const down = downwards(free(strip).shift / scale);
+    return { x: x + down.x, y: y + down.y, zoom: (camera.place().zoom * scale) / camera.scale() };
   }
 
-  /** Shows a box with a line of words, and enlarges it if it is small. */
-  function toBox({ x, y, width, height }, lineHeight) {
+  /** Shows a box with a line of words below a strip at the top of the view, and enlarges it if it is small. */
+  function toBox({ x, y, width, height }, lineHeight, strip, immediately) {
     const scale = camera.scale();
     const wanted = lineHeight * scale < SMALL ? READABLE / lineHeight : scale;
     const middle = { x: x + width / 2, y: y + height / 2 };
-    const now = centre();
-    const view = free();
+    const now = centre(strip);
+    const view = free(strip);
     const isSeen = (distance, side, most) => (distance + side / 2) * scale <= most / 2 - MARGIN;
     const isShown = isSeen(Math.abs(middle.x - now.x), width, view.width) && isSeen(Math.abs(middle.y - now.y), height, view.height);
-    if (wanted !== scale || !isShown) show(middle, wanted);
+    if (wanted !== scale || !isShown) camera.go(centred(middle, wanted, strip), immediately);
   }
 
-  /** Shows a page whole or, if the view is closer, its part from `y` at the same scale. */
-  function toPage({ box }, y = 0, immediately) {
+  /** Returns the scale at which a page is whole. */
+  function wholeScale({ box }) {
+    const { width, height } = free();
+    return Math.min(width / box.width, height / box.height, 1);
+  }
+
+  /** Returns the scale to read a page: that of its width, but its lines are not large. A wide page is whole. */
+  function readingScale(page) {
+    const { box, lines } = page;
+    const { width, isSideways } = free();
+    const whole = wholeScale(page);
+    if (isSideways || box.width > box.height) return whole;
+    const middle = lines.map(({ thickness }) => thickness).sort((a, b) => a - b)[lines.length >> 1];
+    return Math.max(Math.min(width / box.width, COMFORTABLE / (middle ?? 1), 1), whole);
+  }
+
+  /** Returns the place that shows a page from `y` at a scale. */
+  function placeOf({ box }, scale, y = 0) {
     const view = free();
-    const whole = Math.min(view.width / box.width, view.height / box.height, 1);
-    const scale = Math.max(camera.scale(), whole);
     const [across, down] = [view.width / scale, view.height / scale];
     const middle = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
     if (!view.isSideways) {
       if (across < box.width) middle.x = box.x + across / 2;
-      if (down < box.height) middle.y = box.y + Math.min(Math.max(y, 0), box.height - down) + down / 2;
+      // A page that is lower than half of the view is in its middle.
+      if (down < 2 * box.height) middle.y = box.y + Math.max(Math.min(y, box.height - down), 0) + down / 2;
     }
-    show(middle, scale, immediately);
+    return centred(middle, scale);
   }
 
-  return { seenPage, toBox, toPage };
+  /** Shows a page from `y`, from all pages at the scale to read it, otherwise at this scale, but at least whole. */
+  function toPage(page, y, immediately) {
+    const scale = camera.isWhole() ? readingScale(page) : Math.max(camera.scale(), wholeScale(page));
+    camera.go(placeOf(page, scale, y), immediately);
+  }
+
+  /** Returns the place that shows the first page at the scale to read it. */
+  function home() {
+    const [page] = document.pages;
+    return placeOf(page, readingScale(page));
+  }
+
+  return { home, seenPage, toBox, toPage };
 }

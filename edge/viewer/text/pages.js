@@ -4,36 +4,43 @@ import { element, icon } from "../dom.js";
 
 const LEFT = "m14.5 6-6 6 6 6";
 const RIGHT = "m9.5 6 6 6-6 6";
+const ALL = "M5 5h5v5H5zM14 5h5v5h-5zM5 14h5v5H5zM14 14h5v5h-5z";
 const OUTLINE = "M5 6h14M9 12h10M9 18h10M5 12h.1M5 18h.1";
 /** Deepest level of the outline that is indented. */
 const DEEPEST = 6;
 
 /**
- * Creates the control for the pages of a document. Returns `{ bar, outline, turn(by), go(page, y), heightAbove(controls) }`;
- * `outline` is null if there is none. `moves` are those of `moves.js`.
+ * Creates the control for the pages of a document. Returns
+ * `{ bar, outline, turn(by), go(page, y), toggleAll(), heightAbove(controls) }`; `outline` is null if there is none.
+ * `moves` are those of `moves.js`, and `onPage(number)` is called with the number of the page in view, 0 if all are.
  */
-export function pageBar(viewer, document, moves) {
+export function pageBar(viewer, camera, document, moves, onPage) {
   const { pages, total } = document;
   const field = element("input", { type: "text", inputmode: "numeric", "aria-label": "Page", placeholder: "–", autocomplete: "off", onfocus: () => field.select() });
   const of = element("span");
   const button = (label, key, path, onclick) =>
     element("button", { type: "button", title: key ? `${label} (${key})` : label, "aria-label": label, "aria-keyshortcuts": key?.replace(" ", ""), onclick }, icon(path));
   const previous = button("Previous page", "Page Up", LEFT, () => turn(-1));
+  const all = button("All pages", "W", ALL, toggleAll);
   const next = button("Next page", "Page Down", RIGHT, () => turn(1));
   const outline = document.outline.length > 0 ? outlineMenu(document, go) : null;
   const open = outline && button("Outline", null, OUTLINE, () => outline.toggle());
   open?.setAttribute("aria-expanded", "false");
   outline?.panel.addEventListener("toggled", () => open.setAttribute("aria-expanded", String(!outline.panel.hidden)));
   viewer.addHandler("canvas-press", () => outline?.close());
-  const bar = element("div", { class: "pages", role: "group", "aria-label": "Pages" }, open, previous, field, of, next);
-  /** The page in view, or null if the whole picture is. */
+  const bar = element("div", { class: "pages", role: "group", "aria-label": "Pages" }, open, all, previous, field, of, next);
+  /** The page in view, or null if all are. */
   let current = null;
+  /** The place before all pages were shown. */
+  let left = null;
 
   function show(page) {
     current = page;
     const { number, label } = page ?? { number: 0, label: "" };
+    onPage(number);
     field.value = number || "";
     of.textContent = `of ${total}${label && label !== String(number) ? ` (${label})` : ""}`;
+    all.ariaPressed = String(!page);
     previous.setAttribute("aria-disabled", String(number <= 1));
     next.setAttribute("aria-disabled", String(number === pages.length));
   }
@@ -46,6 +53,17 @@ export function pageBar(viewer, document, moves) {
   function turn(by) {
     const index = (current?.number ?? 0) - 1 + by;
     if (pages[index]) go(index);
+  }
+
+  /** Shows all pages or, if they are shown, what was before. */
+  function toggleAll() {
+    if (!camera.isWhole()) {
+      const { x, y, zoom } = camera.place();
+      left = camera.isHome() ? null : { x, y, zoom };
+      camera.goToWhole();
+    } else if (left) camera.go(left);
+    else camera.goHome();
+    show(moves.seenPage());
   }
 
   function goToEntered() {
@@ -77,7 +95,7 @@ export function pageBar(viewer, document, moves) {
   show(moves.seenPage());
   /** Returns the height by which it is above other controls; 0 if it is beside them or hidden. */
   const heightAbove = (controls) => (bar.offsetParent ? Math.max(controls.offsetTop - bar.offsetTop, 0) : 0);
-  return { bar, outline: outline?.panel ?? null, turn, go, heightAbove };
+  return { bar, outline: outline?.panel ?? null, turn, go, toggleAll, heightAbove };
 }
 
 /** Creates the menu of headings. Returns `{ panel, toggle(), close() }`; the panel raises `toggled`. */

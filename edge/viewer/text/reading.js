@@ -1,28 +1,32 @@
 // The words as a document of its own, out of sight, for screen readers and everything else that reads pages: headings,
-// paragraphs, lists, alternative texts and links. It is filled when the browser is idle.
+// paragraphs, lists, tables, alternative texts and links. It is filled when the browser is idle.
 
 import { element } from "../dom.js";
 import { SOFT_HYPHEN } from "./document.js";
 import { inPieces } from "./idle.js";
-import { followLink } from "./layer.js";
 
 /**
- * Creates the document, and a link before it that skips it. Returns its elements. `go(page)` shows a page of the
- * picture, and `linkOf(number)` is its URL.
+ * Creates the document, and a link before it that skips it. Returns its elements. `anchor(link, attributes, text)`
+ * creates the element of a link.
  */
-export function readingDocument(text, { go, linkOf }) {
+export function readingDocument(text, anchor) {
   const end = element("span", { tabindex: "-1" });
-  const skip = element("a", { href: "#", class: "skip", onclick: (event) => followLink(event, () => end.focus()) }, "Skip the text of the picture");
+  const skip = element("a", { href: "#", class: "skip", onclick: skipText }, "Skip the text of the picture");
   const sheet = element("div", { lang: text.language || null });
   const reading = element("section", { class: "reading", "aria-label": "Text of the picture" }, skip, sheet, end);
   inPieces(text.pages, (page) => sheet.append(pageOf(page, text.pages.length > 1)));
 
+  function skipText(event) {
+    event.preventDefault();
+    end.focus();
+  }
+
   function pageOf(page, isNamed) {
     const links = new Set(page.links);
-    const blocks = page.blocks.map((block) => blockOf(block, links));
+    const blocks = page.blocks.map((block) => ({ node: blockOf(block, links), lines: block.lines }));
     const name = isNamed ? { role: "group", "aria-label": `Page ${page.label || page.number}` } : {};
     // Links without words, such as pictures.
-    const rest = [...links].filter(({ url }) => url).map((link) => element("p", {}, anchor(link, link.url)));
+    const rest = [...links].filter(({ url }) => url).map((link) => element("p", {}, anchor(link, {}, link.url)));
     return element("div", name, ...grouped(blocks), ...rest);
   }
 
@@ -31,7 +35,7 @@ export function readingDocument(text, { go, linkOf }) {
     if (role === "img") return alternative ? element("p", {}, element("span", { role: "img", "aria-label": alternative })) : null;
     const [, level] = /^h(\d)$/.exec(role) ?? [];
     // The page's own heading is the first.
-    return element(level ? `h${Math.min(Number(level) + 1, 6)}` : role === "li" ? "li" : "p", {}, ...wordsOf(lines, links));
+    return element(level ? `h${Math.min(Number(level) + 1, 6)}` : role, {}, ...wordsOf(lines, links));
   }
 
   /** Returns the words of lines: texts and links. */
@@ -51,13 +55,8 @@ export function readingDocument(text, { go, linkOf }) {
       const plain = text.replaceAll(SOFT_HYPHEN, "");
       if (!link) return plain;
       links.delete(link);
-      return anchor(link, plain);
+      return anchor(link, {}, plain);
     });
-  }
-
-  function anchor({ url, page }, text) {
-    const target = url ? { target: "_blank", rel: "noopener noreferrer" } : { onclick: (event) => followLink(event, () => go(page)) };
-    return element("a", { href: url ?? linkOf(page + 1), ...target }, text);
   }
   return reading;
 }
@@ -75,13 +74,27 @@ function holds({ x, y, width, height }, part) {
   return right >= x && right <= x + width && down >= y && down <= y + height;
 }
 
-/** Puts list items that follow each other into a list. */
+/** Puts list items that follow each other into a list, and cells into the rows of a table. */
 function grouped(blocks) {
-  const grouped = [];
-  for (const block of blocks.filter(Boolean)) {
-    if (block.localName !== "li") grouped.push(block);
-    else if (grouped.at(-1)?.localName === "ul") grouped.at(-1).append(block);
-    else grouped.push(element("ul", {}, block));
+  const made = [];
+  let bottom = 0;
+  for (const { node, lines } of blocks) {
+    const around = { li: "ul", td: "table" }[node?.localName];
+    if (!around) {
+      if (node) made.push(node);
+      continue;
+    }
+    // Browsers take a table without borders for layout unless it has the role.
+    if (made.at(-1)?.localName !== around) made.push(element(around, { role: around === "table" && around }));
+    let group = made.at(-1);
+    if (around === "table") {
+      // A cell below all cells of a row is in the next one.
+      const isNext = !group.lastChild || lines[0]?.box.y >= bottom;
+      if (isNext) group.append(element("tr"));
+      bottom = Math.max(isNext ? 0 : bottom, ...lines.map(({ box }) => box.y + box.height));
+      group = group.lastChild;
+    }
+    group.append(node);
   }
-  return grouped;
+  return made;
 }

@@ -3,7 +3,7 @@
 // set at the end, for its menus.
 
 import { element } from "../dom.js";
-import { textBetween } from "./document.js";
+import { partsBetween, rectangle, textBetween } from "./document.js";
 
 /** Distance in CSS pixels from which a press on a link is a selection. */
 const DRAG = 4;
@@ -40,7 +40,7 @@ function skipClick() {
 }
 
 /** Makes the words of a layer selectable. Returns `{ clear() }`. */
-export function selectable(viewer, camera, region, document, words) {
+export function selectable(viewer, camera, region, document, words, selecting) {
   const { layer } = words;
   const copy = element("button", { type: "button", class: "copy", hidden: true, onclick: copyAll }, "Copy");
   region.append(copy);
@@ -61,9 +61,7 @@ export function selectable(viewer, camera, region, document, words) {
     range = { start: ordered[0], end: ordered.at(-1) };
     const { start, end } = range;
     words.keep(start.line.index, end.line.index);
-    const lines = document.lines.slice(start.line.index, end.line.index + 1);
-    const parts = lines.map((line) => line.part(line === start.line ? start.offset : 0, line === end.line ? end.offset : line.text.length));
-    words.show("selected", parts.filter(({ width }) => width > 0));
+    words.show("selected", partsBetween(document, start, end).map(rectangle).filter(({ width }) => width > 0));
   }
 
   function clear() {
@@ -79,6 +77,7 @@ export function selectable(viewer, camera, region, document, words) {
   function finish() {
     if (!range) return;
     if (before(range.start, range.end) === 0) return clear();
+    selecting.learnt();
     const [from, to] = [range.start, range.end].map(({ line }) => words.nodeOf(line));
     if (from && to) getSelection().setBaseAndExtent(from, range.start.offset, to, range.end.offset);
   }
@@ -168,7 +167,11 @@ export function selectable(viewer, camera, region, document, words) {
   addEventListener("pointerdown", (event) => !event.composedPath().includes(region) && clear(), true);
   // Fingers move the picture, so a tap is OpenSeadragon's.
   viewer.addHandler("canvas-click", ({ quick, pointerType, position }) => {
-    if (quick && pointerType !== "mouse") words.linkAt(camera.inPicture(position))?.click();
+    if (!quick || pointerType === "mouse") return;
+    const point = camera.inPicture(position);
+    const link = words.linkAt(point);
+    if (link) link.click();
+    else if (words.nearest(point)?.isInside) selecting.offer(pointerType);
   });
 
   const text = () => textBetween(document, range.start, range.end);

@@ -14,47 +14,64 @@ import { selectable } from "./selection.js";
 import css from "./text.css";
 
 const USAGE = " Slash finds words.";
-const TURNING = " Page Up and Page Down turn pages.";
+const TURNING = " Page Up and Page Down turn pages, W shows all pages.";
+const HOME = "Show the first page";
 
 /**
- * Adds the words at a URL to a viewer. `region` is the viewer's element and `bar` its controls, `usage` describes its
- * keys, `covered()` is that of the camera, `coverAbove(height)` sets a function that returns the CSS pixels of controls
- * above the bar, `onKey(listener)` calls a listener that returns true for the keys it handles, and `ownsPage` is that of
- * `mountViewer`.
+ * Adds the words of a response to a viewer. `open()` opens its picture if that waits for them, `region` is its element
+ * and `bar` its controls, `usage` describes its keys, `selecting` says how to select words, `covered()` is that of the
+ * camera, `coverAbove(height)` sets a function that returns the CSS pixels of controls above the bar, `onKey(listener)`
+ * calls a listener that returns true for the keys it handles, and the others are those of `mountViewer`.
  */
-export async function mountText(url, shareUrl, { viewer, camera, region, bar, usage, covered, coverAbove, onKey, ownsPage }) {
-  const response = await fetch(url);
-  if (!response.ok) throw new Error(`${url} responds with ${response.status}`);
+export async function mountText(response, parts) {
+  const { viewer, open, camera, region, bar, usage, covered, onKey, ownsPage } = parts;
+  if (!response.ok) throw new Error(`${response.url} responds with ${response.status}`);
   const document = readDocument(await response.json());
   if (document.pages.length === 0) return;
+  const moves = movesOf(viewer, camera, covered, document);
+  const isDocument = document.pages.length > 1;
+  if (isDocument) camera.setHome(moves.home);
+  open();
   if (!viewer.isOpen()) await new Promise((resolve) => viewer.addOnceHandler("open", resolve));
   adoptStyle(region.getRootNode());
 
-  const moves = movesOf(viewer, camera, covered, document);
-  const links = {
-    go: (page) => (turning ? turning.go(page) : moves.toPage(document.pages[page])),
-    linkOf: (number) => withParameter(shareUrl, "page", String(number)),
-  };
-  const words = wordLayer(viewer, camera, document, links);
-  const selection = selectable(viewer, camera, region, document, words);
+  /** Creates the element of a link, which opens a tab or shows a page. */
+  function anchor({ url, page }, attributes, text) {
+    if (url) return element("a", { href: url, target: "_blank", rel: "noopener noreferrer", ...attributes }, text);
+    const onclick = (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return; // for another tab or window
+      event.preventDefault();
+      if (turning) turning.go(page);
+      else moves.toPage(document.pages[page]);
+    };
+    return element("a", { href: withParameter(parts.shareUrl, "page", String(page + 1)), onclick, ...attributes }, text);
+  }
+  const words = wordLayer(viewer, camera, document, anchor);
+  const selection = selectable(viewer, camera, region, document, words, parts.selecting);
   const onQuery = ownsPage ? keepQuery() : () => {};
   const onClose = () => viewer.canvas.focus({ preventScroll: true });
   const finding = document.lines.length > 0 ? findBar(document, words, moves, onQuery, onClose) : null;
-  const turning = document.pages.length > 1 ? pageBar(viewer, document, moves) : null;
+  const turning = isDocument ? pageBar(viewer, camera, document, moves, parts.onPage) : null;
   if (finding) {
     const attributes = { type: "button", title: "Find (/)", "aria-label": "Find words", "aria-keyshortcuts": "/ Control+F" };
     bar.querySelector(".rotate").after(element("button", { ...attributes, class: "finder", onclick: () => finding.open() }, icon(FIND)));
     usage.textContent += USAGE;
   }
-  if (turning) usage.textContent += TURNING;
-  region.append(...[finding?.bar, turning?.bar, turning?.outline, readingDocument(document, links)].filter(Boolean));
-  if (turning) coverAbove(() => turning.heightAbove(bar));
+  if (turning) {
+    const home = bar.querySelector(".home");
+    home.title = `${HOME} (0)`;
+    home.ariaLabel = HOME;
+    usage.textContent = usage.textContent.replace("whole picture", "first page") + TURNING;
+  }
+  region.append(...[finding?.bar, turning?.bar, turning?.outline, readingDocument(document, anchor)].filter(Boolean));
+  if (turning) parts.coverAbove(() => turning.heightAbove(bar));
 
   onKey((event) => {
     const { key, ctrlKey, metaKey, altKey } = event;
     if (finding && isFindKey(event)) finding.open();
     else if (ctrlKey || metaKey || altKey) return false;
     else if (finding && key === "/") finding.open();
+    else if (turning && key.toLowerCase() === "w") turning.toggleAll();
     else if (turning && (key === "PageUp" || key === "PageDown")) turning.turn(key === "PageUp" ? -1 : 1);
     else if (key === "Escape") {
       selection.clear();
@@ -64,11 +81,10 @@ export async function mountText(url, shareUrl, { viewer, camera, region, bar, us
     return true;
   });
 
-  if (!ownsPage) return;
-  const { query, page } = addressed(location);
+  const { query, page } = addressed(parts);
   // A place is more exact than a page.
-  if (turning && page > 0 && page <= document.pages.length && !placeText(location)) turning.go(page - 1, 0, true);
-  replaceParameter("page", "");
+  if (turning && page > 0 && page <= document.pages.length && !(ownsPage && placeText(location))) turning.go(page - 1, 0, true);
+  if (ownsPage) replaceParameter("page", "");
   if (finding && query) finding.open(query);
 }
 

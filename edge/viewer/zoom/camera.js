@@ -12,7 +12,9 @@ export class Camera {
   #isStill;
   #covered;
   #openingZoom = 1;
-  /** `opening` or `home` if the view is one of these, or null. */
+  /** Returns the home view if that is a part of the picture. */
+  #part = null;
+  /** The method that goes to the current view if it is the opening view, home or the whole picture, or null. */
   #at = null;
   #smooth = null;
 
@@ -33,7 +35,7 @@ export class Camera {
     this.picture = picture;
     // OpenSeadragon raises this event before it changes the zoom.
     viewer.addHandler("resize", () => queueMicrotask(() => this.refit(true)));
-    viewer.addHandler("animation-finish", () => (this.#at = this.isOpening() ? "opening" : this.isHome() ? "home" : null));
+    viewer.addHandler("animation-finish", () => this.#recognize());
   }
 
   get #viewport() {
@@ -99,9 +101,23 @@ export class Camera {
     };
   }
 
-  /** Returns true if the view shows the whole picture. */
+  /**
+   * Makes a part of the picture the home view and the opening view, in place of the whole. `part()` returns its place,
+   * which depends on the size of the view.
+   */
+  setHome(part) {
+    this.#part = part;
+    if (this.#at) this.#recognize();
+  }
+
+  /** Returns true if the view is the home view. */
   isHome() {
     return this.#isAt(this.#home);
+  }
+
+  /** Returns true if the view shows the whole picture. */
+  isWhole() {
+    return this.#isAt(this.#whole);
   }
 
   /** Returns true if the view is the opening view. */
@@ -111,7 +127,7 @@ export class Camera {
 
   /** Direction in which an elongated picture continues beyond its opening view: `right`, `down`, or null. */
   get continues() {
-    if (this.#openingZoom <= this.#viewport.getHomeZoom() * (1 + TOLERANCE)) return null;
+    if (this.#part || this.#openingZoom <= this.#viewport.getHomeZoom() * (1 + TOLERANCE)) return null;
     return this.picture.width > this.picture.height ? "right" : "down";
   }
 
@@ -149,13 +165,18 @@ export class Camera {
 
   goHome(immediately = this.#isStill()) {
     this.go(this.#home, immediately);
-    this.#at = "home";
+    this.#at = "goHome";
+  }
+
+  goToWhole(immediately = this.#isStill()) {
+    this.go(this.#whole, immediately);
+    this.#at = "goToWhole";
   }
 
   goToOpening(immediately = this.#isStill(), turn = this.rotation) {
     this.#turnTo(turn, immediately);
     this.go(this.#opening, immediately);
-    this.#at = "opening";
+    this.#at = "goToOpening";
   }
 
   /** Zooms about a point of the view in CSS pixels, or about its centre. */
@@ -197,12 +218,15 @@ export class Camera {
     this.measure();
   }
 
-  /** Makes a change that keeps the home view or the opening view, if the view is one of these. */
+  #recognize() {
+    this.#at = this.isOpening() ? "goToOpening" : this.isHome() ? "goHome" : this.isWhole() ? "goToWhole" : null;
+  }
+
+  /** Makes a change that keeps the opening view, home or the whole picture, if the view is one of these. */
   #keepWhole(change, immediately = this.#isStill()) {
     const at = this.#at;
     change();
-    if (at === "opening") this.goToOpening(immediately);
-    else if (at === "home") this.goHome(immediately);
+    if (at) this[at](immediately);
   }
 
   get #isSideways() {
@@ -215,11 +239,15 @@ export class Camera {
   }
 
   get #home() {
+    return this.#part?.() ?? this.#whole;
+  }
+
+  get #whole() {
     const { width, height } = this.picture;
     return this.#shifted({ x: width / 2, y: height / 2, zoom: this.#viewport.getHomeZoom() });
   }
 
-  /** The opening view: the whole picture, or the start of an elongated one. */
+  /** The opening view: home, or the start of an elongated picture. */
   get #opening() {
     const zoom = this.#openingZoom;
     if (!this.continues || this.#isSideways) return this.#home;
@@ -248,7 +276,8 @@ export class Camera {
     const centre = this.#viewport.getCenter();
     const { x, y } = this.#viewport.imageToViewportCoordinates(place.x, place.y);
     const zoom = this.#viewport.getZoom() / place.zoom;
-    return [centre.x - x, (centre.y - y) / this.#shape, zoom - 1].every((distance) => Math.abs(distance) < TOLERANCE);
+    // In widths of the view: a page is a small part of a long document.
+    return [(centre.x - x) * place.zoom, (centre.y - y) * place.zoom, zoom - 1].every((distance) => Math.abs(distance) < TOLERANCE);
   }
 
   #within(zoom) {

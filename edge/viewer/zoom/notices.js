@@ -1,9 +1,15 @@
-// Everything that lies over the picture besides the controls: how to move it, where it continues, missing tiles, and
-// the link of an embed.
+// Everything that lies over the picture besides the controls: how to move it, how to select words, where it continues,
+// missing tiles, and the link of an embed.
 
 import { element, icon } from "../dom.js";
 
 const HINT_MS = 1500;
+const SELECTING = { mouse: "Drag over words to select them", touch: "Press and hold to select words" };
+/** Time that a pointer rests before the note on selecting is shown, and time for which it is. */
+const POINTED_MS = 700;
+const SELECTING_MS = 5000;
+/** Key of the session's storage under which it is noted that this was shown. */
+const TAUGHT = "edgezoom-selecting";
 const CONTINUES = { right: "Continues to the right \u2192", down: "Continues below \u2193" };
 const MARK = "M4 4h7v7H4zM14 4h3v3h-3zM18 4h2v3h-2zM14 8h3v3h-3zM18 8h2v3h-2zM4 14h3v3H4zM8 14h3v3H8zM4 18h3v2H4zM8 18h3v2H8zM14 14h6v6h-6z";
 
@@ -31,7 +37,7 @@ export function gestureHint(viewer) {
  * `show` when the picture has opened.
  */
 export function continuesNote(viewer, camera) {
-  const note = element("p", { class: "continues" });
+  const note = element("p", { class: "note" });
   const hide = () => {
     if (!camera.isOpening()) note.classList.remove("shown");
   };
@@ -43,6 +49,56 @@ export function continuesNote(viewer, camera) {
     for (const move of ["pan", "zoom", "rotate"]) viewer.addHandler(move, hide);
   }
   return { note, show };
+}
+
+/**
+ * Creates a note that says how to select words, for pointers, once in a session. Returns `{ note, offer, learnt }`:
+ * `offer(pointerType)` shows it if the pointer rests, and `learnt()` is called when words are selected.
+ */
+export function selectingNote(viewer, ownsPage) {
+  const note = element("p", { class: "note", "aria-hidden": "true" });
+  let timer = 0;
+  function offer(pointerType) {
+    if (note.classList.contains("shown")) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      if (!isNew(ownsPage)) return;
+      note.textContent = SELECTING[pointerType] ?? SELECTING.touch;
+      note.classList.add("shown");
+      timer = setTimeout(hide, SELECTING_MS);
+    }, POINTED_MS);
+  }
+  function hide() {
+    clearTimeout(timer);
+    note.classList.remove("shown");
+  }
+  function learnt() {
+    hide();
+    isNew(ownsPage);
+  }
+  viewer.canvas.addEventListener("pointermove", ({ target, pointerType, buttons }) => {
+    if (pointerType === "mouse" && buttons === 0 && target.closest(".text")) offer(pointerType);
+    else if (!note.classList.contains("shown")) clearTimeout(timer);
+  });
+  viewer.canvas.addEventListener("pointerdown", hide, true); // words stop it
+  viewer.canvas.addEventListener("pointerleave", ({ pointerType }) => pointerType === "mouse" && hide()); // a finger is lifted
+  for (const event of ["zoom", "pan", "rotate"]) viewer.addHandler(event, hide);
+  return { note, offer, learnt };
+}
+
+let isTaught = false;
+/** Returns true once: in a session of a page that is ours, in others, whose storage is not, until they are left. */
+function isNew(ownsPage) {
+  const wasTaught = isTaught;
+  isTaught = true;
+  if (wasTaught || !ownsPage) return !wasTaught;
+  try {
+    const isStored = sessionStorage.getItem(TAUGHT) !== null;
+    sessionStorage.setItem(TAUGHT, "");
+    return !isStored;
+  } catch {
+    return true; // storage is forbidden
+  }
 }
 
 /**

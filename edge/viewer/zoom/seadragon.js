@@ -24,17 +24,16 @@ const request = (frame) => (frame.id = requestAnimationFrame(frame.callback));
 const POINTER = { clickToZoom: false, dblClickToZoom: true };
 
 /**
- * Opens a content's `dzi` with OpenSeadragon in an element. `still` turns animation off. Tiles are drawn on a 2D
- * canvas, unless a test sets another `drawer`: WebGL allows only about 16 views per page, and needs permission to read
- * pixels of another origin.
+ * Opens a content's `dzi` with OpenSeadragon in an element, when a promise has resolved. `still` turns animation off.
+ * Tiles are drawn on a 2D canvas, unless a test sets another `drawer`: WebGL allows only about 16 views per page, and
+ * needs permission to read pixels of another origin.
  */
-export function openPicture(element, dzi, { still, cooperative, drawer = SeamlessDrawer }) {
+export function openPicture(element, dzi, { still, cooperative, drawer = SeamlessDrawer, when = Promise.resolve() }) {
   const unmark = withoutStyleElement();
   const viewer = new OpenSeadragon.Viewer({
     element,
     hash: `edgezoom-${crypto.getRandomValues(new Uint32Array(2)).join("")}`,
     drawer,
-    tileSources: tileSource(dzi),
     showNavigationControl: false,
     keyboardNavEnabled: false,
     cooperativeGestures: cooperative,
@@ -50,6 +49,7 @@ export function openPicture(element, dzi, { still, cooperative, drawer = Seamles
   });
   unmark();
   pauseAtRest(viewer);
+  when.then(() => viewer.open(tileSource(dzi)));
   return viewer;
 }
 

@@ -8,9 +8,9 @@ import { controlBar, keyAction } from "./controls.js";
 import { fullscreenOf } from "./fullscreen.js";
 import { wheelFactor } from "./geometry.js";
 import { ruler, scaleBar } from "./measures.js";
-import { attributionMark, continuesNote, gestureHint, lostTilesNotice } from "./notices.js";
+import { attributionMark, continuesNote, gestureHint, lostTilesNotice, selectingNote } from "./notices.js";
 import { overview } from "./overview.js";
-import { keepInUrl } from "./place.js";
+import { keepInUrl, parsePlace, placeText } from "./place.js";
 import { openPicture, setStill } from "./seadragon.js";
 import css from "./viewer.css";
 
@@ -23,21 +23,25 @@ const CONTROLS_MARGIN = 12;
 /** Height in CSS pixels below which the controls may cover the picture. */
 const LOW = 300;
 
+/** Maximum time that a document waits for its words, which say where its first page is. */
+const WORDS_MS = 1000;
+
 const USAGE = "Arrow keys move the picture, plus and minus zoom, 0 shows the whole picture, R rotates it, F toggles fullscreen.";
 const MEASURING = "M shows a ruler.";
 
 /**
  * Shows a ready content in `host`, in its shadow root.
  *
- * Options: `name` (name of the picture), `cooperative` (leave plain gestures to the page around), `mayCover` (cover the
- * page if there is no fullscreen), `ownsPage` (keep the view in the page's URL, and take keys without having the
- * focus), `fit` (`contain` or `cover`), `background` (a CSS colour), `coveredTop()` (CSS pixels that the page covers at
- * the top), `attribution` (show a link to the share page). Returns `{ viewer, canvas, focus }`: OpenSeadragon's viewer,
- * and the element in which it draws.
+ * Options: `name` (name of the picture), `cooperative` (leave plain gestures to the page around), `mayCover` (cover
+ * the page if there is no fullscreen), `ownsPage` (keep the view in the page's URL, and take keys without having the
+ * focus), `search` (the part of a URL that may name words and a page of a document), `onPage(number)` (called with the
+ * number of the page in view, 0 if all are), `fit` (`contain` or `cover`), `background` (a CSS colour), `coveredTop()`
+ * (CSS pixels that the page covers at the top), `attribution` (show a link to the share page). Returns `{ viewer,
+ * canvas, focus }`: OpenSeadragon's viewer, and the element in which it draws.
  */
 export function mountViewer(host, content, options = {}) {
   const { name, cooperative = false, mayCover = false, ownsPage = false, fit = "contain", background } = options;
-  const { coveredTop = () => 0, attribution = false } = options;
+  const { coveredTop = () => 0, attribution = false, search = "", onPage = () => {} } = options;
   const root = shadow(host, shared, css);
   const canvas = element("div", { class: "canvas" });
   const label = name ? `Zoomable picture: ${name}` : "Zoomable picture";
@@ -46,7 +50,12 @@ export function mountViewer(host, content, options = {}) {
   root.replaceChildren(region);
 
   const stillness = matchMedia("(prefers-reduced-motion: reduce)");
-  const viewer = openPicture(canvas, content.dzi, { still: stillness.matches, cooperative });
+  let open;
+  const when = new Promise((resolve) => (open = resolve));
+  const isPlaced = ownsPage && parsePlace(placeText(location), content.dzi)?.zoom > 0;
+  if (content.pages > 1 && !isPlaced) setTimeout(open, WORDS_MS);
+  else open();
+  const viewer = openPicture(canvas, content.dzi, { still: stillness.matches, cooperative, when });
   const { width, height } = content.dzi;
   const camera = new Camera(viewer, { width, height }, { fit, isStill: () => stillness.matches, covered });
   function covered() {
@@ -135,9 +144,15 @@ export function mountViewer(host, content, options = {}) {
       above = height;
       camera.refit();
     };
-    const parts = { viewer, camera, region, bar: controls.bar, usage, covered, coverAbove, onKey, ownsPage };
+    const selecting = selectingNote(viewer, ownsPage);
+    region.append(selecting.note);
+    const own = { viewer, open, camera, region, bar: controls.bar, usage, selecting, covered, coverAbove, onKey };
+    const parts = { ...own, shareUrl: content.shareUrl, ownsPage, search, onPage };
     // A module of its own, because few pictures have words. Without them the picture is shown all the same.
-    import("./text.js").then(({ mountText }) => mountText(content.text, content.shareUrl, parts)).catch(console.warn);
+    Promise.all([fetch(content.text), import("./text.js")])
+      .then(([response, { mountText }]) => mountText(response, parts))
+      .catch(console.warn)
+      .finally(open);
   }
 
   return { viewer, canvas, focus: () => focusable.focus({ preventScroll: true }) };

@@ -193,23 +193,56 @@ export function testsOf(name, start) {
     assert.ok(Math.abs(width / 1440 - 20 / 375) < 0.001, `${width}`);
   });
 
-  it("words are selected, copied and found", async () => {
-    await engine.open(`${service.origin}/${service.create({ kind: "ready", ...manual(1) })}`);
-    const line = await until("there are words", () => seen(".words > :nth-child(2)")); // The tide of day 1 …
-    await engine.evaluate(() => addEventListener("copy", ({ clipboardData }) => (window.copied = clipboardData.getData("text/plain"))));
-    const letter = (line.right - line.left) / "The tide of day 1 rises in the harbour, as the exam\u00ad".length;
-    const at = (offset) => [line.left + offset * letter, (line.top + line.bottom) / 2];
-    await drag(engine, at(4.2), at(15));
-    await type(engine, CONTROL + "c", { held: 1 });
-    await until("they are copied", async () => (await engine.evaluate(() => window.copied)) === "tide of day");
-    assert.ok(await seen(".selected i"));
-    await type(engine, "/");
-    await until("the field has the focus", () => engine.evaluate(inPage, ".find input", "focused"));
-    await type(engine, "cafe");
-    await until("they are found", async () => (await text(".count")) === "1 of 1");
-    const [mark, second] = [await seen(".current i"), await seen(".words > :nth-child(3)")];
-    assert.ok(mark.left > second.left && mark.right < second.right && Math.abs(mark.top - second.top) < 2, JSON.stringify({ mark, second }));
-  });
+  /** Opens a manual in a page or in an embed, with a search, at an angle. Returns the place of a letter of its first line. */
+  async function openManual(place, turn = 0) {
+    const id = service.create({ kind: "ready", ...manual(6) });
+    const embed = `<script src="${service.origin}/${id}.js?height=700&q=cafe"></script>`;
+    await engine.open(place === "embed" ? host.put(embed) : `${service.origin}/${id}?q=cafe`);
+    await until("the search of the URL is open", async () => (await text(".count")) === "1 of 6");
+    await engine.evaluate(inPage, ".openseadragon-canvas", "focus");
+    if (turn) await type(engine, "r");
+    await until("the words are turned", async () => {
+      const box = await seen(".words > :nth-child(2)"); // The tide of day 1 …
+      return box && (turn ? box.height > box.width : box.width > box.height);
+    });
+    await resting();
+    const { left, top, right, bottom } = await seen(".words > :nth-child(2)");
+    const share = (offset) => offset / "The tide of day 1 rises in the harbour, as the exam\u00ad".length;
+    return (offset) => (turn ? [(left + right) / 2, top + share(offset) * (bottom - top)] : [left + share(offset) * (right - left), (top + bottom) / 2]);
+  }
+  const shows = (words) => until(`"${words}" is in view`, async () => (await text(".words"))?.includes(words));
+  const isMarked = (kind, child) =>
+    until(`${kind} words are marked`, async () => {
+      const [mark, line] = [await seen(`.${kind} i`), await seen(`.words > :nth-child(${child})`)];
+      return mark && mark.left > line.left - 2 && mark.right < line.right + 2 && mark.top > line.top - 2 && mark.bottom < line.bottom + 2;
+    });
+
+  for (const place of ["page", "embed"]) {
+    for (const turn of [0, 90]) {
+      it(`words are found, selected, copied and followed in ${place} at ${turn}°`, async () => {
+        const at = await openManual(place, turn);
+        await isMarked("current", 3);
+        await engine.evaluate(() => addEventListener("copy", ({ clipboardData }) => (window.copied = clipboardData.getData("text/plain"))));
+        await drag(engine, at(4.2), at(15));
+        await isMarked("selected", 2);
+        await type(engine, CONTROL + "c", { held: 1 });
+        await until("they are copied", async () => (await engine.evaluate(() => window.copied)) === "tide of day");
+        const { left, top, right, bottom } = await seen(".links [href$='page=2']");
+        await engine.act(mouse(to([(left + right) / 2, (top + bottom) / 2]), DOWN, UP));
+        await until("the link is followed", () => engine.evaluate(inPage, ".pages input", "2"));
+        await engine.evaluate(inPage, ".pages input", "focus");
+        await type(engine, CONTROL + "a", { held: 1 }); // Firefox without a screen has no events of focus
+        await type(engine, "5\uE007");
+        await shows("Chapter 5");
+        await engine.evaluate(inPage, ".openseadragon-canvas", "focus");
+        await type(engine, "/");
+        await until("the field has the focus", () => engine.evaluate(inPage, ".find input", "focused"));
+        await type(engine, "day 3");
+        await until("they are found", async () => (await text(".count")) === "1 of 1");
+        await shows("Chapter 3");
+      });
+    }
+  }
 
   it("tiles decode as in libjpeg-turbo", () => assertTilesDecode(engine));
 
@@ -238,7 +271,7 @@ export function testsOf(name, start) {
       await sameAsChromium(engine, service.origin + path);
     }
   });
-  return { it, engine: () => engine, share, resting };
+  return { it, engine: () => engine, share, resting, openManual, isMarked };
 }
 
 /** Compares what an engine shows with Chromium's picture of the page, until both are complete. */
@@ -322,6 +355,12 @@ export async function pinch(engine, [x, y]) {
   await engine.act(finger("left", -1, 0), finger("right", 1, 1));
 }
 
+/** Touches a place for some time, moves the finger and lifts it. */
+export async function touch(engine, from, { target = from, rests = 0 } = {}) {
+  const actions = [to(from), DOWN, { type: "pause", duration: rests }, to(target, 100), UP];
+  await engine.act({ type: "pointer", id: "finger", parameters: { pointerType: "touch" }, actions });
+}
+
 async function placeOf(engine) {
   const at = await engine.evaluate(() => new URLSearchParams(location.search).get("at"));
   const [x, y, zoom] = at?.split(",").map(Number) ?? [];
@@ -334,6 +373,7 @@ function inPage(selector, wanted) {
   const found = find(document);
   if (wanted === "text") return found?.textContent;
   if (wanted === "focus") return found.focus();
+  if (wanted === "2") return found?.value === wanted;
   if (wanted === "focused") return found.getRootNode().activeElement === found;
   if (wanted === "ring") return getComputedStyle(found, "::after").content !== "none";
   if (!found?.checkVisibility()) return null;
