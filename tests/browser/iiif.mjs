@@ -1,6 +1,7 @@
 // Shows a content in other viewers on another site: OpenSeadragon and Leaflet-IIIF by `info.json`, Mirador by the
-// manifest. Reports for each viewer the requests, and where colours of the picture are seen. Arguments: { browser,
-// base, colours, mirador }, the last Mirador's script.
+// manifest. Reports for each viewer the requests, and where colours of the picture are seen. With a `word`, it searches
+// for that in Mirador, and reports the colours before and after. Arguments: { browser, base, colours, mirador, word }, of
+// which `mirador` is the path of Mirador's script.
 
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -14,9 +15,10 @@ const TYPES = { css: "text/css", js: "text/javascript" };
 /** Matches the request of a tile at full size. */
 const FULL_SIZE = /,512,512\/512,512\/0\/default\.jpg$/;
 
-await run(async (browser, { base, colours, mirador }) => {
+await run(async (browser, { base, colours, mirador, word }) => {
   const site = await startSite(base, mirador);
   try {
+    if (word) return await search();
     const seen = {};
     for (const name of ["openseadragon", "mirador", "leaflet"]) seen[name] = await visit(name);
     return seen;
@@ -39,6 +41,20 @@ await run(async (browser, { base, colours, mirador }) => {
     await settled(page, colours);
     await page.context().close();
     return { whole, requests };
+  }
+
+  async function search() {
+    const page = await (await browser.newContext({ viewport: { width: 1200, height: 700 } })).newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
+    await page.goto(`http://127.0.0.1:${site.address().port}/search`);
+    const before = await settled(page, colours);
+    await page.getByRole("searchbox").or(page.getByRole("combobox")).or(page.getByRole("textbox")).first().fill(word);
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: word }).or(page.locator("li", { hasText: word })).last().click();
+    for (let look = 0; ; look += 1) {
+      const after = await settled(page, colours);
+      if (JSON.stringify(after) !== JSON.stringify(before) || look === 20) return { before, after };
+    }
   }
 });
 
@@ -68,6 +84,11 @@ async function startSite(base, mirador) {
       `Mirador.viewer({ id: "viewer", osdConfig: { crossOriginPolicy: "Anonymous", drawer: "canvas" },
         windows: [{ manifestId: ${JSON.stringify(`${base}/manifest.json`)} }] });
       globalThis.closer = () => { for (let press = 0; press < 3; press += 1) document.querySelector("[aria-label='Zoom in']").click(); };`,
+    ),
+    "/search": frame(
+      script("/mirador.js"),
+      `Mirador.viewer({ id: "viewer", osdConfig: { crossOriginPolicy: "Anonymous", drawer: "canvas" },
+        windows: [{ manifestId: ${JSON.stringify(`${base}/manifest.json`)}, sideBarOpen: true, defaultSideBarPanel: "search", sideBarPanel: "search" }] });`,
     ),
     "/leaflet": frame(
       `<link rel="stylesheet" href="/leaflet.css">${script("/leaflet.js")}${script("/leaflet-iiif.js")}`,

@@ -84,7 +84,7 @@ export function mountContent(host, url, options = {}) {
     if (update.kind === "ready") {
       onReady?.(update.content);
       const cover = coarse?.lift();
-      const mounted = mountViewer(host, update.content, { name: update.content.title ?? nameOf(update.content.url), ...viewing });
+      const mounted = mountViewer(host, update.content, { name: update.content.alt ?? update.content.title ?? nameOf(update.content.url), ...viewing });
       cover?.(mounted.viewer, mounted.canvas);
       if (focused) mounted.focus();
     } else {

@@ -81,7 +81,8 @@ export function offerUpload(form, tell) {
 
     const onSent = (bytes) => panel.show(bytes / file.size / 2, `Uploading: ${megabytes(bytes)} of ${megabytes(file.size)}`, "Uploading");
     const ended = new Promise((resolve) => signal.addEventListener("abort", resolve));
-    const sent = turn.then(() => (signal.aborted ? null : send(address, uploads, file, { onSent, signal }))).then(follow, ({ message }) => fail(message));
+    const alt = isAlone ? form.elements.alt.value : "";
+    const sent = turn.then(() => (signal.aborted ? null : send(address, uploads, file, { onSent, signal, alt }))).then(follow, ({ message }) => fail(message));
 
     function follow(known) {
       if (known && !signal.aborted) leave = watch(`${address}${known.id}`, show, { known });
@@ -152,8 +153,8 @@ function uploadPanel(name, onCancel) {
 }
 
 /** Uploads a file and returns its content object. Rejects with a message for people. */
-async function send(address, uploads, file, { onSent, signal }) {
-  const watched = { onSent: (bytes) => onSent(Math.min(bytes, file.size)), signal };
+async function send(address, uploads, file, { onSent, signal, alt }) {
+  const watched = { onSent: (bytes) => onSent(Math.min(bytes, file.size)), signal, alt };
   const inOneRequest = () => created(address, file, file, { ...watched, type: file.type || "application/octet-stream" });
   onSent(0);
   const { status, text } = await (file.size > MAX_WHOLE ? sendInParts(uploads, file, watched) : inOneRequest());
@@ -169,8 +170,9 @@ async function send(address, uploads, file, { onSent, signal }) {
  * Sends the request that creates the content of a file, and returns `{ status, text }`: 200 and the content object, or
  * the error. It asks for the response object: the browser would follow a redirect, whose body has the deletion key.
  */
-async function created(url, file, body, options) {
-  const answer = await exchange("POST", `${url}?format=json&name=${encodeURIComponent(file.name)}`, body, options);
+async function created(url, file, body, { alt, ...options }) {
+  const described = alt && `&alt=${encodeURIComponent(alt)}`;
+  const answer = await exchange("POST", `${url}?format=json&name=${encodeURIComponent(file.name)}${described}`, body, options);
   const { status, content, error = "" } = (answer.status === 200 && parsed(answer.text)) || {};
   if (!status) return answer;
   return content ? { status: 200, text: JSON.stringify(content) } : { status, text: error };
@@ -204,20 +206,21 @@ function exchange(method, url, body, { onSent = () => {}, type, signal }) {
 }
 
 /** Uploads a file in parts, resuming an unfinished upload. Returns the last response. */
-async function sendInParts(uploads, file, { onSent, signal }) {
+async function sendInParts(uploads, file, watched) {
+  const { signal } = watched;
   const unfinished = stored(file);
   if (unfinished) {
-    const answer = await sendRest(unfinished, file, onSent, signal);
+    const answer = await sendRest(unfinished, file, watched);
     if (answer.status !== 404) return answer;
   }
   const started = await repeated(() => exchange("POST", uploads, null, { signal }));
   if (started.status !== 201) return started;
   const { address, partBytes } = JSON.parse(started.text);
-  return sendRest({ address, partBytes, tags: [], at: Date.now() }, file, onSent, signal);
+  return sendRest({ address, partBytes, tags: [], at: Date.now() }, file, watched);
 }
 
 /** Sends the missing parts and completes the upload. */
-async function sendRest(upload, file, onSent, signal) {
+async function sendRest(upload, file, { onSent, signal, alt }) {
   const { address, partBytes, tags } = upload;
   for (let start = tags.length * partBytes; start < file.size; start += partBytes) {
     const part = file.slice(start, start + partBytes);
@@ -229,7 +232,7 @@ async function sendRest(upload, file, onSent, signal) {
     store({ name: identityOf(file), ...upload });
   }
   const body = JSON.stringify({ parts: tags });
-  return forgotten(await repeated(() => created(address, file, body, { type: "application/json", signal })));
+  return forgotten(await repeated(() => created(address, file, body, { type: "application/json", signal, alt })));
 }
 
 /** Repeats a request while the connection or the service fails. */

@@ -108,6 +108,27 @@ test("a file can be chosen by keyboard", async () => {
   assert.deepEqual(page.wrongs, []);
 });
 
+test("what is in a picture can be said with its URL or its file", async () => {
+  const text = "A kitchen & a sink";
+  const asked = (method) => page.waitForRequest((request) => request.method() === method && /[?&](url|name)=/.test(request.url())).then((request) => new URL(request.url()).searchParams.get("alt"));
+  const describe = async () => {
+    await page.getByText("Say what is in the picture").click();
+    await page.getByLabel("For people who do not see it").fill(text);
+  };
+  let field = await openHome();
+  await describe();
+  await assertAccessible(page);
+  const [alt] = await Promise.all([asked("POST"), dropFile("described.png")]);
+  assert.equal(alt, text);
+  for (const expected of [text, null]) {
+    field = await openHome();
+    if (expected) await describe();
+    await field.fill(source);
+    const [alt] = await Promise.all([asked("GET"), field.press("Enter")]);
+    assert.equal(alt, expected);
+  }
+});
+
 test("an uploaded picture can be deleted in the browser that sent it, after a question", async () => {
   await openHome();
   await dropFile("my house.png", { side: 901 });

@@ -1,5 +1,6 @@
 //! IIIF's validator (<https://github.com/IIIF/image-validator>) accepts the service at level 2 of the Image API 3.0,
-//! and OpenSeadragon, Mirador and Leaflet-IIIF show a picture by IIIF, in a browser on another origin.
+//! and OpenSeadragon, Mirador and Leaflet-IIIF show a picture by IIIF, in a browser on another origin. Mirador finds a
+//! word of a document and shows its page.
 
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,8 @@ use edgezoom_tests::{Client, Source, SourceServer, System, picture, programs};
 use image::DynamicImage;
 use serde_json::{Value, json};
 use tokio::process::Command;
+
+use crate::sources::document;
 
 /// Prints the colours of the validator's picture, by column and row.
 const COLOURS: &str =
@@ -63,10 +66,11 @@ async fn three_viewers_show_a_picture_by_iiif() -> Result<()> {
     let base = format!("{}/iiif/{id}", system.url());
     let cells = || (0..ROWS).flat_map(|row| (0..COLUMNS).map(move |column| (column, row)));
     let colours: Vec<_> = cells().map(|(column, row)| colour(column, row)).collect();
-    let mirador = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("mirador/dist/mirador.min.js");
-    let seen =
-        programs::run_in_browser("iiif.mjs", json!({ "base": base, "colours": colours, "mirador": mirador }))
-            .await?;
+    let seen = programs::run_in_browser(
+        "iiif.mjs",
+        json!({ "base": base, "colours": colours, "mirador": mirador() }),
+    )
+    .await?;
 
     for viewer in ["openseadragon", "mirador", "leaflet"] {
         let Value::Array(requests) = &seen[viewer]["requests"] else { panic!("{seen}") };
@@ -83,4 +87,32 @@ async fn three_viewers_show_a_picture_by_iiif() -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mirador_finds_a_word_and_shows_its_page() -> Result<()> {
+    let (system, sources) = (System::shared()?, SourceServer::start()?);
+    let pages = [("0.8 0 0", "alpha"), ("0 0.8 0", "beta"), ("0 0 0.8", "gamma")].map(|(colour, word)| {
+        format!("{colour} rg 0 0 200 200 re f 1 g BT /F1 24 Tf 20 100 Td ({word} ray) Tj ET")
+    });
+    let source = sources
+        .serve("rays.pdf", Source::file("application/pdf", document(&pages.each_ref().map(String::as_str))));
+    let course = Client::new(system.url())?.convert(&source).await?;
+    let id = course.ready()?["id"].as_str().context("no id")?;
+    let base = format!("{}/iiif/{id}", system.url());
+    let colours = [[204, 0, 0], [0, 204, 0], [0, 0, 204]];
+    let seen = programs::run_in_browser(
+        "iiif.mjs",
+        json!({ "base": base, "colours": colours, "mirador": mirador(), "word": "gamma" }),
+    )
+    .await?;
+    let is_seen = |page: usize, at: &str| !seen[at][page].is_null();
+    assert!(is_seen(0, "before") && !is_seen(2, "before"), "{seen}");
+    assert!(is_seen(2, "after") && !is_seen(0, "after"), "{seen}");
+    Ok(())
+}
+
+/// Returns the path of Mirador's script.
+fn mirador() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("mirador/dist/mirador.min.js")
 }

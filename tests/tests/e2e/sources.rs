@@ -65,8 +65,8 @@ async fn the_page_of_a_document_that_the_fragment_names_becomes_a_pyramid() -> R
     Ok(())
 }
 
-/// Returns a PDF with square pages of 200 points.
-fn document(pages: &[&str]) -> Vec<u8> {
+/// Returns a PDF with square pages of 200 points. `/F1` is Helvetica.
+pub fn document(pages: &[&str]) -> Vec<u8> {
     let kids: String = (0..pages.len()).map(|page| format!("{} 0 R ", 3 + 2 * page)).collect();
     let mut objects = vec![
         "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
@@ -74,7 +74,8 @@ fn document(pages: &[&str]) -> Vec<u8> {
     ];
     for (page, content) in pages.iter().enumerate() {
         objects.push(format!(
-            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 200] /Contents {} 0 R >>",
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 200] /Contents {} 0 R \
+             /Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >>",
             4 + 2 * page
         ));
         objects.push(format!("<< /Length {} >>\nstream\n{content}\nendstream", content.len()));

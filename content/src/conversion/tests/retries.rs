@@ -26,6 +26,17 @@ impl Story {
 }
 
 #[test]
+fn other_times_follow_from_the_lease() {
+    let minutes = |minutes| Duration::from_secs(60 * minutes);
+    let Rules { lease, resend, sweep, failed, over_a_limit, .. } = RULES;
+    assert_eq!((lease, resend, sweep), (minutes(1), minutes(2), minutes(5)));
+    assert_eq!((failed, over_a_limit), (minutes(10), minutes(24 * 60)));
+    let Rules { lease, resend, sweep, early, .. } =
+        Rules { early: minutes(7), ..RULES }.with_lease(minutes(3));
+    assert_eq!((lease, resend, sweep, early), (minutes(3), minutes(6), minutes(15), minutes(7)));
+}
+
+#[test]
 fn a_passing_failure_is_retried_after_10_seconds_and_1_5_and_30_minutes() {
     let mut story = Story::new();
     for (seconds, left) in [(10, 4), (60, 3), (300, 2), (1800, 1)] {

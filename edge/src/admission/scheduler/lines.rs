@@ -219,3 +219,27 @@ impl Line {
         Some(Rank { sent: self.sent, turn: self.turn, first: *first, party: Rc::clone(party) })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use edgezoom_content::Timestamp;
+    use edgezoom_content::protocol::Job;
+
+    use super::*;
+
+    #[test]
+    fn a_client_without_jobs_leaves_nothing() {
+        let job = Job { id: "6qy4OXfXSid".parse().unwrap(), alone: false, avoid: None };
+        let waiting =
+            Entry { job, party: "a".into(), host: "b".into(), order: 1, sent_at: None, tiles: None };
+        let sent = Entry { sent_at: Some(Timestamp(1)), ..waiting.clone() };
+        let mut lines = Lines::default();
+        for entry in [&waiting, &sent] {
+            lines.add(entry);
+            assert_eq!((lines.lines.len(), lines.tiles_of("a")), (1, entry.counted_tiles()));
+            lines.remove(entry);
+            assert_eq!((lines.lines.len(), lines.order.len(), lines.hosts.0.len()), (0, 0, 0));
+            assert_eq!((lines.waiting, lines.sent), (0, 0));
+        }
+    }
+}
