@@ -9,6 +9,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use edgezoom_codecs::formats::screenshot;
 use edgezoom_content::Size;
+use edgezoom_text::Text;
 use serde_json::json;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::net::unix::pipe;
@@ -17,11 +18,13 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::error::PageError;
+use super::layout::PageLayout;
 use super::limits::PageLimits;
 use super::process::Browser;
 use super::proxy::Proxy;
 use super::screenshot::Capturing;
 use super::tab::Tab;
+use super::words;
 
 /// The size of a drawing and of its picture. The scale is a fraction, so that pieces of whole CSS pixels have whole
 /// device pixels.
@@ -39,6 +42,8 @@ pub struct OpenDrawing {
     pub(super) browser: Browser,
     pub(super) tab: Tab,
     pub(super) size: DrawingSize,
+    /// The words in it, if they are wanted.
+    pub(super) text: Option<Text>,
     /// Number of documents that the tab has shown, this one included.
     pub(super) document: u32,
     pub(super) limits: PageLimits,
@@ -105,13 +110,13 @@ impl DrawingSize {
     }
 }
 
-/// Shows a drawing and stops it. Returns the number of documents that the tab has shown.
+/// Shows a drawing and stops it. Returns the number of documents that the tab has shown, and the drawing's words.
 pub(super) async fn load_drawing(
     tab: &mut Tab,
     url: &str,
     size: DrawingSize,
     limits: &PageLimits,
-) -> Result<u32, PageError> {
+) -> Result<(u32, Option<Text>), PageError> {
     let deadline = (Instant::now() + limits.settle).into_std();
     tab.command("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await?;
     let metrics = json!({
@@ -134,7 +139,9 @@ pub(super) async fn load_drawing(
     }
     tab.command("Animation.enable", json!({})).await?;
     tab.command("Animation.setPlaybackRate", json!({ "playbackRate": 0 })).await?;
-    Ok(tab.state.document_count)
+    let document = tab.state.document_count;
+    let text = words::read(&mut PageLayout { tab, limits }, size.pixels(), 0.0, size.scale()).await;
+    Ok((document, text))
 }
 
 impl OpenDrawing {
@@ -162,7 +169,9 @@ impl OpenDrawing {
     async fn write_pieces(&mut self, out: &mut (impl AsyncWrite + Unpin)) -> Result<(), PageError> {
         let size = self.size;
         let Size { width, .. } = size.pixels();
-        out.write_all(&screenshot::header(size.pixels(), &[])).await?;
+        let text = self.text.take().and_then(|text| text.to_json()).unwrap_or_default();
+        out.write_all(&screenshot::header(size.pixels(), &text)).await?;
+        out.write_all(&text).await?;
         let rows = size.whole((self.limits.strip_pixels / width.max(1)).clamp(1, MOST_PIECE));
         let columns = size.whole(MOST_PIECE);
         for (top, height) in size.pieces(size.css.height, rows) {

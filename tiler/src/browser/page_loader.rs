@@ -215,8 +215,8 @@ impl PageLoader<'_> {
         let area = self.layout().measure().await?;
         let size = Size { width: area.width * self.limits.scale, height: area.height * self.limits.scale };
         let left = f64::from(area.left) - f64::from(area.origin);
-        let text =
-            if self.limits.words > 0 { words::read(&mut self.layout(), size, left).await } else { None };
+        let scale = self.limits.scale.into();
+        let text = words::read(&mut self.layout(), size, left, scale).await;
         Ok(FrozenPage {
             size,
             text,

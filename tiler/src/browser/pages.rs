@@ -143,13 +143,14 @@ impl Pages {
         let (files, url) = LocalFiles::drawing(svg);
         let (mut ready, permit, deadline) = self.ready(Some(files)).await?;
         match self.limits.before(deadline, load_drawing(&mut ready.tab, &url, size, &self.limits)).await {
-            Ok(document) => {
+            Ok((document, text)) => {
                 let Ready { browser, proxy, tab } = ready;
                 let limits = self.limits.clone();
                 Ok(OpenDrawing {
                     browser,
                     tab,
                     size,
+                    text,
                     document,
                     limits,
                     deadline,

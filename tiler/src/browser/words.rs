@@ -1,4 +1,4 @@
-//! The words of a frozen page, in its frames too: `script/words.js` reads each document.
+//! The words of a frozen page or drawing, in its frames too: `script/words.js` reads each document.
 
 use std::time::{Duration, Instant};
 
@@ -71,10 +71,12 @@ struct Collector<'a, 'b> {
     page: Page,
 }
 
-/// Returns the words of a page whose screenshot has this size. `left` is the screenshot's left edge, in CSS pixels from
-/// the window's. `None`: they could not be read in time.
-pub(super) async fn read(layout: &mut PageLayout<'_>, size: Size, left: f64) -> Option<Text> {
-    let scale = f64::from(layout.limits.scale);
+/// Returns the words of a page whose screenshot has this size, at `scale` device pixels for each CSS pixel. `left` is the
+/// screenshot's left edge, in CSS pixels from the window's. `None`: they are not wanted, or could not be read in time.
+pub(super) async fn read(layout: &mut PageLayout<'_>, size: Size, left: f64, scale: f64) -> Option<Text> {
+    if layout.limits.words == 0 {
+        return None;
+    }
     let main = layout.tab.main_frame().to_owned();
     let page = Page::new(Rect::new(0, 0, size.width, size.height));
     let deadline = Instant::now() + TIME;

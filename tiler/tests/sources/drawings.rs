@@ -11,6 +11,7 @@ use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::decode;
 use edgezoom_test_support::likeness::{Tolerance, compare};
 use edgezoom_test_support::pyramid::{read_folder, rebuilt};
+use edgezoom_text::{Rect, Text};
 
 use crate::chromium;
 use crate::site::{Reply, Site};
@@ -143,6 +144,29 @@ fn a_drawing_in_the_browser_has_no_network_and_no_scripts() {
     let picture = rebuilt(&read_folder(&folder.path().join("out_files"), &dzi), &dzi);
     assert_eq!(picture.at(700, 300), [0, 255, 0]);
     assert_eq!(site.requests(), Vec::<String>::new());
+}
+
+#[test]
+fn the_words_of_a_drawing_in_the_browser_are_where_they_are_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let content = "<text x='40' y='60' font-size='20'>High tide</text>\
+        <foreignObject x='200' y='100' width='190' height='90'><p xmlns='http://www.w3.org/1999/xhtml' \
+        style='margin:0;font:20px serif'>in a <a href='https://example.com/'>label</a></p></foreignObject>";
+    fs::write(folder.path().join("drawing.svg"), svg(content)).unwrap();
+    let output = convert(folder.path(), "drawing.svg", 1600, &["--text"]);
+    assert!(output.status.success(), "{output:?}");
+    let text = Text::from_json(&fs::read(folder.path().join("out.text.json")).unwrap()).unwrap();
+    let [page] = text.pages.as_slice() else { panic!("{text:?}") };
+    assert_eq!(page.at, Rect::new(0, 0, 1600, 800));
+    let lines: Vec<_> = page.blocks.iter().flat_map(|block| &block.lines).collect();
+    let seen: Vec<_> = lines.iter().map(|line| line.text.as_str()).collect();
+    assert_eq!(seen, ["High tide", "in a label"]);
+    for (line, (left, top)) in lines.iter().zip([(160, 170), (800, 400)]) {
+        let Rect { left: x, top: y, width, height } = line.at;
+        assert!(x.abs_diff(left) < 12 && y.abs_diff(top) < 40, "{line:?}");
+        assert!((240..600).contains(&width) && (60..130).contains(&height), "{line:?}");
+    }
+    assert_eq!(page.links.len(), 1, "{page:?}");
 }
 
 #[test]
