@@ -26,8 +26,25 @@ impl Story {
 }
 
 #[test]
+fn only_the_attempt_that_is_under_way_gives_up() {
+    for (code, retry) in [
+        (FailureCode::SourceUnreachable, Retry::Later { after_seconds: None }),
+        (FailureCode::CorruptSource, Retry::Never),
+    ] {
+        let mut story = Story::new();
+        let first = story.claim();
+        story.lose_lease();
+        let second = story.claim();
+        assert_eq!(story.tell(gave_up(first, code, retry)), Reply::Conflict);
+        assert_eq!(story.tell(gave_up(second, code, retry)), Reply::Accepted);
+        assert_eq!(story.tell(gave_up(second, code, retry)), Reply::Accepted, "reported twice");
+        assert_eq!(story.tell(gave_up(first, code, retry)), Reply::Conflict, "{code:?}");
+    }
+}
+
+#[test]
 fn other_times_follow_from_the_lease() {
-    let minutes = |minutes| Duration::from_secs(60 * minutes);
+    let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
     let Rules { lease, resend, sweep, failed, over_a_limit, .. } = RULES;
     assert_eq!((lease, resend, sweep), (minutes(1), minutes(2), minutes(5)));
     assert_eq!((failed, over_a_limit), (minutes(10), minutes(24 * 60)));
