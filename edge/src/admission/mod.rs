@@ -42,14 +42,20 @@ pub(crate) async fn admit_client(
     config: &Config,
     env: &Env,
 ) -> std::result::Result<(), AdmissionError> {
+    admit_kind(client, config)?;
+    // Before a job, because the limiters are near and stop a flood of one client.
+    admit_rate(client, env).await
+}
+
+/// Admits a client if the service is open to its kind.
+fn admit_kind(client: Option<&Client>, config: &Config) -> std::result::Result<(), AdmissionError> {
     if config.maintenance {
         return Err(AdmissionError::Maintenance);
     }
     if config.signing.is_some() && !client.is_some_and(Client::is_signed) {
         return Err(AdmissionError::NotSigned);
     }
-    // First, because the limiters are near and stop a flood of one client.
-    admit_rate(client, env).await
+    Ok(())
 }
 
 /// Admits and counts a client by its rate alone.
@@ -129,4 +135,32 @@ fn or_few<T>(result: Result<T>, unchecked: T) -> std::result::Result<T, Admissio
         UNCHECKED.set(allowance);
         if is_admitted { Ok(unchecked) } else { Err(AdmissionError::Overloaded) }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_service_is_open_to_signed_requests_and_none_is_during_maintenance() {
+        let config = |variables: &[(&str, &str)]| {
+            let value = |name: &str| {
+                variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+            };
+            Config::read(value).unwrap()
+        };
+        let keys = ("SIGNING_KEYS", "shop:0123456789abcdef");
+        let (open, closed) = (config(&[]), config(&[keys]));
+        let resting = config(&[("MAINTENANCE", "on"), keys]);
+        let (shop, other) = (Client::signed("shop"), Client::of_key("203.0.113.7"));
+        for (client, by_closed) in [
+            (Some(&shop), Ok(())),
+            (Some(&other), Err(AdmissionError::NotSigned)),
+            (None, Err(AdmissionError::NotSigned)),
+        ] {
+            assert_eq!(admit_kind(client, &open), Ok(()));
+            assert_eq!(admit_kind(client, &closed), by_closed);
+            assert_eq!(admit_kind(client, &resting), Err(AdmissionError::Maintenance));
+        }
+    }
 }
