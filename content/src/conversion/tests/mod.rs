@@ -63,8 +63,18 @@ impl Story {
         story
     }
 
+    /// Handles an event. Whether a client's event starts the conversion again is known before: its admission depends on it.
     fn tell(&mut self, event: Event) -> Reply {
+        let starts_again = self.known.as_ref().map(|known| known.starts_again(&event, self.now, &RULES));
+        let is_asked = matches!(
+            event,
+            Event::Created { .. } | Event::Uploaded { .. } | Event::Requested | Event::RetryAsked
+        );
+        let told = format!("{event:?} at {:?}: {:?}", self.now, self.known);
         let decision = decide(self.known.take(), event, self.now, &RULES);
+        if let Some(starts_again) = starts_again {
+            assert_eq!(is_asked && decision.effects.contains(&Effect::Enqueue), starts_again, "{told}");
+        }
         self.known = decision.after;
         self.effects = decision.effects;
         decision.reply
