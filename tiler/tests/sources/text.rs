@@ -386,3 +386,39 @@ fn the_words_of_a_drawing_lie_where_they_are_drawn() {
     let (_, text) = drawing(r#"<text x="300" y="50" direction="rtl">שלום עולם</text>"#);
     assert_eq!((texts(&text), lines(&text)[0].rtl), (vec!["שלום עולם"], true));
 }
+
+#[test]
+fn the_links_and_titles_of_a_chart_have_places() {
+    let svg = r##"<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 400 300" font-size="20">
+        <title>Tides</title><desc>High water in two ports</desc>
+        <a href="https://example.com/dover"><rect x="50" y="100" width="80" height="150"/><text x="60" y="280">Dover</text></a>
+        <a id="own" xlink:href="https://example.com/brest"><rect x="200" y="50" width="80" height="200"/></a>
+        <a href="javascript:alert(1)"><rect x="300" y="50" width="50" height="200"/></a>
+        <g role="img" transform="translate(300 10)"><title>A moon</title><circle cx="20" cy="20" r="20"/></g>
+        <text x="10" y="30">High water</text></svg>"##;
+    let (picture, text) = read(svg.as_bytes());
+    let found = blocks(&text);
+    let found: Vec<(Role, &str)> = found.iter().map(|(role, text)| (*role, text.as_str())).collect();
+    let expected = [
+        (Role::Img, "Tides: High water in two ports"),
+        (Role::P, "Dover"),
+        (Role::Img, "A moon"),
+        (Role::P, "High water"),
+    ];
+    assert_eq!(found, expected);
+    let page = &text.pages[0];
+    let scale = f64::from(page.at.width) / 400.0;
+    let near = |at: Rect, points: [f64; 4]| {
+        let expected = points.map(|length| (length * scale).round() as u32);
+        <[u32; 4]>::from(at).iter().zip(expected).all(|(one, other)| one.abs_diff(other) <= 2)
+    };
+    let [dover, brest] = &page.links[..] else { panic!("{:?}", page.links) };
+    assert_eq!(brest.to, Target::Url("https://example.com/brest".to_owned()));
+    assert!(near(brest.at, [200.0, 50.0, 80.0, 200.0]), "{brest:?}");
+    // It reaches from the bar to its label.
+    assert!(near(Rect { height: 0, ..dover.at }, [50.0, 100.0, 80.0, 0.0]), "{dover:?}");
+    assert!(f64::from(dover.at.height) > 170.0 * scale, "{dover:?}");
+    assert!(near(page.blocks[0].at.unwrap(), [0.0, 0.0, 400.0, 300.0]));
+    assert!(near(page.blocks[2].at.unwrap(), [300.0, 10.0, 40.0, 40.0]));
+    assert_ink(&picture, &text);
+}
