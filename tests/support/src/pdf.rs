@@ -39,6 +39,12 @@ impl Pdf {
         self
     }
 
+    /// Adds entries to the catalogue.
+    pub fn catalogue(mut self, more: &str) -> Self {
+        self.catalogue += more;
+        self
+    }
+
     /// Adds an object and returns its number.
     pub fn object(&mut self, content: &[u8]) -> usize {
         self.objects.push(content.to_vec());
@@ -121,6 +127,42 @@ pub fn grey_picture(pdf: &mut Pdf, (width, height): (u32, u32), mask: Option<Mas
 pub fn drawing(pdf: &mut Pdf, content: &str, resources: &str) -> usize {
     let head = format!("/Type /XObject /Subtype /Form /BBox [0 0 1000 1000] /Resources << {resources} >>");
     pdf.object(&stream(&head, content.as_bytes()))
+}
+
+/// An element of the structure tree: its type, the index of the element that holds it, the numbers of its marked content,
+/// and other entries.
+pub type Element<'a> = (&'a str, Option<usize>, &'a [usize], &'a str);
+
+/// Returns a PDF of a page of 400 by 400 points with a structure tree. The elements are objects from number 5 on.
+/// `Item` is a type of its own for a list item.
+pub fn tagged(content: &str, elements: &[Element<'_>]) -> Vec<u8> {
+    const FIRST: usize = 5;
+    let root = FIRST + elements.len();
+    let font = "/Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>";
+    let mut pdf = Pdf::new().page_with(400, 400, content, &format!("/StructParents 0 {font}"));
+    let children = |above: Option<usize>| {
+        let children = elements.iter().zip(FIRST..).filter(move |((_, parent, ..), _)| *parent == above);
+        children.map(|(_, number)| format!("{number} 0 R ")).collect::<String>()
+    };
+    let mut parents = Vec::new();
+    for (index, &(kind, above, content, more)) in elements.iter().enumerate() {
+        let parent = above.map_or(root, |above| FIRST + above);
+        let ids: String = content.iter().map(|id| format!("{id} ")).collect();
+        parents.resize(parents.len().max(content.iter().max().map_or(0, |most| most + 1)), "null".to_owned());
+        content.iter().for_each(|&id| parents[id] = format!("{} 0 R", FIRST + index));
+        let kids = children(Some(index));
+        let element =
+            format!("<< /Type /StructElem /S /{kind} /P {parent} 0 R /Pg 4 0 R /K [{ids}{kids}] {more} >>");
+        pdf.object(element.as_bytes());
+    }
+    let (kids, parents) = (children(None), parents.join(" "));
+    pdf.object(
+        format!(
+            "<< /Type /StructTreeRoot /K [{kids}] /RoleMap << /Item /Other /Other /LI >> /ParentTree << /Nums [0 [{parents}]] >> >>"
+        )
+        .as_bytes(),
+    );
+    pdf.catalogue(&format!("/MarkInfo << /Marked true >> /StructTreeRoot {root} 0 R")).bytes()
 }
 
 /// Returns a PDF with a filled-in form field, an annotation, and text in a font that is not embedded.

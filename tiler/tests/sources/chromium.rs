@@ -13,6 +13,19 @@ pub fn executable() -> &'static Path {
     browsers.into_iter().map(Path::new).find(|browser| browser.exists()).unwrap()
 }
 
+/// Prints HTML as a PDF, which Chromium tags.
+pub fn print(html: &str) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let (page, file) = (folder.path().join("page.html"), folder.path().join("page.pdf"));
+    std::fs::write(&page, format!("<!doctype html><meta charset=\"utf-8\">{html}")).unwrap();
+    let mut command = Command::new(executable());
+    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]);
+    command.arg(format!("--user-data-dir={}", folder.path().join("profile").display()));
+    command.arg(format!("--print-to-pdf={}", file.display()));
+    assert!(command.arg(format!("file://{}", page.display())).output().unwrap().status.success());
+    std::fs::read(file).unwrap()
+}
+
 /// Takes a screenshot with Chromium's command line.
 pub fn screenshot(url: &str, width: u32, height: u32) -> Picture {
     let folder = tempfile::tempdir().unwrap();

@@ -4,12 +4,15 @@
 use std::collections::HashMap;
 use std::fs;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use edgezoom_codecs::{DecodeOptions, DrawingOptions, Layout};
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{BOUNDS, file};
 use edgezoom_test_support::pdf::{self, Pdf};
-use edgezoom_text::{Line, Rect, Target, Text};
+use edgezoom_text::{Block, Line, Rect, Role, Target, Text};
+
+use crate::chromium;
 
 const SPECIFICATION: &str = "/usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf";
 
@@ -32,6 +35,26 @@ fn lines(text: &Text) -> Vec<&Line> {
 
 fn texts(text: &Text) -> Vec<&str> {
     lines(text).into_iter().map(|line| line.text.as_str()).collect()
+}
+
+/// Returns the roles and words of the blocks.
+fn blocks(text: &Text) -> Vec<(Role, String)> {
+    text.pages.iter().flat_map(|page| &page.blocks).map(|block| (block.role, block.joined())).collect()
+}
+
+/// Returns text in Helvetica as marked content.
+fn marked(tag: &str, x: u32, y: u32, text: &str) -> String {
+    format!("{tag} BDC BT /F1 12 Tf {x} {y} Td ({text}) Tj ET EMC ")
+}
+
+/// Returns the words that Poppler gives, without the characters that it adds for the direction.
+fn words_of_poppler(pdf: &[u8]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file.pdf");
+    fs::write(&file, pdf).unwrap();
+    let output = Command::new("pdftotext").arg(file).arg("-").output();
+    let words = output.expect("pdftotext is missing: install poppler-utils").stdout;
+    String::from_utf8(words).unwrap().replace(['\u{202a}', '\u{202b}', '\u{202c}'], "")
 }
 
 /// Asserts that there is something dark under each word.
@@ -64,9 +87,7 @@ fn likeness(ours: &str, theirs: &str) -> f64 {
 #[test]
 fn the_words_of_a_manual_are_those_that_poppler_gives() {
     let (picture, text) = read(&fs::read(SPECIFICATION).expect("the package shared-mime-info is missing"));
-    let output = Command::new("pdftotext").args([SPECIFICATION, "-"]).output();
-    let theirs =
-        String::from_utf8(output.expect("pdftotext is missing: install poppler-utils").stdout).unwrap();
+    let theirs = words_of_poppler(&fs::read(SPECIFICATION).unwrap());
     // Poppler keeps hyphens at line ends.
     let ours = texts(&text).join("\n").replace('\u{ad}', "-");
     let like = likeness(&ours, &theirs);
@@ -91,6 +112,167 @@ fn words_of_a_turned_and_cut_page_are_in_order_and_where_they_are_drawn() {
         assert_eq!(angles, [turn, turn, turn, (turn + 270) % 360]);
         let words: Vec<&str> = lines(&text)[0].words().map(|(word, _)| word).collect();
         assert_eq!(words, ["first", "line", "of", "all"]);
+    }
+}
+
+#[test]
+fn a_tagged_page_has_roles_and_the_order_of_its_tree() {
+    let content = [
+        "/Artifact BMC BT /F1 8 Tf 40 385 Td (page header) Tj ET EMC ",
+        &marked("/P <</MCID 3>>", 200, 320, "right one"),
+        &marked("/P <</MCID 1>>", 40, 320, "left one"),
+        &marked("/P <</MCID 4>>", 200, 306, "right two"),
+        &marked("/P <</MCID 2>>", 40, 306, "left two"),
+        &marked("/H1 <</MCID 0>>", 40, 350, "Tide tables"),
+        &marked("/Lbl <</MCID 5>>", 40, 270, "1."),
+        &marked("/Span <</MCID 6>>", 60, 270, "first"),
+        &marked("/P <</MCID 7>>", 40, 250, "second"),
+        &marked("/TD <</MCID 9>>", 200, 210, "Dover"),
+        &marked("/TH <</MCID 8>>", 40, 210, "Port"),
+        "/Figure <</MCID 10>> BDC q 2 0 0 2 0 0 cm 50 20 60 40 re f Q EMC ",
+        "BT /F1 12 Tf 40 20 Td (outside) Tj ET",
+    ]
+    .concat();
+    let elements: [pdf::Element<'_>; 15] = [
+        ("Document", None, &[], ""),
+        ("H1", Some(0), &[0], ""),
+        ("P", Some(0), &[1, 2], ""),
+        ("P", Some(0), &[3, 4], ""),
+        ("L", Some(0), &[], ""),
+        ("LI", Some(4), &[], ""),
+        ("Lbl", Some(5), &[5], ""),
+        ("LBody", Some(5), &[6], ""),
+        ("Item", Some(4), &[7], ""),
+        ("Table", Some(0), &[], ""),
+        ("TR", Some(9), &[], ""),
+        ("TH", Some(10), &[8], ""),
+        ("TD", Some(10), &[], ""),
+        ("P", Some(12), &[9], ""),
+        ("Figure", Some(0), &[10], "/Alt (A chart \\(of tides\\))"),
+    ];
+    let (picture, text) = read(&pdf::tagged(&content, &elements));
+    let found = blocks(&text);
+    let found: Vec<(Role, &str)> = found.iter().map(|(role, text)| (*role, text.as_str())).collect();
+    assert_eq!(
+        found,
+        [
+            (Role::H1, "Tide tables"),
+            (Role::P, "left one left two"),
+            (Role::P, "right one right two"),
+            (Role::Li, "1. first"),
+            (Role::Li, "second"),
+            (Role::Td, "Port"),
+            (Role::Td, "Dover"),
+            (Role::Img, "A chart (of tides)"),
+            (Role::P, "page header"),
+            (Role::P, "outside"),
+        ]
+    );
+    assert_ink(&picture, &text);
+    let is_picture = |block: &&Block| block.role == Role::Img;
+    let at = text.pages[0].blocks.iter().find(is_picture).and_then(|block| block.at).unwrap();
+    let scale = f64::from(text.pages[0].at.width) / 400.0;
+    let expected = [100.0, 280.0, 120.0, 80.0].map(|points| (points * scale).round() as u32);
+    assert!(<[u32; 4]>::from(at).iter().zip(expected).all(|(one, other)| one.abs_diff(other) <= 1), "{at:?}");
+}
+
+#[test]
+fn a_tree_with_cycles_or_wrong_numbers_or_too_much_is_left_out() {
+    let content = marked("/P <</MCID 0>>", 40, 320, "first") + &marked("/P <</MCID 1>>", 40, 20, "second");
+    let tagged = |elements: &[pdf::Element<'_>]| pdf::tagged(&content, elements);
+    let swapped: [pdf::Element<'_>; 2] = [("H1", None, &[1], ""), ("H2", None, &[0], "")];
+    let sound = tagged(&swapped);
+    let with = |from: &str, to: &str| {
+        let text = String::from_utf8(sound.clone()).unwrap();
+        assert!(text.contains(from), "{from}");
+        text.replace(from, to).into_bytes()
+    };
+    let plain = |bytes: &[u8]| {
+        let began = Instant::now();
+        let (_, text) = read(bytes);
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+        blocks(&text)
+            .into_iter()
+            .map(|(role, text)| format!("{role:?} {text}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let (by_tree, by_place) = ("H1 second, H2 first", "P first, P second");
+    assert_eq!(plain(&sound), by_tree);
+    // An element is above itself, or there is none, or it has another number.
+    assert_eq!(plain(&with("/P 7 0 R", "/P 5 0 R")), by_place);
+    assert_eq!(plain(&with("[6 0 R 5 0 R]", "[99 0 R -1 0 R]")), by_place);
+    assert_eq!(plain(&with("MCID 0>>", "MCID 7>>")), "H1 second, P first");
+    assert_eq!(plain(&with("StructParents 0", "StructParents 5")), by_place);
+    assert_eq!(plain(&with("/Nums", "/None")), by_place);
+    // A list of children that is damaged loses only their order.
+    assert_eq!(plain(&with("/K [5 0 R 6 0 R ]", "/K [999 0 R (a)]")), "H2 first, H1 second");
+    let deep: Vec<pdf::Element<'_>> =
+        (0..5000_usize).map(|depth| ("Div", depth.checked_sub(1), &[0, 1][depth / 4999 * 2..], "")).collect();
+    assert_eq!(plain(&tagged(&deep)), by_place);
+    let many = format!("/K [{}]", "99 0 R ".repeat(1_100_000));
+    assert_eq!(plain(&with("/K [5 0 R 6 0 R ]", &many)), by_place);
+    let many = format!("[{}6 0 R 5 0 R]", "null ".repeat(1_000_000));
+    assert_eq!(plain(&with("[6 0 R 5 0 R]", &many)), by_place);
+}
+
+#[test]
+fn chromium_tags_what_it_prints() {
+    let html = r#"<html lang="en"><h1>Tide tables</h1>
+        <p>A paragraph with <a href="https://example.com/">a link</a> in its line, and more words.</p>
+        <h2>Ports</h2><ol><li>Dover</li><li>Brest<ul><li>inner</li></ul></li></ol>
+        <table><tr><th>Port</th><th>High</th></tr><tr><td>Dover</td><td>6.7</td></tr></table>
+        <img alt="A chart of tides" width="120" height="80" src="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'%3E%3Crect width='120' height='80'/%3E%3C/svg%3E">
+        <div style="columns: 2"><p>Left column</p><p style="break-before: column">Right column</p></div>"#;
+    let (picture, text) = read(&chromium::print(html));
+    let found = blocks(&text);
+    let found: Vec<(Role, &str)> = found.iter().map(|(role, text)| (*role, text.as_str())).collect();
+    assert_eq!(
+        found,
+        [
+            (Role::H1, "Tide tables"),
+            (Role::P, "A paragraph with a link in its line, and more words."),
+            (Role::H2, "Ports"),
+            (Role::Li, "1. Dover"),
+            (Role::Li, "2. Brest"),
+            (Role::Li, "inner"),
+            (Role::Td, "Port"),
+            (Role::Td, "High"),
+            (Role::Td, "Dover"),
+            (Role::Td, "6.7"),
+            (Role::Img, "A chart of tides"),
+            (Role::P, "Left column"),
+            (Role::P, "Right column"),
+        ]
+    );
+    assert_ink(&picture, &text);
+    assert_eq!(lines(&text)[1].text, "A paragraph with a link in its line, and more words.");
+    assert_eq!(text.pages[0].links.len(), 1);
+    let at = text.pages[0].blocks.iter().find_map(|block| block.at).unwrap();
+    // 120 by 80 CSS pixels.
+    assert!((1.4..1.6).contains(&(f64::from(at.width) / f64::from(at.height))), "{at:?}");
+    let middle =
+        (text.pages[0].at.left + at.left + at.width / 2, text.pages[0].at.top + at.top + at.height / 2);
+    assert!(picture.at(middle.0, middle.1)[1] < 50);
+}
+
+#[test]
+fn pages_in_arabic_and_chinese_and_in_columns_have_the_words_that_poppler_gives() {
+    let columns = "<p>The tide rises and falls twice a day at most ports of the Atlantic coast. ".repeat(12);
+    let pages = [
+        ("<html lang=ar dir=rtl><h1>جداول المد</h1><p>يرتفع المد وينخفض مرتين في اليوم في معظم الموانئ على الساحل والجزر الكبيرة".to_owned(), true),
+        ("<html lang=zh><h1>潮汐表</h1><p>大西洋沿岸的大多数港口每天潮汐涨落两次。<p>高水位在早上六点。".to_owned(), false),
+        (format!("<html lang=en><h1>A paper</h1><div style='columns: 2; text-align: justify'>{columns}</div>"), false),
+    ];
+    for (html, rtl) in pages {
+        let pdf = chromium::print(&html);
+        let (picture, text) = read(&pdf);
+        let (ours, theirs) = (texts(&text).join("\n"), words_of_poppler(&pdf));
+        let like = likeness(&ours, &theirs);
+        assert!(like >= 0.98, "{like:.3}\n{ours}\n{theirs}");
+        assert_ink(&picture, &text);
+        assert!(lines(&text).iter().all(|line| line.rtl == rtl));
+        assert_eq!(text.pages[0].blocks[0].role, Role::H1);
     }
 }
 
@@ -203,4 +385,40 @@ fn the_words_of_a_drawing_lie_where_they_are_drawn() {
     assert_ink(&picture, &text);
     let (_, text) = drawing(r#"<text x="300" y="50" direction="rtl">שלום עולם</text>"#);
     assert_eq!((texts(&text), lines(&text)[0].rtl), (vec!["שלום עולם"], true));
+}
+
+#[test]
+fn the_links_and_titles_of_a_chart_have_places() {
+    let svg = r##"<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 400 300" font-size="20">
+        <title>Tides</title><desc>High water in two ports</desc>
+        <a href="https://example.com/dover"><rect x="50" y="100" width="80" height="150"/><text x="60" y="280">Dover</text></a>
+        <a id="own" xlink:href="https://example.com/brest"><rect x="200" y="50" width="80" height="200"/></a>
+        <a href="javascript:alert(1)"><rect x="300" y="50" width="50" height="200"/></a>
+        <g role="img" transform="translate(300 10)"><title>A moon</title><circle cx="20" cy="20" r="20"/></g>
+        <text x="10" y="30">High water</text></svg>"##;
+    let (picture, text) = read(svg.as_bytes());
+    let found = blocks(&text);
+    let found: Vec<(Role, &str)> = found.iter().map(|(role, text)| (*role, text.as_str())).collect();
+    let expected = [
+        (Role::Img, "Tides: High water in two ports"),
+        (Role::P, "Dover"),
+        (Role::Img, "A moon"),
+        (Role::P, "High water"),
+    ];
+    assert_eq!(found, expected);
+    let page = &text.pages[0];
+    let scale = f64::from(page.at.width) / 400.0;
+    let near = |at: Rect, points: [f64; 4]| {
+        let expected = points.map(|length| (length * scale).round() as u32);
+        <[u32; 4]>::from(at).iter().zip(expected).all(|(one, other)| one.abs_diff(other) <= 2)
+    };
+    let [dover, brest] = &page.links[..] else { panic!("{:?}", page.links) };
+    assert_eq!(brest.to, Target::Url("https://example.com/brest".to_owned()));
+    assert!(near(brest.at, [200.0, 50.0, 80.0, 200.0]), "{brest:?}");
+    // It reaches from the bar to its label.
+    assert!(near(Rect { height: 0, ..dover.at }, [50.0, 100.0, 80.0, 0.0]), "{dover:?}");
+    assert!(f64::from(dover.at.height) > 170.0 * scale, "{dover:?}");
+    assert!(near(page.blocks[0].at.unwrap(), [0.0, 0.0, 400.0, 300.0]));
+    assert!(near(page.blocks[2].at.unwrap(), [300.0, 10.0, 40.0, 40.0]));
+    assert_ink(&picture, &text);
 }

@@ -57,7 +57,7 @@ impl Letter {
     }
 
     /// Returns the two ends along its direction, and the two across.
-    fn ends(&self) -> ((f64, f64), (f64, f64)) {
+    pub fn ends(&self) -> ((f64, f64), (f64, f64)) {
         let [left, top, right, bottom] = self.at;
         match self.angle() {
             0 => ((left, right), (top, bottom)),
@@ -196,7 +196,7 @@ fn is_other_paragraph(before: &Line, line: &Line) -> bool {
 }
 
 /// Returns the smallest rectangle that holds both.
-fn around(one: [f64; 4], other: [f64; 4]) -> [f64; 4] {
+pub fn around(one: [f64; 4], other: [f64; 4]) -> [f64; 4] {
     [one[0].min(other[0]), one[1].min(other[1]), one[2].max(other[2]), one[3].max(other[3])]
 }
 

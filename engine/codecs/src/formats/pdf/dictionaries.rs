@@ -1,5 +1,6 @@
-//! What PDFium does not tell about a page: the size of its unit, and the sizes of its pictures' masks. Both are in
-//! dictionaries, which another parser reads. A file that it cannot read is drawn without them.
+//! What PDFium does not tell about a page: the size of its unit, the sizes of its pictures' masks, and its
+//! [`structure`](super::structure). They are in dictionaries, which another parser reads. A file that it cannot read is
+//! drawn without them.
 //!
 //! Source: ISO 32000-1, 7.7.3.3 (UserUnit), 8.9.6.3 (Mask), 11.6.5.3 (SMask).
 
@@ -9,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use hayro_syntax::Pdf;
 use hayro_syntax::object::{Dict, Name, Stream};
 
+use super::structure::{Structure, Tagged};
 use crate::SourceFile;
 
 /// Largest part of the memory that the file may take while its dictionaries are read.
@@ -43,6 +45,11 @@ impl Dictionaries {
         let unit =
             guarded(|| self.0.as_ref()?.pages().get(usize::try_from(page).ok()?)?.raw().get("UserUnit"));
         unit.flatten().filter(|unit: &f64| unit.is_finite() && *unit > 0.0).unwrap_or(1.0)
+    }
+
+    /// Returns the structure of a tagged document.
+    pub fn structure(&self) -> Option<Structure<'_>> {
+        guarded(|| Structure::of(self.0.as_ref()?)).flatten()
     }
 
     /// Returns the masks of a page's pictures.
@@ -93,6 +100,12 @@ impl Masks {
             }
         }
     }
+}
+
+/// Returns the structure of a page of a tagged document.
+pub fn tagged(structure: &mut Option<Structure<'_>>, page: i32) -> Option<Tagged> {
+    let structure = structure.as_mut()?;
+    guarded(|| structure.page(usize::try_from(page).ok()?)).flatten()
 }
 
 /// Calls the parser. Returns `None` if it panics: a page can be drawn without what it reads.

@@ -6,7 +6,9 @@
 mod dictionaries;
 mod layout;
 mod library;
+mod marks;
 mod scan;
+mod structure;
 mod substitutes;
 mod text;
 
@@ -22,7 +24,7 @@ use crate::formats::jpeg;
 use crate::formats::section::SharedBytes;
 use crate::row_reader::BandBuffer;
 use crate::{Bounds, Damage, DrawingOptions, Format, Layout, Reading, RowReader, SourceError};
-use dictionaries::Dictionaries;
+use dictionaries::{Dictionaries, tagged};
 use layout::{Area, Paper, lay_out, pixels_of};
 use library::calling_pdfium;
 pub use library::{Library, locate};
@@ -128,10 +130,12 @@ fn examine(
 ) -> Result<Found, SourceError> {
     let chosen = choose(document.pages().len(), bounds, options)?;
     let mut papers = Vec::new();
+    let mut structure = text.as_ref().and_then(|_| dictionaries.structure());
     for index in chosen.clone() {
         let mut page = document.pages().get(index).map_err(broken)?;
         if let Some(text) = text {
-            text.read(&mut page, dictionaries.unit(index), index);
+            let tagged = text.has_time().then(|| tagged(&mut structure, index)).flatten();
+            text.read(&mut page, dictionaries.unit(index), index, tagged);
         }
         let contents = Contents::of(&page, &dictionaries.masks(index));
         if let (1, Some(contents)) = (chosen.len(), &contents)

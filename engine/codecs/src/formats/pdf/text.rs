@@ -1,17 +1,21 @@
-//! The words, links and form values of a page, and the document's outline, as PDFium tells them. A page whose words are
-//! garbage, because its fonts do not say which letters they show, has none.
+//! The words, links and form values of a page, and the document's outline, as PDFium tells them. The words of a tagged
+//! page are in the order of its [`structure`](super::structure). A page whose words are garbage, because its fonts do not
+//! say which letters they show, has none.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use edgezoom_text::{Block, Entry, Line, Link, MAX_PAGE_WORDS, MAX_WORDS, Page, Rect, Role, Target, Text};
 use pdfium_render::prelude::{
     PdfAction, PdfBookmark, PdfDestination, PdfDestinationViewSettings, PdfDocument, PdfFormField, PdfPage,
-    PdfPageAnnotationCommon, PdfPageRenderRotation, PdfPageTextChar, PdfPoints, PdfRect, PdfRenderConfig,
+    PdfPageAnnotationCommon, PdfPageObject, PdfPageObjectsCommon, PdfPageRenderRotation, PdfPageText,
+    PdfPageTextChar, PdfPageTextObject, PdfPoints, PdfRect, PdfRenderConfig,
 };
 
 use super::layout::Area;
-use crate::formats::lines::{Letter, Lines, rect};
+use super::marks::MAX_DEPTH as MAX_DRAWINGS;
+use super::structure::Tagged;
+use crate::formats::lines::{Letter, Lines, around, is_rtl, rect};
 
 /// Time for the text of a document. A page takes about a millisecond; one of 16,000 letters half a second.
 const TIME: Duration = Duration::from_secs(5);
@@ -21,6 +25,8 @@ const PARTS: i32 = 1 << 16;
 const UNITS: f64 = 64.0;
 /// Maximum number of letters of a page.
 const MAX_LETTERS: usize = 8 * MAX_PAGE_WORDS;
+/// Length by which letters may reach into each other, in those units.
+const OVERLAP: f64 = UNITS;
 /// Share of letters that are none from which a page's words are garbage.
 const MAX_NO_LETTERS: f64 = 0.1;
 /// Share of words with letters of several scripts from which a page's words are garbage.
@@ -35,7 +41,8 @@ const DIVIDED: [u32; 2] = [0x02, 0xfffe];
 
 /// Collects the text of a document's pages.
 pub struct Collector {
-    began: Instant,
+    /// Time that is left.
+    time: Duration,
     words: usize,
     pages: Vec<Found>,
 }
@@ -57,17 +64,23 @@ struct ToPage {
 
 impl Collector {
     pub fn new() -> Self {
-        Self { began: Instant::now(), words: 0, pages: Vec::new() }
+        Self { time: TIME, words: 0, pages: Vec::new() }
+    }
+
+    /// Returns true if the next page's text will be read.
+    pub fn has_time(&self) -> bool {
+        !self.time.is_zero() && self.words < MAX_WORDS
     }
 
     /// Reads the text of the next page, whose unit is that many points.
-    pub fn read(&mut self, page: &mut PdfPage<'_>, unit: f64, number: i32) {
+    pub fn read(&mut self, page: &mut PdfPage<'_>, unit: f64, number: i32, tagged: Option<Tagged>) {
+        let began = Instant::now();
         let (width, height) = (f64::from(page.width().value) * unit, f64::from(page.height().value) * unit);
         let size = (width * UNITS, height * UNITS);
         let to_page = ToPage::of(page, size);
         let mut found = Page::new(Rect::new(0, 0, size.0.ceil() as u32, size.1.ceil() as u32));
-        if self.began.elapsed() < TIME && self.words < MAX_WORDS {
-            found.blocks = blocks(page, &to_page, size);
+        if self.has_time() {
+            found.blocks = blocks(page, &to_page, size, tagged);
             found.blocks.extend(form_values(page, &to_page));
             found.links = links(page, &to_page);
             self.words += found.blocks.iter().flat_map(|block| &block.lines).map(count).sum::<usize>();
@@ -75,10 +88,12 @@ impl Collector {
         let position = (number + 1).to_string();
         found.label = page.label().map(str::to_owned).filter(|label| *label != position);
         self.pages.push(Found { page: found, to_page, width: size.0 });
+        self.time = self.time.saturating_sub(began.elapsed());
     }
 
     /// Returns the text of a picture with the pages at these places. `first` is the number of the first page.
     pub fn finish(self, document: &PdfDocument<'_>, first: i32, areas: &[Area]) -> Text {
+        let began = Instant::now();
         let total = document.pages().len().unsigned_abs();
         let in_picture =
             |page: i32| u32::try_from(page - first).ok().filter(|&page| (page as usize) < areas.len());
@@ -88,7 +103,7 @@ impl Collector {
         // The next one on top, so that entries come in their order.
         while let Some((bookmark, depth)) = down.pop() {
             seen += 1;
-            if seen > MAX_ENTRIES || self.began.elapsed() > TIME {
+            if seen > MAX_ENTRIES || began.elapsed() > self.time {
                 break;
             }
             down.extend(bookmark.next_sibling().map(|next| (next, depth)));
@@ -121,41 +136,206 @@ impl Collector {
     }
 }
 
+/// A part of a page's text.
+enum Item {
+    Letter(Letter),
+    /// The end of a line. A hyphen before it is followed by none.
+    End,
+}
+
 /// Returns the paragraphs of a page.
-fn blocks(page: &mut PdfPage<'_>, to_page: &ToPage, size: (f64, f64)) -> Vec<Block> {
+fn blocks(page: &mut PdfPage<'_>, to_page: &ToPage, size: (f64, f64), tagged: Option<Tagged>) -> Vec<Block> {
     let rotation = page.rotation().unwrap_or(PdfPageRenderRotation::None);
     let turned = f64::from(rotation.as_degrees());
     // PDFium orders lines from the top of a page down, and gets the lines of a turned page in the wrong order.
     page.set_rotation(PdfPageRenderRotation::None);
-    let blocks = page.text().map(|text| {
-        let mut lines = Lines::default();
-        let (mut letters, mut none) = (0, 0);
-        let mut surrogate = None;
-        for character in text.chars().iter().take(MAX_LETTERS) {
-            let value = character.unicode_value();
-            if matches!(value, 0x0a | 0x0d) {
-                // A hyphen at the end of a line is followed by none.
-                lines.end_line();
-                continue;
-            }
-            let Some(value) = joined(value, &mut surrogate) else { continue };
-            letters += 1;
-            let Some(letter) = letter_of(value) else {
-                none += 1;
-                continue;
-            };
-            let Some(at) = place(&character, to_page, size) else { continue };
-            let angle = character.angle_degrees().map_or(0.0, f64::from) + turned;
-            let is_hyphen =
-                DIVIDED.contains(&value) || letter == '-' && character.is_hyphen().unwrap_or(false);
-            lines.push(Letter { letter, at, angle, is_hyphen });
+    let tagged = tagged.and_then(|tagged| Some((Texts::of(page, &tagged)?, tagged)));
+    let blocks = page.text().map(|text| match tagged {
+        Some((mut texts, tagged)) => {
+            let items = items(&text, to_page, size, turned, |character| texts.piece(character))?;
+            Some(blocks_of(items, &tagged, to_page))
         }
-        let is_garbage = f64::from(none) > MAX_NO_LETTERS * f64::from(letters);
-        let blocks = lines.finish();
-        if is_garbage || is_mixed(&blocks) { Vec::new() } else { blocks }
+        None => {
+            let items = items(&text, to_page, size, turned, |_| None)?;
+            Some(by_place(items.into_iter().map(|(_, item)| item)))
+        }
     });
     page.set_rotation(rotation);
-    blocks.unwrap_or_default()
+    blocks.ok().flatten().filter(|blocks| !is_mixed(blocks)).unwrap_or_default()
+}
+
+/// Returns the letters of a page, with the marked content to which they belong; `None` if they are garbage.
+fn items(
+    text: &PdfPageText<'_>,
+    to_page: &ToPage,
+    size: (f64, f64),
+    turned: f64,
+    mut piece_of: impl FnMut(&PdfPageTextChar<'_>) -> Option<usize>,
+) -> Option<Vec<(Option<usize>, Item)>> {
+    let mut items = Vec::new();
+    let (mut letters, mut none) = (0, 0);
+    let (mut surrogate, mut piece) = (None, None);
+    for character in text.chars().iter().take(MAX_LETTERS) {
+        let value = character.unicode_value();
+        if matches!(value, 0x0a | 0x0d) {
+            items.push((piece, Item::End));
+            continue;
+        }
+        let Some(value) = joined(value, &mut surrogate) else { continue };
+        letters += 1;
+        let Some(letter) = letter_of(value) else {
+            none += 1;
+            continue;
+        };
+        let Some(at) = place(&character, to_page, size) else { continue };
+        if !letter.is_whitespace() {
+            piece = piece_of(&character);
+        }
+        let angle = character.angle_degrees().map_or(0.0, f64::from) + turned;
+        let is_hyphen = DIVIDED.contains(&value) || letter == '-' && character.is_hyphen().unwrap_or(false);
+        items.push((piece, Item::Letter(Letter { letter, at, angle, is_hyphen })));
+    }
+    let is_garbage = f64::from(none) > MAX_NO_LETTERS * f64::from(letters);
+    read_backwards(&mut items);
+    (!is_garbage).then_some(items)
+}
+
+/// Orders the letters of Arabic and Hebrew words as they are read. PDFium leaves those with a text of their own
+/// (ActualText), as Chromium writes them, in the order in which they are drawn.
+fn read_backwards(items: &mut [(Option<usize>, Item)]) {
+    let rtl = |(_, item): &(Option<usize>, Item)| match item {
+        Item::Letter(letter) if is_rtl(letter.letter) => Some(letter.ends().0),
+        _ => None,
+    };
+    for word in items.chunk_by_mut(|one, other| rtl(one).is_some() && rtl(other).is_some()) {
+        let goes_on = word.windows(2).any(|pair| match pair {
+            [one, other] => rtl(one).zip(rtl(other)).is_some_and(|(one, other)| other.0 > one.1 - OVERLAP),
+            _ => false,
+        });
+        if goes_on {
+            let end = |item: &(Option<usize>, Item)| rtl(item).map_or(0.0, |(_, end)| end);
+            word.sort_by(|one, other| end(other).total_cmp(&end(one)));
+        }
+    }
+}
+
+/// Returns paragraphs by the places of letters.
+fn by_place(items: impl Iterator<Item = Item>) -> Vec<Block> {
+    let mut lines = Lines::default();
+    for item in items {
+        match item {
+            Item::Letter(letter) => lines.push(letter),
+            Item::End => lines.end_line(),
+        }
+    }
+    lines.finish()
+}
+
+/// Returns the blocks of a tagged page. Letters outside its structure, as those of headers, come last: screen readers
+/// leave them out, but readers see, search and select them.
+fn blocks_of(mut items: Vec<(Option<usize>, Item)>, tagged: &Tagged, to_page: &ToPage) -> Vec<Block> {
+    // The sort is stable: letters of a piece keep their order.
+    items.sort_by_key(|(piece, _)| piece.unwrap_or(usize::MAX));
+    let corners = |[left, bottom, right, top]: [f64; 4]| to_page.corners((left, bottom), (right, top));
+    let mut places: Vec<Option<[f64; 4]>> =
+        tagged.elements.iter().map(|element| element.at.map(corners)).collect();
+    let mut of_elements = vec![Vec::new(); tagged.elements.len()];
+    let piece = |piece: &Option<usize>| piece.and_then(|piece| tagged.pieces.get(piece));
+    let mut outside = Vec::new();
+    let mut items = items.into_iter().peekable();
+    while let Some((first, item)) = items.next() {
+        let mut of_element = vec![item];
+        let element = piece(&first).map(|piece| piece.element);
+        let mut picture = piece(&first).and_then(|piece| piece.picture);
+        while let Some((next, item)) =
+            items.next_if(|(next, _)| piece(next).map(|piece| piece.element) == element)
+        {
+            picture = picture.or(piece(&next).and_then(|piece| piece.picture));
+            of_element.push(item);
+        }
+        if let Some(place) = picture.and_then(|picture| places.get_mut(picture)) {
+            let letters = of_element.iter().filter_map(|item| match item {
+                Item::Letter(letter) => Some(letter.at),
+                Item::End => None,
+            });
+            *place = letters.fold(*place, |place, at| Some(place.map_or(at, |place| around(place, at))));
+        }
+        let blocks = by_place(of_element.into_iter());
+        match element.and_then(|element| of_elements.get_mut(element)) {
+            Some(lines) => *lines = blocks.into_iter().flat_map(|block| block.lines).collect(),
+            None => outside = blocks,
+        }
+    }
+    let elements = tagged.elements.iter().zip(places).zip(of_elements);
+    let blocks = elements.filter_map(|((element, place), lines)| match (&element.alternative, place) {
+        (Some(alternative), Some(place)) => Some(Block::picture(rect(place), alternative.clone())),
+        _ => (!lines.is_empty()).then(|| Block::lines(element.role, lines)),
+    });
+    blocks.chain(outside).collect()
+}
+
+/// The texts of a page that are in marked content.
+struct Texts {
+    /// For each matrix of a text, its numbers and marked content. Few texts have the same.
+    pieces: HashMap<[u32; 6], Vec<(usize, Option<usize>)>>,
+    /// The matrix of the last letter's text, its number, and its marked content.
+    last: Option<([u32; 6], usize, Option<usize>)>,
+}
+
+impl Texts {
+    /// Finds PDFium's objects of the texts; `None` if it has others.
+    fn of(page: &PdfPage<'_>, tagged: &Tagged) -> Option<Self> {
+        let mut texts = Self { pieces: HashMap::new(), last: None };
+        let mut number = 0;
+        for object in page.objects().iter() {
+            texts.add(&object, tagged, &mut number, 0)?;
+        }
+        (number == tagged.texts.len()).then_some(texts)
+    }
+
+    fn add(
+        &mut self,
+        object: &PdfPageObject<'_>,
+        tagged: &Tagged,
+        number: &mut usize,
+        depth: usize,
+    ) -> Option<()> {
+        match object {
+            PdfPageObject::Text(text) => {
+                let piece = tagged.texts.get(*number)?;
+                self.pieces.entry(matrix_of(text)?).or_default().push((*number, *piece));
+                *number += 1;
+            }
+            PdfPageObject::XObjectForm(form) if depth < MAX_DRAWINGS => {
+                for index in form.as_range() {
+                    self.add(&form.get(index).ok()?, tagged, number, depth + 1)?;
+                }
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// Returns the marked content of the next letter.
+    fn piece(&mut self, letter: &PdfPageTextChar<'_>) -> Option<usize> {
+        // Letters that PDFium adds have no object.
+        let matrix = letter.text_object().ok().and_then(|text| matrix_of(&text));
+        if let Some((last, _, piece)) = self.last
+            && matrix.is_none_or(|matrix| matrix == last)
+        {
+            return piece;
+        }
+        let texts = self.pieces.get(&matrix?)?;
+        let after = self.last.map_or(0, |(_, number, _)| number);
+        let (number, piece) = *texts.iter().find(|(number, _)| *number >= after).or(texts.first())?;
+        self.last = Some((matrix?, number, piece));
+        piece
+    }
+}
+
+fn matrix_of(text: &PdfPageTextObject<'_>) -> Option<[u32; 6]> {
+    let matrix = text.matrix().ok()?;
+    Some([matrix.a(), matrix.b(), matrix.c(), matrix.d(), matrix.e(), matrix.f()].map(f32::to_bits))
 }
 
 /// Returns the value of a character; `None` for the first half of a pair (UTF-16), which is kept until the second comes.
@@ -299,8 +479,12 @@ impl ToPage {
     /// Returns left, top, right and bottom.
     fn rect(&self, of: &PdfRect) -> [f64; 4] {
         let value = |points: PdfPoints| f64::from(points.value);
-        let one = self.point(value(of.left()), value(of.bottom()));
-        let other = self.point(value(of.right()), value(of.top()));
+        self.corners((value(of.left()), value(of.bottom())), (value(of.right()), value(of.top())))
+    }
+
+    /// Returns left, top, right and bottom of the rectangle with these opposite corners.
+    fn corners(&self, one: (f64, f64), other: (f64, f64)) -> [f64; 4] {
+        let (one, other) = (self.point(one.0, one.1), self.point(other.0, other.1));
         [one.0.min(other.0), one.1.min(other.1), one.0.max(other.0), one.1.max(other.1)]
     }
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use super::features::{self, Edit, Findings, edited, is_absolute};
+use super::notes::{self, Notes};
 use crate::formats::fonts::Fonts;
 use crate::{SourceError, SourceFile};
 use edgezoom_geometry::DrawingFeatures;
@@ -33,11 +34,20 @@ const MAX_OCTAVES: u32 = 10;
 /// The signature of a gzipped file (RFC 1952, 2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Reads the SVG, gzipped or not. Returns the features that need a browser, too.
-pub fn read(file: SourceFile, max_bytes: u64, fonts: &Fonts) -> Result<(Tree, DrawingFeatures), SourceError> {
+/// A drawing that has been read.
+pub struct Parsed {
+    pub tree: Tree,
+    /// Features that need a browser.
+    pub features: DrawingFeatures,
+    /// Links and alternative texts.
+    pub notes: Notes,
+}
+
+/// Reads the SVG, gzipped or not, and its links and alternative texts if they are wanted.
+pub fn read(file: SourceFile, max_bytes: u64, fonts: &Fonts, noted: bool) -> Result<Parsed, SourceError> {
     let text = decode(unpack(file, max_bytes)?);
     // A thread of its own provides the stack, and ends if the parser panics on a broken file.
-    let parse = || parse(&text, fonts);
+    let parse = || parse(&text, fonts, noted);
     let parsed = thread::scope(|scope| {
         let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, parse)?;
         Ok::<_, SourceError>(thread.join())
@@ -77,17 +87,20 @@ fn decode(bytes: Vec<u8>) -> String {
     }
 }
 
-fn parse(text: &str, fonts: &Fonts) -> Result<(Tree, DrawingFeatures), SourceError> {
+fn parse(text: &str, fonts: &Fonts, noted: bool) -> Result<Parsed, SourceError> {
     let document = parse_xml(text)?;
     if document.root_element().tag_name().name() != "svg" {
         return Err(SourceError::unsupported(NAME, "its root element is not <svg>"));
     }
     let Findings { features, mut edits } = features::read(&document, text);
     edits.extend(fewer_octaves(&document));
-    match edited(text, edits) {
+    let (notes, identifiers) = if noted { notes::read(&document, text) } else { Default::default() };
+    edits.extend(identifiers);
+    let (tree, features) = match edited(text, edits) {
         Some(text) => convert(&text, &parse_xml(&text)?, fonts, features),
         None => convert(text, &document, fonts, features),
-    }
+    }?;
+    Ok(Parsed { tree, features, notes })
 }
 
 /// Converts a document to a tree. Returns the features that need a browser, too.

@@ -9,6 +9,7 @@ mod document;
 mod features;
 mod filter_cost;
 mod filter_layers;
+mod notes;
 mod painter;
 mod pattern;
 mod signature;
@@ -21,6 +22,7 @@ use crate::format::{Decoded, Input, Open, Opener, System};
 use crate::formats::fonts::Fonts;
 use crate::row_reader::BandBuffer;
 use crate::{Bounds, BrowserDrawing, Damage, Format, Layout, Reading, RowReader, SourceError};
+use document::Parsed;
 use painter::{Canvas, Painter};
 pub(crate) use signature::may_be_svg;
 
@@ -52,7 +54,8 @@ fn prepare(system: &System<'_>) -> Opener {
 
 fn open(Input { file, bounds, options, .. }: Input<'_>, fonts: &Fonts) -> Result<Decoded, SourceError> {
     let bounds = bounds.of_drawings();
-    let (tree, features) = document::read(file.into_inner(), bounds.svg_bytes, fonts)?;
+    let Parsed { tree, features, notes } =
+        document::read(file.into_inner(), bounds.svg_bytes, fonts, options.drawing.text)?;
     let natural = tree.size();
     if options.drawing.to_browser && !features.is_empty() {
         let pixels = |length: f32| (length.ceil() as u32).max(1);
@@ -62,7 +65,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, fonts: &Fonts) -> Result
     let size = size_of(natural.width().into(), natural.height().into(), options.drawing.svg_side, bounds);
     let size = bounds.admit(size.width, size.height)?;
     let layout = if options.transparent { Layout::Rgba } else { Layout::Rgb };
-    let text = options.drawing.text.then(|| text::of(&tree, size));
+    let text = options.drawing.text.then(|| text::of(&tree, size, notes));
     let canvas = Canvas::new(tree, size, layout, bounds.memory / 4)?;
     let threads = canvas.threads_within(bounds.memory / 2, options.threads.get());
     let painter = Painter::start(&canvas, threads)?;

@@ -1,11 +1,12 @@
-//! The words of a drawing, as resvg sets them, in the order of the drawing.
+//! The words of a drawing, as resvg sets them, in the order of the drawing, its links and alternative texts.
 
 use edgezoom_geometry::Size;
-use edgezoom_text::{Block, Line, MAX_PAGE_WORDS, Page, Rect, Role, Text};
+use edgezoom_text::{Block, Line, Link, MAX_PAGE_WORDS, Page, Rect, Role, Target, Text};
 use resvg::tiny_skia::{Point, Transform};
 use resvg::usvg::layout::PositionedGlyph;
 use resvg::usvg::{self, Group, Node, Tree};
 
+use super::notes::Notes;
 use crate::formats::lines::{Letter, Lines, is_rtl, rect};
 
 /// Part of the font's size that letters rise above the baseline, and descend below it.
@@ -18,23 +19,28 @@ const MAX_ADVANCE: f32 = 2.0;
 /// Maximum number of letters.
 const MAX_LETTERS: usize = 8 * MAX_PAGE_WORDS;
 
-/// Returns the words of a drawing that is drawn in this size.
-pub fn of(tree: &Tree, size: Size) -> Text {
+/// Returns the words of a drawing that is drawn in this size, and what its notes say.
+pub fn of(tree: &Tree, size: Size, notes: Notes) -> Text {
     let scale = Transform::from_scale(
         size.width as f32 / tree.size().width(),
         size.height as f32 / tree.size().height(),
     );
-    let mut found = Words { scale, letters: 0, blocks: Vec::new() };
-    found.collect(tree.root());
     let at = Rect::new(0, 0, size.width, size.height);
-    Text { total: 1, pages: vec![Page { blocks: found.blocks, ..Page::new(at) }], ..Text::default() }
+    let whole = notes.whole.clone().map(|alternative| Block::picture(at, alternative));
+    let mut found =
+        Words { scale, notes, letters: 0, blocks: whole.into_iter().collect(), links: Vec::new() };
+    found.collect(tree.root());
+    let page = Page { blocks: found.blocks, links: found.links, ..Page::new(at) };
+    Text { total: 1, pages: vec![page], ..Text::default() }
 }
 
 struct Words {
     /// From the drawing's coordinates to pixels.
     scale: Transform,
+    notes: Notes,
     letters: usize,
     blocks: Vec<Block>,
+    links: Vec<Link>,
 }
 
 impl Words {
@@ -42,12 +48,27 @@ impl Words {
         if group.opacity().get() == 0.0 || self.letters > MAX_LETTERS {
             return;
         }
+        if !group.id().is_empty() {
+            self.note(group);
+        }
         for node in group.children() {
             match node {
                 Node::Group(group) => self.collect(group),
                 Node::Text(text) => self.add(text),
                 _ => {}
             }
+        }
+    }
+
+    /// Adds the link and the alternative text of a group.
+    fn note(&mut self, group: &Group) {
+        let Some(seen) = group.abs_stroke_bounding_box().transform(self.scale) else { return };
+        let at = rect([seen.left(), seen.top(), seen.right(), seen.bottom()].map(f64::from));
+        if let Some(url) = self.notes.links.get(group.id()) {
+            self.links.push(Link { at, to: Target::Url(url.clone()) });
+        }
+        if let Some(alternative) = self.notes.pictures.get(group.id()) {
+            self.blocks.push(Block::picture(at, alternative.clone()));
         }
     }
 

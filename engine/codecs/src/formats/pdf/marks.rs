@@ -1,0 +1,268 @@
+//! The marked content of a page: which text belongs to which element of the structure tree, and where pictures are.
+//! PDFium knows it, but its binding does not give it. So the content is read here as well, and texts are numbered in
+//! their order, which is that of PDFium's objects. No text is decoded.
+//!
+//! Source: ISO 32000-1, 8.10 (form XObjects), 9.4.3 (text-showing operators), 14.6 (marked content), 14.7.4.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::time::Instant;
+
+use flate2::read::ZlibDecoder;
+use hayro_syntax::Filter;
+use hayro_syntax::content::TypedIter;
+use hayro_syntax::content::ops::TypedInstruction as Operator;
+use hayro_syntax::object::{Array, Dict, MaybeRef, Name, Number, Object, Stream};
+use hayro_syntax::page::{Page, Resources};
+
+/// Maximum depth of drawings inside each other. It is that of the search for PDFium's objects.
+pub const MAX_DEPTH: usize = 8;
+/// Maximum number of operators of a page. Each takes about 0.1 µs.
+const MAX_OPERATORS: usize = 1 << 20;
+/// Maximum length of a page's content, unpacked.
+const MAX_BYTES: usize = 16 << 20;
+/// Maximum number of states and of marks inside each other.
+const MAX_NESTED: usize = 1024;
+/// Number of operators between two looks at the clock.
+const PER_LOOK: usize = 1024;
+
+/// A piece of marked content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Tag {
+    /// Number of its page or drawing in the parent tree.
+    pub parents: i32,
+    /// Its number there; `None` for the whole drawing.
+    pub id: Option<i32>,
+}
+
+/// The marked content of a page.
+#[derive(Default)]
+pub struct Marks {
+    /// The tag of each text.
+    pub texts: Vec<Option<Tag>>,
+    /// Left, bottom, right and top of the pictures and paths with a tag, in points.
+    pub areas: HashMap<Tag, [f64; 4]>,
+}
+
+/// Left, bottom, right and top.
+type Area = [f64; 4];
+
+/// From a drawing's coordinates to the page's: x' = a·x + c·y + e, y' = b·x + d·y + f.
+type Matrix = [f64; 6];
+
+#[derive(Clone, Copy)]
+struct State {
+    matrix: Matrix,
+    /// Text without a font is not drawn.
+    has_font: bool,
+}
+
+struct Reader {
+    marks: Marks,
+    operators: usize,
+    bytes: usize,
+    until: Instant,
+}
+
+impl Marks {
+    /// Reads the content of a page, which has this number in the parent tree. Returns `None` if it is too much, or
+    /// packed in an uncommon way.
+    pub fn read(page: &Page<'_>, parents: i32, until: Instant) -> Option<Self> {
+        let mut reader = Reader { marks: Self::default(), operators: 0, bytes: MAX_BYTES, until };
+        let mut content = Vec::new();
+        if let Some(stream) = page.raw().get::<Stream<'_>>("Contents") {
+            content = reader.unpack(&stream)?;
+        } else if let Some(streams) = page.raw().get::<Array<'_>>("Contents") {
+            for stream in streams.raw_iter() {
+                let MaybeRef::Ref(stream) = stream else { continue };
+                let Some(stream) = page.xref().get::<Stream<'_>>(stream.into()) else { continue };
+                content.extend(reader.unpack(&stream)?);
+                content.push(b' ');
+            }
+        }
+        let state = State { matrix: [1.0, 0.0, 0.0, 1.0, 0.0, 0.0], has_font: false };
+        reader.run(&content, page.resources(), state, (parents, None), 0)?;
+        Some(reader.marks)
+    }
+}
+
+impl Reader {
+    /// Returns the content of a stream. Its length unpacked is limited, unlike in the parser.
+    fn unpack(&mut self, stream: &Stream<'_>) -> Option<Vec<u8>> {
+        let raw = stream.raw_data();
+        let predicts = || {
+            let parameters = stream.dict().get::<Dict<'_>>("DecodeParms")?;
+            parameters.get::<i32>("Predictor").filter(|&predictor| predictor > 1)
+        };
+        let mut content = Vec::new();
+        match stream.filters().as_slice() {
+            [] if raw.len() <= self.bytes => content = raw.into_owned(),
+            [Filter::FlateDecode] if predicts().is_none() => {
+                ZlibDecoder::new(&raw[..]).take(self.bytes as u64 + 1).read_to_end(&mut content).ok()?;
+            }
+            _ => return None,
+        }
+        self.bytes = self.bytes.checked_sub(content.len())?;
+        Some(content)
+    }
+
+    /// Reads the content of a page or a drawing. `parents` is its number in the parent tree, with the tag of the
+    /// drawing.
+    fn run(
+        &mut self,
+        content: &[u8],
+        resources: &Resources<'_>,
+        mut state: State,
+        (parents, mut tag): (i32, Option<Tag>),
+        depth: usize,
+    ) -> Option<()> {
+        let (mut states, mut tags) = (Vec::new(), Vec::new());
+        let mut path = None;
+        let mut operators = TypedIter::new(content);
+        while let Some(operator) = operators.next() {
+            self.operators += 1;
+            let is_late = self.operators.is_multiple_of(PER_LOOK) && Instant::now() > self.until;
+            if is_late || self.operators > MAX_OPERATORS || states.len().max(tags.len()) > MAX_NESTED {
+                return None;
+            }
+            let mut reach = |points: &[(Number, Number)]| {
+                for (x, y) in points {
+                    extend(&mut path, point(state.matrix, x.as_f64(), y.as_f64()));
+                }
+            };
+            match operator {
+                Operator::SaveState(_) => states.push(state),
+                Operator::RestoreState(_) => state = states.pop().unwrap_or(state),
+                Operator::Transform(by) => {
+                    let by = [by.0, by.1, by.2, by.3, by.4, by.5].map(|number| number.as_f64());
+                    state.matrix = product(by, state.matrix);
+                }
+                Operator::TextFont(_) => state.has_font = true,
+                Operator::ShowText(text) => self.text(&state, tag, !text.0.is_empty()),
+                Operator::NextLineAndShowText(text) => self.text(&state, tag, !text.0.is_empty()),
+                Operator::ShowTextWithParameters(text) => self.text(&state, tag, !text.2.is_empty()),
+                Operator::ShowTexts(texts) => {
+                    let is_text =
+                        |item| matches!(item, MaybeRef::NotRef(Object::String(text)) if !text.is_empty());
+                    self.text(&state, tag, texts.0.raw_iter().any(is_text));
+                }
+                Operator::BeginMarkedContent(mark) => {
+                    tags.push(tag);
+                    tag = tag.filter(|_| !is_artifact(mark.0));
+                }
+                Operator::BeginMarkedContentWithProperties(mark) => {
+                    tags.push(tag);
+                    let id = match mark.1 {
+                        Object::Dict(properties) => properties.get::<i32>("MCID"),
+                        Object::Name(name) => properties_of(resources, name),
+                        _ => None,
+                    };
+                    let id = id.filter(|&id| id >= 0);
+                    tag = id.map(|id| Tag { parents, id: Some(id) }).or(tag).filter(|_| !is_artifact(mark.0));
+                }
+                Operator::EndMarkedContent(_) => tag = tags.pop().unwrap_or(tag),
+                Operator::MoveTo(to) => reach(&[(to.0, to.1)]),
+                Operator::LineTo(to) => reach(&[(to.0, to.1)]),
+                Operator::CubicTo(to) => reach(&[(to.0, to.1), (to.2, to.3), (to.4, to.5)]),
+                Operator::CubicStartTo(to) => reach(&[(to.0, to.1), (to.2, to.3)]),
+                Operator::CubicEndTo(to) => reach(&[(to.0, to.1), (to.2, to.3)]),
+                Operator::RectPath(at) => {
+                    let [x, y, width, height] = [at.0, at.1, at.2, at.3].map(|number| number.as_f64());
+                    for (x, y) in [(x, y), (x + width, y), (x, y + height), (x + width, y + height)] {
+                        extend(&mut path, point(state.matrix, x, y));
+                    }
+                }
+                Operator::EndPath(_) => path = None,
+                Operator::StrokePath(_)
+                | Operator::CloseAndStrokePath(_)
+                | Operator::FillPathNonZero(_)
+                | Operator::FillPathNonZeroCompatibility(_)
+                | Operator::FillPathEvenOdd(_)
+                | Operator::FillAndStrokeNonZero(_)
+                | Operator::FillAndStrokeEvenOdd(_)
+                | Operator::CloseFillAndStrokeNonZero(_)
+                | Operator::CloseFillAndStrokeEvenOdd(_) => self.cover(tag, path.take()),
+                Operator::InlineImage(_) => self.cover(tag, unit_square(state.matrix)),
+                Operator::XObject(name) => {
+                    let Some(object) = resources.get_x_object(name.0) else { continue };
+                    self.draw(&object, resources, state, (parents, tag), depth)?;
+                }
+                _ => {}
+            }
+        }
+        Some(())
+    }
+
+    fn text(&mut self, state: &State, tag: Option<Tag>, is_shown: bool) {
+        if is_shown && state.has_font {
+            self.marks.texts.push(tag);
+        }
+    }
+
+    /// Adds a picture, or reads a drawing.
+    fn draw(
+        &mut self,
+        object: &Stream<'_>,
+        outer: &Resources<'_>,
+        state: State,
+        (parents, tag): (i32, Option<Tag>),
+        depth: usize,
+    ) -> Option<()> {
+        let dictionary = object.dict();
+        let whole = dictionary.get::<i32>("StructParent").map(|parents| Tag { parents, id: None });
+        let tag = whole.or(tag);
+        if dictionary.get::<Name<'_>>("Subtype").is_none_or(|kind| *kind != *b"Form") {
+            self.cover(tag, unit_square(state.matrix));
+            return Some(());
+        }
+        if depth >= MAX_DEPTH {
+            return Some(());
+        }
+        let content = self.unpack(object)?;
+        let by = dictionary.get::<Array<'_>>("Matrix").and_then(|by| <[f32; 6]>::try_from(by).ok());
+        let matrix = by.map_or(state.matrix, |by| product(by.map(f64::from), state.matrix));
+        let parents = dictionary.get::<i32>("StructParents").unwrap_or(parents);
+        let inner = dictionary.get::<Dict<'_>>("Resources").map(Resources::new);
+        let resources = inner.as_ref().unwrap_or(outer);
+        self.run(&content, resources, State { matrix, ..state }, (parents, tag), depth + 1)
+    }
+
+    fn cover(&mut self, tag: Option<Tag>, area: Option<Area>) {
+        if let (Some(tag), Some([left, bottom, right, top])) = (tag, area) {
+            let known = self.marks.areas.entry(tag).or_insert([left, bottom, right, top]);
+            *known = [known[0].min(left), known[1].min(bottom), known[2].max(right), known[3].max(top)];
+        }
+    }
+}
+
+fn is_artifact(name: &Name<'_>) -> bool {
+    **name == *b"Artifact"
+}
+
+fn properties_of(resources: &Resources<'_>, name: &Name<'_>) -> Option<i32> {
+    resources.properties.get::<Dict<'_>>(name)?.get::<i32>("MCID")
+}
+
+fn point([a, b, c, d, e, f]: Matrix, x: f64, y: f64) -> (f64, f64) {
+    (a * x + c * y + e, b * x + d * y + f)
+}
+
+/// Returns the matrix that applies the first one, then the second one.
+fn product([a, b, c, d, e, f]: Matrix, then: Matrix) -> Matrix {
+    let ((e, f), [ta, tb, tc, td, ..]) = (point(then, e, f), then);
+    [a * ta + b * tc, a * tb + b * td, c * ta + d * tc, c * tb + d * td, e, f]
+}
+
+fn extend(area: &mut Option<Area>, (x, y): (f64, f64)) {
+    let known = area.get_or_insert([x, y, x, y]);
+    *known = [known[0].min(x), known[1].min(y), known[2].max(x), known[3].max(y)];
+}
+
+/// Returns the place of a picture.
+fn unit_square(matrix: Matrix) -> Option<Area> {
+    let mut area = None;
+    for (x, y) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] {
+        extend(&mut area, point(matrix, x, y));
+    }
+    area
+}
