@@ -172,10 +172,11 @@ fn items(
     turned: f64,
     mut piece_of: impl FnMut(&PdfPageTextChar<'_>) -> Option<usize>,
 ) -> Option<Vec<(Option<usize>, Item)>> {
-    let mut items = Vec::new();
+    let characters = text.chars();
+    let mut items = Vec::with_capacity(characters.len().min(MAX_LETTERS));
     let (mut letters, mut none) = (0, 0);
     let (mut surrogate, mut piece) = (None, None);
-    for character in text.chars().iter().take(MAX_LETTERS) {
+    for character in characters.iter().take(MAX_LETTERS) {
         let value = character.unicode_value();
         if matches!(value, 0x0a | 0x0d) {
             items.push((piece, Item::End));
