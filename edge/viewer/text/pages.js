@@ -91,7 +91,7 @@ export function pageBar(viewer, camera, document, moves, onPage) {
     event.preventDefault();
     act();
   });
-  viewer.addHandler("animation-finish", () => field.matches(":focus") || show(moves.seenPage()));
+  viewer.addHandler("animation-finish", () => field.getRootNode().activeElement === field || show(moves.seenPage()));
   show(moves.seenPage());
   /** Returns the height by which it is above other controls; 0 if it is beside them or hidden. */
   const heightAbove = (controls) => (bar.offsetParent ? Math.max(controls.offsetTop - bar.offsetTop, 0) : 0);

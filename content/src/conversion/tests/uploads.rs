@@ -39,6 +39,28 @@ fn claimed_key(story: &mut Story) -> (Attempt, Option<UploadKey>) {
 }
 
 #[test]
+fn another_file_or_a_removed_one_starts_nothing_again() {
+    let starts_again =
+        |story: &Story, event: &Event| story.known.as_ref().unwrap().starts_again(event, story.now, &RULES);
+    let mut story = sent();
+    let attempt = story.claim();
+    story.tell(gave_up(attempt, FailureCode::CorruptSource, Retry::Never));
+    story.wait(RULES.failed);
+    assert!(starts_again(&story, &uploaded("a.jpg", TWO)));
+    let other = SourceUrl::of_file("AAAAZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", "a.jpg").unwrap();
+    let Event::Uploaded { id, upload, owner, alternative, .. } = uploaded("a.jpg", TWO) else { panic!() };
+    let other = Event::Uploaded { id, url: other, upload, owner, alternative };
+    assert!(!starts_again(&story, &other));
+    assert_eq!(story.tell(other), Reply::IdTaken);
+
+    // The file of a removed content is deleted, though its key may still be known.
+    let mut story = sent();
+    let removal = Removal::new(RemovalKind::Unused, "", "1".to_owned(), "anna".to_owned());
+    story.tell(Event::Removed { id: self::id(), url: None, removal });
+    assert!(!starts_again(&story, &Event::Requested));
+}
+
+#[test]
 fn a_file_is_converted_and_then_deleted() {
     let mut story = sent();
     let (attempt, upload) = claimed_key(&mut story);

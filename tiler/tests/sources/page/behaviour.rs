@@ -68,7 +68,7 @@ async fn a_picture_that_never_arrives_is_left_out() {
     let start = Instant::now();
     let page = capture(settings, &site.url("/")).await.unwrap();
     assert_eq!(page.at(900, 900), MAGENTA);
-    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }
 
 #[tokio::test]
