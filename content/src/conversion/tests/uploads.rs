@@ -39,7 +39,7 @@ fn claimed_key(story: &mut Story) -> (Attempt, Option<UploadKey>) {
 }
 
 #[test]
-fn another_file_or_a_removed_one_starts_nothing_again() {
+fn only_a_file_that_is_kept_or_comes_again_is_converted_again() {
     let starts_again =
         |story: &Story, event: &Event| story.known.as_ref().unwrap().starts_again(event, story.now, &RULES);
     let mut story = sent();
@@ -53,11 +53,14 @@ fn another_file_or_a_removed_one_starts_nothing_again() {
     assert!(!starts_again(&story, &other));
     assert_eq!(story.tell(other), Reply::IdTaken);
 
-    // The file of a removed content is deleted, though its key may still be known.
+    // A file that waits for another attempt is kept, and that of a removed content is not.
     let mut story = sent();
+    let attempt = story.claim();
+    story.tell(gave_up(attempt, FailureCode::Internal, Retry::Later { after_seconds: None }));
+    assert!(starts_again(&story, &Event::RetryAsked));
     let removal = Removal::new(RemovalKind::Unused, "", "1".to_owned(), "anna".to_owned());
     story.tell(Event::Removed { id: self::id(), url: None, removal });
-    assert!(!starts_again(&story, &Event::Requested));
+    assert!(!starts_again(&story, &Event::Requested) && !starts_again(&story, &Event::RetryAsked));
 }
 
 #[test]
