@@ -79,7 +79,7 @@ fn an_edge_that_does_not_know_its_url_is_an_error() {
         assert_eq!(succeeded, succeeds, "{text}");
         assert_eq!(
             text.contains("→ set the service's domain in edgezoom.toml"),
-            text.contains("503"),
+            text.contains("503 Service"),
             "{text}"
         );
     }

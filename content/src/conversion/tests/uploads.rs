@@ -53,14 +53,11 @@ fn only_a_file_that_is_kept_or_comes_again_is_converted_again() {
     assert!(!starts_again(&story, &other));
     assert_eq!(story.tell(other), Reply::IdTaken);
 
-    // A file that waits for another attempt is kept, and that of a removed content is not.
+    // A file that waits for another attempt is kept.
     let mut story = sent();
     let attempt = story.claim();
     story.tell(gave_up(attempt, FailureCode::Internal, Retry::Later { after_seconds: None }));
     assert!(starts_again(&story, &Event::RetryAsked));
-    let removal = Removal::new(RemovalKind::Unused, "", "1".to_owned(), "anna".to_owned());
-    story.tell(Event::Removed { id: self::id(), url: None, removal });
-    assert!(!starts_again(&story, &Event::Requested) && !starts_again(&story, &Event::RetryAsked));
 }
 
 #[test]
