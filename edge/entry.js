@@ -45,7 +45,8 @@ const FILE = /^\w+:\/\/[^/]+\/(?:assets\/.|(?:docs|bot|openapi\.json|favicon\.ic
 const READING = ["GET", "HEAD"];
 /** The canonical address of an image of IIIF in its header `Link`. */
 const CANONICAL = /<([^>]+)>;rel="canonical"/;
-const ID = /^[0-9A-Za-z]{11}$/;
+/** The id of a content, or of a page of a document. */
+const ID = /^([0-9A-Za-z]{11})(?::\d+)?$/;
 /**
  * One in this number of requests for tiles, and of those that are too many, is measured, because a data point costs as
  * much as a request.
@@ -60,7 +61,7 @@ export default {
     revive();
     const [, area = "page", name] = AREA.exec(request.url) ?? [];
     if (area === "internal" && name === "admin") return admin(request, env);
-    const id = PYRAMIDS.includes(area) && ID.test(name) ? name : undefined;
+    const id = PYRAMIDS.includes(area) ? ID.exec(name)?.[1] : undefined;
     const isCached = id && context && request.method === "GET" && !request.headers.has("Range");
     const seen = { from: "object", area };
     const response = await (isCached ? throughCache : answer)(request, env, context, id, seen);

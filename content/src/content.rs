@@ -18,7 +18,7 @@ pub struct Content {
     pub id: ContentId,
     /// URL of the source.
     pub url: SourceUrl,
-    /// What is in the picture, for people who do not see it, as the client said that created the content.
+    /// Alternative text of the picture, from the request that created the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alternative: Option<Alternative>,
     /// Progress of the conversion: 1 when ready; when failed, the last one reported.
@@ -92,6 +92,8 @@ pub struct StoredText {
     pub json: TileRange,
     /// Plain text, with a form feed between pages.
     pub plain: TileRange,
+    /// Length of the plain text unpacked, in bytes.
+    pub plain_bytes: u32,
     /// HTML.
     pub html: TileRange,
     /// The [`PageTable`](crate::PageTable) as JSON.

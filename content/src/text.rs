@@ -43,7 +43,7 @@ impl fmt::Display for Title {
 /// The first words in a picture. Search engines show about 160 characters.
 pub type Beginning = OneLine<200>;
 
-/// What is in a picture, for people who do not see it.
+/// The alternative text of a picture, for people who do not see it.
 pub type Alternative = OneLine<1000>;
 
 /// One line of at most `MAX` visible characters.

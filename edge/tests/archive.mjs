@@ -51,6 +51,7 @@ function formsOf(text) {
   return {
     json: Buffer.concat([header, ...flushed, deflateRawSync(last), trailer]),
     plain: gzipSync(plain),
+    plain_bytes: Buffer.byteLength(plain),
     html: gzipSync(`<!doctype html><title>${plain}</title>`),
     table: Buffer.from(JSON.stringify({ pages: table })),
   };
@@ -80,8 +81,8 @@ export function archive(fill = content, dzi = DZI, gap = () => 40, words = TEXT)
     return { offset: offset - bytes.length, length: bytes.length };
   };
   const [large, thumbnail] = [PREVIEW, THUMBNAIL].map(add);
-  const { json, plain, html, table } = formsOf(words);
-  const text = { json: add(json), plain: add(plain), html: add(html), table: add(table), pages: words.pages.length };
+  const { json, plain, plain_bytes, html, table } = formsOf(words);
+  const text = { json: add(json), plain: add(plain), plain_bytes, html: add(html), table: add(table), pages: words.pages.length };
   for (let level = 0; level <= lastLevel(dzi); level++) {
     const [columns, rows] = grid(level, dzi);
     for (let row = 0; row < rows; row++) {

@@ -128,6 +128,9 @@ test("a page is rendered from its part of the picture", async () => {
     assert.deepEqual([width, height], [300, 400]);
     for (const at of [0, 3 * (150 + 200 * 300), 3 * (300 * 400 - 1)]) assert.deepEqual([...pixels.subarray(at, at + 3)], colour, `page ${number}`);
   }
+  await reads();
+  const again = await system.fetch(`/iiif/${id}:2/full/300,400/0/default.png`, someone({ "Through-Cache": "1" }));
+  assert.deepEqual([again.status, await reads()], [200, []], "the platform's cache has it");
   const redirect = await system.send(`/iiif/${id}:2`, someone());
   assert.deepEqual([redirect.status, redirect.headers.get("Location")], [303, `${base}:2/info.json`]);
 });

@@ -20,7 +20,7 @@ pub enum Event {
         id: ContentId,
         /// URL of its source.
         url: SourceUrl,
-        /// What is in the picture, if the client says so.
+        /// Alternative text of the picture, if the client gives one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         alternative: Option<Alternative>,
     },
@@ -34,7 +34,7 @@ pub enum Event {
         upload: UploadKey,
         /// Hash of the client's key, if it gets one.
         owner: Option<DeletionKeyHash>,
-        /// What is in the picture, if the client says so.
+        /// Alternative text of the picture, if the client gives one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         alternative: Option<Alternative>,
     },

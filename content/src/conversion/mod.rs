@@ -47,7 +47,7 @@ use crate::{
 pub struct Conversion {
     id: ContentId,
     url: SourceUrl,
-    /// What is in the picture, as the first client said.
+    /// Alternative text of the picture, from the first request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     alternative: Option<Alternative>,
     /// Highest progress that any attempt reported, which clients see.

@@ -1,6 +1,6 @@
 //! Looks contents up, for the API, the stream of events and pages.
 
-use edgezoom_content::{Content, ContentId, DeletionKey, SourceUrl, Timestamp};
+use edgezoom_content::{Attempt, Content, ContentId, DeletionKey, Finished, SourceUrl, Status, Timestamp};
 use http::{Method, StatusCode};
 use worker::{Env, Headers, Result};
 
@@ -16,7 +16,7 @@ use crate::representation::events;
 use crate::representation::response::{ContentResponse, FoundContent, dzi_response};
 use crate::request::route::{ContentKey, HomeForm, Route};
 use crate::response::negotiation::Variant;
-use crate::response::{ApiError, CachePolicy, Response};
+use crate::response::{ApiError, CachePolicy, Response, plain};
 use crate::uploads::files::count_deletion;
 
 /// Returns the response that needs only the record in KV. If the route needs more, or the id belongs to another source,
@@ -93,6 +93,18 @@ pub fn dzi(found: ContentResponse, variant: &Variant, addresses: &Addresses) -> 
 /// Returns the content with an id as a value.
 pub async fn by_id(id: ContentId, repository: &Repository<'_>) -> std::result::Result<Content, ApiError> {
     value(repository.find(id).await)
+}
+
+/// Returns a ready content's attempt and result, or else the response that says why there is none.
+pub async fn ready(
+    id: ContentId,
+    repository: &Repository<'_>,
+) -> std::result::Result<(Attempt, Finished), Response> {
+    match by_id(id, repository).await {
+        Ok(Content { status: Status::Ready { attempt, finished }, .. }) => Ok((attempt, finished)),
+        Ok(_) | Err(ApiError::NoSuchContent) => Err(plain::not_found()),
+        Err(error) => Err(error.response()),
+    }
 }
 
 fn value(

@@ -16,7 +16,7 @@ use crate::representation::iiif::{self, StoredImage};
 use crate::request::iiif::{IiifRequest, ImageRequest, ImageRequestError};
 use crate::request::object_key::ObjectKey;
 use crate::response::{ApiError, Response, plain};
-use crate::words;
+use crate::words::Words;
 
 /// Seconds for which caches keep an image.
 const DAY: u32 = 86_400;
@@ -54,7 +54,11 @@ pub async fn serve(
         Err(response) => return Ok(Outgoing::Buffered(response)),
     };
     let needs_table = page.is_some() || matches!(asked, IiifRequest::Manifest | IiifRequest::Annotations(_));
-    let table = if needs_table { words::table(id, attempt, finished, env).await? } else { None };
+    let words = Words::of(id, attempt, finished).filter(|_| needs_table);
+    let table = match &words {
+        Some(words) => Some(words.table(env).await?),
+        None => None,
+    };
     let pages = table.as_ref().map(|table| table.pages.as_slice()).unwrap_or_default();
     let page = match page.map(|number| pages.get(number as usize - 1)) {
         None => None,
@@ -68,9 +72,10 @@ pub async fn serve(
             iiif::manifest(&content, &pages::name(&content), table.as_ref(), addresses, renders)
                 .unwrap_or_else(plain::not_found)
         }
-        IiifRequest::Annotations(number) => {
-            words::annotations((id, attempt, finished), *number, pages, &base, renders, env).await?
-        }
+        IiifRequest::Annotations(number) => match &words {
+            Some(words) => words.annotations(*number, pages, &base, renders, env).await?,
+            None => plain::not_found(),
+        },
         IiifRequest::Image(Ok(image)) => {
             let asked = AskedImage { image, base: &base, dzi, page };
             return serve_image((id, attempt, finished), &asked, service, repository, (request, env)).await;
@@ -84,7 +89,7 @@ pub async fn serve(
     Ok(Outgoing::Buffered(response))
 }
 
-/// The requested image of a picture, or of a page of it.
+/// The requested image of a picture or of one page.
 struct AskedImage<'a> {
     image: &'a ImageRequest,
     base: &'a str,

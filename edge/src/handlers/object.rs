@@ -7,12 +7,11 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use edgezoom_content::{
-    Archive, Attempt, Content, ContentId, Finished, PreviewKind, Status, TileFormat, TileIndex, TileRange,
-    tile_number,
+    Archive, ContentId, Finished, PreviewKind, Status, TileFormat, TileIndex, TileRange, tile_number,
 };
 use worker::{Env, Request, Response, Result, console_error};
 
-use super::content::by_id;
+use super::content::{by_id, ready};
 use crate::config::Addresses;
 use crate::pages;
 use crate::platform::bridge::{Outgoing, wait_for, wake};
@@ -119,18 +118,6 @@ pub async fn text(
     }
     keep_for(HOUR, &response)?;
     Ok(Outgoing::Streamed(response))
-}
-
-/// Returns a ready content's attempt and result, or else the response that says why there is none.
-async fn ready(
-    id: ContentId,
-    repository: &Repository<'_>,
-) -> std::result::Result<(Attempt, Finished), crate::response::Response> {
-    match by_id(id, repository).await {
-        Ok(Content { status: Status::Ready { attempt, finished }, .. }) => Ok((attempt, finished)),
-        Ok(_) | Err(ApiError::NoSuchContent) => Err(plain::not_found()),
-        Err(error) => Err(error.response()),
-    }
 }
 
 /// Sets the seconds for which caches may keep a response whose address has no attempt: after a takedown or another

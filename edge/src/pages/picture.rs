@@ -31,7 +31,7 @@ pub(crate) fn name(content: &Content) -> String {
     }
 }
 
-/// Returns what is in the picture, for people who do not see it; its name if nobody said.
+/// Returns the alternative text of the picture; its name if it has none.
 pub(super) fn alternative(content: &Content) -> String {
     content.alternative.as_ref().map_or_else(|| name(content), |text| text.as_str().to_owned())
 }

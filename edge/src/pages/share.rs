@@ -15,7 +15,7 @@ use crate::response::element::Element::{self, Object, Text};
 use crate::response::escape;
 use crate::response::{CachePolicy, Response};
 
-/// What the operator permits cards and descriptions to show.
+/// The parts of a content that the operator permits in cards and descriptions.
 #[derive(Clone, Copy, Debug)]
 pub struct Cards {
     /// A place in the picture: it has to be rendered.

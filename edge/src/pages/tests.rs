@@ -145,6 +145,7 @@ fn the_first_words_are_the_description_unless_the_operator_says_no() {
         finished.text = Some(Box::new(StoredText {
             json: range,
             plain: range,
+            plain_bytes: 9,
             html: range,
             table: range,
             pages: 1,

@@ -73,7 +73,7 @@ pub struct Repository<'a> {
     env: &'a Env,
     looked_up: LookedUp,
     client: &'a dyn Fn() -> Option<Client>,
-    /// Query of the request. Its parameter `alt` says what is in a picture whose content is created.
+    /// Query of the request. Its parameter `alt` is the alternative text of a content that is created.
     query: &'a str,
 }
 

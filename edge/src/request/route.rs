@@ -46,7 +46,7 @@ pub enum Route {
     Card(ContentId, Place),
     /// `/<id>/download`: download the pyramid as one archive.
     Download(ContentId),
-    /// `/iiif/<id>/…`: the pyramid by IIIF's APIs. `/iiif/<id>:<number>/…`: a page of it.
+    /// `/iiif/<id>/…`: the pyramid by IIIF's APIs. `/iiif/<id>:<number>/…`: one page.
     Iiif(ContentId, Option<u32>, IiifRequest),
     /// `/v1/content/<id>/search`: find words in the picture.
     Search(ContentId, Search),

@@ -1,8 +1,8 @@
-//! What is read of the words in a picture: the table of its pages, the lines of a page as annotations of IIIF, and the
+//! Reads the words in a picture: the table of its pages, the lines of a page as annotations of IIIF, and the
 //! places of words that a client searches for. Whole forms of the words are passed on as they are stored
 //! (`handlers/object.rs`).
 
-use edgezoom_content::{Attempt, Content, ContentId, Finished, PageTable, Status, StoredPage};
+use edgezoom_content::{Attempt, ContentId, Finished, PageTable, StoredPage, StoredText};
 use http::StatusCode;
 use serde::Serialize;
 use worker::js_sys::{Promise, Reflect};
@@ -13,7 +13,7 @@ use worker::{Env, Result, console_error};
 use crate::admission::admit_search;
 use crate::admission::client::Client;
 use crate::config::Addresses;
-use crate::handlers::content::by_id;
+use crate::handlers::content::ready;
 use crate::platform::r2::{self, BINDING};
 use crate::repository::Repository;
 use crate::representation::iiif::has_canvases;
@@ -29,15 +29,24 @@ extern "C" {
     fn search_in(bucket: &JsValue, asked: &str) -> std::result::Result<Promise, JsValue>;
 }
 
-/// What the functions of `words.js` are asked.
+/// The words of a ready content.
+pub struct Words<'a> {
+    id: ContentId,
+    /// Key of the archive.
+    archive: String,
+    text: &'a StoredText,
+}
+
+/// A request to the functions of `words.js`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Asked<'a> {
-    /// Key of the archive.
-    archive: String,
-    /// Places in it, each an offset and a length.
+    archive: &'a str,
+    /// Places in the archive, each an offset and a length.
     json: [u64; 2],
     plain: [u64; 2],
+    /// Length of the plain text unpacked.
+    plain_bytes: u32,
     pages: &'a [StoredPage],
     /// True if each page is a canvas of its own.
     has_canvases: bool,
@@ -56,17 +65,55 @@ enum What<'a> {
     Places { query: &'a str, from: u32, address: String, version: u8 },
 }
 
-/// Returns the table of pages; `None` if the picture has no words.
-pub async fn table(
-    id: ContentId,
-    attempt: Attempt,
-    finished: &Finished,
-    env: &Env,
-) -> Result<Option<PageTable>> {
-    let Some(text) = &finished.text else { return Ok(None) };
-    let json = r2::read(&attempt.archive_key(id), text.table, env).await?;
-    let table = json.map(|json| serde_json::from_slice(&json)).transpose();
-    Ok(table.inspect_err(|error| console_error!("{id}: the table of pages: {error}")).unwrap_or_default())
+impl<'a> Words<'a> {
+    /// Returns the words of a content; `None` if it has none.
+    pub fn of(id: ContentId, attempt: Attempt, finished: &'a Finished) -> Option<Self> {
+        Some(Self { id, archive: attempt.archive_key(id), text: finished.text.as_deref()? })
+    }
+
+    /// Returns the table of pages. It is empty if it cannot be read.
+    pub async fn table(&self, env: &Env) -> Result<PageTable> {
+        let json = r2::read(&self.archive, self.text.table, env).await?;
+        let table = json.map(|json| serde_json::from_slice(&json)).transpose();
+        let table = table.inspect_err(|error| console_error!("{}: the table of pages: {error}", self.id));
+        Ok(table.ok().flatten().unwrap_or_default())
+    }
+
+    /// Returns the response with the lines of the page with a number.
+    pub async fn annotations(
+        &self,
+        number: u32,
+        pages: &[StoredPage],
+        base: &str,
+        renders: bool,
+        env: &Env,
+    ) -> Result<Response> {
+        if pages.get(number as usize - 1).is_none() {
+            return Ok(plain::not_found());
+        }
+        let asked = self.ask(pages, base, renders, What::Lines { number })?;
+        let bucket = Reflect::get(env, &BINDING.into())?;
+        let found = JsFuture::from(annotations_of(&bucket, &asked)?).await?;
+        let media_type = "application/ld+json;profile=\"http://iiif.io/api/presentation/3/context.json\"";
+        Ok(response(found.as_string(), media_type))
+    }
+
+    fn ask(&self, pages: &[StoredPage], base: &str, renders: bool, what: What<'_>) -> Result<String> {
+        let [json, plain] =
+            [self.text.json, self.text.plain].map(|range| [range.offset, range.length.into()]);
+        let (archive, has_canvases) = (self.archive.as_str(), has_canvases(pages, renders));
+        let plain_bytes = self.text.plain_bytes;
+        Ok(serde_json::to_string(&Asked {
+            archive,
+            json,
+            plain,
+            plain_bytes,
+            pages,
+            has_canvases,
+            base,
+            what,
+        })?)
+    }
 }
 
 /// Returns the place of the page with a number, for its card.
@@ -76,34 +123,11 @@ pub async fn place_of_page(
     repository: &Repository<'_>,
     env: &Env,
 ) -> Result<Option<Place>> {
-    let Ok(Content { status: Status::Ready { attempt, finished }, .. }) = by_id(id, repository).await else {
-        return Ok(None);
-    };
-    let table = table(id, attempt, &finished, env).await?.unwrap_or_default();
+    let Ok((attempt, finished)) = ready(id, repository).await else { return Ok(None) };
+    let Some(words) = Words::of(id, attempt, &finished) else { return Ok(None) };
+    let table = words.table(env).await?;
     let page = table.pages.get(number as usize - 1);
     Ok(page.map(|page| Place::of_part(page.at, finished.dzi.size)))
-}
-
-/// Returns the response with the lines of the page with a number.
-pub async fn annotations(
-    (id, attempt, finished): (ContentId, Attempt, &Finished),
-    number: u32,
-    pages: &[StoredPage],
-    base: &str,
-    renders: bool,
-    env: &Env,
-) -> Result<Response> {
-    if pages.get(number as usize - 1).is_none() {
-        return Ok(plain::not_found());
-    }
-    let Some(asked) = Asked::new((id, attempt, finished), pages, base, renders, What::Lines { number })
-    else {
-        return Ok(plain::not_found());
-    };
-    let bucket = Reflect::get(env, &BINDING.into())?;
-    let found = JsFuture::from(annotations_of(&bucket, &serde_json::to_string(&asked)?)?).await?;
-    let media_type = "application/ld+json;profile=\"http://iiif.io/api/presentation/3/context.json\"";
-    Ok(response(found.as_string(), media_type))
 }
 
 /// Returns the response with the places of words in a picture, by IIIF's Content Search API.
@@ -117,20 +141,14 @@ pub async fn search(
     env: &Env,
 ) -> Result<Response> {
     let Search { query, from, version } = search;
-    let content = match by_id(id, repository).await {
-        Ok(content) => content,
-        Err(error) => return Ok(error.response()),
+    let (attempt, finished) = match ready(id, repository).await {
+        Ok(ready) => ready,
+        Err(response) => return Ok(response),
     };
-    let Content { status: Status::Ready { attempt, finished }, .. } = &content else {
-        return Ok(plain::not_found());
-    };
-    if finished.text.is_none() {
-        return Ok(plain::not_found());
-    }
+    let Some(words) = Words::of(id, attempt, &finished) else { return Ok(plain::not_found()) };
     if let Err(error) = admit_search(client, env).await {
         return Ok(error.response());
     }
-    let table = table(id, *attempt, finished, env).await?.unwrap_or_default();
     let (version, ending, media_type) = match version {
         SearchVersion::One => (1, "/1", "application/ld+json"),
         SearchVersion::Two => {
@@ -139,12 +157,9 @@ pub async fn search(
     };
     let address = format!("{}/search{ending}", addresses.content(id));
     let what = What::Places { query, from: *from, address, version };
-    let base = addresses.iiif(id);
-    let Some(asked) = Asked::new((id, *attempt, finished), &table.pages, &base, renders, what) else {
-        return Ok(plain::not_found());
-    };
+    let asked = words.ask(&words.table(env).await?.pages, &addresses.iiif(id), renders, what)?;
     let bucket = Reflect::get(env, &BINDING.into())?;
-    match JsFuture::from(search_in(&bucket, &serde_json::to_string(&asked)?)?).await {
+    match JsFuture::from(search_in(&bucket, &asked)?).await {
         Ok(found) => Ok(response(found.as_string(), media_type)),
         Err(error) => {
             console_error!("{id}: cannot search: {error:?}");
@@ -157,19 +172,4 @@ fn response(found: Option<String>, media_type: &'static str) -> Response {
     found.map_or_else(plain::not_found, |body| {
         Response::new(StatusCode::OK, media_type, CachePolicy::OneHour, body).tagged()
     })
-}
-
-impl<'a> Asked<'a> {
-    fn new(
-        (id, attempt, finished): (ContentId, Attempt, &Finished),
-        pages: &'a [StoredPage],
-        base: &'a str,
-        renders: bool,
-        what: What<'a>,
-    ) -> Option<Self> {
-        let text = finished.text.as_ref()?;
-        let [json, plain] = [text.json, text.plain].map(|range| [range.offset, range.length.into()]);
-        let has_canvases = has_canvases(pages, renders);
-        Some(Self { archive: attempt.archive_key(id), json, plain, pages, has_canvases, base, what })
-    }
 }

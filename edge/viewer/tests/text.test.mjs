@@ -635,7 +635,7 @@ test("screen readers get the words once, as a document with headings, lists, tab
         - cell "12:10"
     - paragraph: Upright margin`,
   );
-  // What Chromium gives to assistive technology, from all elements of the page.
+  // Chromium's tree for assistive technology, of all elements of the page.
   const { nodes } = await (await page.context().newCDPSession(page)).send("Accessibility.getFullAXTree");
   const heard = nodes.filter(({ ignored }) => !ignored).map(({ role, name, properties = [] }) => {
     const level = properties.find((property) => property.name === "level")?.value.value;

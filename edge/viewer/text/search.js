@@ -67,6 +67,7 @@ function partsOf({ page, starts, text }, from, to) {
 
 /** Returns the offset in a text that corresponds to an offset in the folded text, before or after a divided ligature. */
 function unfolded(text, offset, after = false) {
+  if (/^[ -~]*$/.test(text)) return Math.min(offset, text.length); // each letter is one
   let [at, seen] = [0, 0];
   for (const letter of text) {
     const { length } = fold(letter);

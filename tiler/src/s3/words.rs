@@ -23,9 +23,11 @@ pub fn add<W: Write>(text: &Text, to: &mut ArchiveStream<W>) -> io::Result<Store
         pages.map(|(page, words)| StoredPage { at: page.at.into(), label: page.label.clone(), words });
     let table = PageTable { pages: pages.collect() };
     let json = to.add_file("text.json.gz", &json)?;
+    let plain = text.plain();
     Ok(StoredText {
         json,
-        plain: to.add_file("text.txt.gz", &gzip(text.plain().as_bytes())?)?,
+        plain: to.add_file("text.txt.gz", &gzip(plain.as_bytes())?)?,
+        plain_bytes: plain.len() as u32,
         html: to.add_file("text.html.gz", &gzip(text.html().as_bytes())?)?,
         table: to.add_file("pages.json", &serde_json::to_vec(&table)?)?,
         pages: table.pages.len() as u32,
@@ -135,6 +137,7 @@ mod tests {
             let part = |TileRange { offset, length }: TileRange| &bytes[offset as usize..][..length as usize];
             assert_eq!(Text::from_json(unpacked(part(stored.json)).as_bytes()).unwrap(), text);
             assert_eq!(unpacked(part(stored.plain)), text.plain());
+            assert_eq!(stored.plain_bytes as usize, text.plain().len());
             assert_eq!(unpacked(part(stored.html)), text.html());
             let table = serde_json::from_slice::<PageTable>(part(stored.table)).unwrap();
             assert_eq!((stored.pages, table.pages.len()), (pages, pages as usize));

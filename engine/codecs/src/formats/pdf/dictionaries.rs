@@ -1,4 +1,4 @@
-//! What PDFium does not tell about a page: the size of its unit, the sizes of its pictures' masks, and its
+//! Reads what PDFium does not tell about a page: the size of its unit, the sizes of its pictures' masks, and its
 //! [`structure`](super::structure). They are in dictionaries, which another parser reads. A file that it cannot read is
 //! drawn without them.
 //!

@@ -98,7 +98,7 @@ enum Child {
     Content(Option<ObjectIdentifier>, i32),
 }
 
-/// What the elements above say about content.
+/// The roles that the elements above give to content.
 #[derive(Clone, Default)]
 struct Place {
     /// The list item or table cell around it.
@@ -323,7 +323,7 @@ impl Place {
             Kind::Paragraph => match (self.around, self.block) {
                 (Some(Role::Td), _) => place.block = Some((Role::Td, id)),
                 (None, None | Some((Role::P, _))) => place.block = Some((Role::P, id)),
-                // A paragraph in a list item, or in a heading, is a part of it.
+                // A paragraph in a list item or in a heading belongs to that.
                 _ => {}
             },
             Kind::Picture => {

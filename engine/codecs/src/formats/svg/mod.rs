@@ -5,6 +5,7 @@
 //! Source: Scalable Vector Graphics (SVG) 1.1 (Second Edition), W3C 2011; the parts of SVG 2 that resvg supports.
 
 mod compositing;
+mod css;
 mod document;
 mod features;
 mod filter_cost;
