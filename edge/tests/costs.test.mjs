@@ -37,6 +37,7 @@ async function limits() {
     files: files * (await constant("edge/src/uploads/object.js", "LEAST_PART")),
     parts: Math.ceil((files * UPLOAD_BYTES) / (5 << 20)),
     deletions: await constant("edge/src/uploads/object.js", "DELETIONS_A_DAY"),
+    searches: perDay("RENDERINGS"),
     regions: Number(wrangler.vars.REGIONS_A_DAY) / (await constant("edge/src/regions/pictures.js", "SHARE")),
     tilesOfARegion: await constant("engine/regions/src/plan.rs", "MAX_TILES"),
     followed: await constant("content/src/conversion/history.rs", "FOLLOWED"),
@@ -44,16 +45,16 @@ async function limits() {
 }
 
 /** The rows of the table: the number in a day, and the price of a million in dollars. */
-function metered({ requests, counted, attempts, contents, slotSeconds, files, parts, deletions, regions, tilesOfARegion, followed }) {
+function metered({ requests, counted, attempts, contents, slotSeconds, files, parts, deletions, searches, regions, tilesOfARegion, followed }) {
   // A tiler claims, reports at most once a second, and reports the end.
   const calls = slotSeconds + 2 * attempts;
   const messages = 2 * requests + 3 * counted + 8 * attempts + slotSeconds;
   return {
     "requests, those of tilers included": [requests + calls, 0.3],
-    "ms of processor time": [2 * (requests + calls) + 300 * regions, 0.02],
+    "ms of processor time": [2 * (requests + calls) + 300 * (searches + regions), 0.02],
     "reads of KV": [requests, 0.5],
     "writes and deletions of KV": [2 * attempts + deletions, 5],
-    "reads of the store": [2 * requests + tilesOfARegion * regions, 0.36],
+    "reads of the store": [2 * requests + searches + tilesOfARegion * regions, 0.36],
     "writes and lists of the store": [2 * files + 3 * parts + 8 * attempts + 2 * deletions, 4.5],
     "operations of the queue": [6 * attempts, 0.4],
     "requests of Durable Objects": [messages, 0.15],

@@ -191,6 +191,7 @@ test("a client may search as often as it may ask for regions, and what it asks f
   // Twice as many: another minute may begin meanwhile.
   while (answers.at(-1) !== 429 && answers.length <= 2 * PER_MINUTE) answers.push((await system.send(`/v1/content/${id}/search?q=${answers.length}`, client)).status);
   assert.ok(answers.length > PER_MINUTE && answers.at(-1) === 429, `${answers}`);
+  for (const path of ["manifest.json", "annotations/1.json"]) assert.equal((await system.send(`/iiif/${id}/${path}`, client)).status, 429, path);
   const hostile = await system.send(`/v1/content/${id}/search?q=${encodeURIComponent(`"><script>`)}`, someone());
   assert.match(hostile.type, /^application\/ld\+json/);
   assert.ok(!hostile.body.includes("<script>"), hostile.body);

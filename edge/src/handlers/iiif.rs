@@ -6,6 +6,7 @@ use worker::{Env, Method, Request, Result};
 
 use super::content::by_id;
 use super::object;
+use crate::admission::admit_search;
 use crate::admission::client::Client;
 use crate::config::{Addresses, Regions};
 use crate::pages;
@@ -55,6 +56,13 @@ pub async fn serve(
     };
     let needs_table = page.is_some() || matches!(asked, IiifRequest::Manifest | IiifRequest::Annotations(_));
     let words = Words::of(id, attempt, finished).filter(|_| needs_table);
+    // Manifests and annotations of many pages or lines take as long as a search.
+    if words.is_some()
+        && page.is_none()
+        && let Err(error) = admit_search((service.client)().as_ref(), env).await
+    {
+        return Ok(Outgoing::Buffered(error.response()));
+    }
     let table = match &words {
         Some(words) => Some(words.table(env).await?),
         None => None,
