@@ -12,6 +12,9 @@ import { measure, readRecord, readRequest } from "./src/platform/bridge.js";
 
 export { ContentsObject } from "./src/admin/contents.js";
 export { OperatorObject } from "./src/admin/operator.js";
+export { TilerGate } from "./src/containers/gate.js";
+export { MessagesObject } from "./src/containers/messages.js";
+export { TilerObject } from "./src/containers/object.js";
 export { UploadsObject } from "./src/uploads/object.js";
 
 const wasm = rust.__worker_init_state();

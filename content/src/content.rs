@@ -187,6 +187,15 @@ impl Finished {
     }
 }
 
+impl Timestamp {
+    /// Returns the end of the day (UTC).
+    #[must_use]
+    pub fn next_midnight(self) -> Self {
+        const DAY: u64 = 24 * 60 * 60 * 1000;
+        Self((self.0 / DAY + 1) * DAY)
+    }
+}
+
 impl Add<Duration> for Timestamp {
     type Output = Self;
 

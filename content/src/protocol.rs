@@ -158,6 +158,9 @@ pub struct Backlog {
     pub messages: u64,
     /// Capacity of the tiler.
     pub capacity: Capacity,
+    /// True if the tiler takes no more jobs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub leaving: bool,
 }
 
 /// The capacity of a tiler. The edge sends the queue no more jobs than all tilers can begin.
@@ -171,6 +174,10 @@ pub struct Capacity {
 
 /// Path to `POST` the [`Backlog`] to, about every ten seconds. A report is valid for two minutes.
 pub const BACKLOG_PATH: &str = "/internal/backlog";
+
+/// Header of a [`Backlog`] from a container of the operator's: its number and that of its start, such as `0/17`. The
+/// Worker itself adds it.
+pub const CONTAINER_HEADER: &str = "Edgezoom-Container";
 
 /// Header of the response to a [`Backlog`]: the number of tilers that have reported recently. They share the provider's
 /// limit on calls to the queue.

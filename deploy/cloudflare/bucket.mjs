@@ -14,7 +14,7 @@ const DAY = 86_400;
  * Aborts multipart uploads of killed tilers; an upload takes minutes. New buckets already have such a rule.
  * @type {LifecycleRule}
  */
-const ABANDONED = {
+export const ABANDONED = {
   id: OURS,
   enabled: true,
   conditions: { prefix: "" },
@@ -25,7 +25,7 @@ const ABANDONED = {
  * Deletes clients' uploads whose conversion never started.
  * @type {LifecycleRule}
  */
-const UPLOADS = {
+export const UPLOADS = {
   id: `${OURS}-uploads`,
   enabled: true,
   conditions: { prefix: "uploads/" },

@@ -44,7 +44,7 @@ export async function deploy(task, plan, { renewTokens: renew = false, upload = 
   for (const { binding, name } of names.namespaces) ids[binding] = await namespaces(context).require(name);
   const [bucket] = names.buckets;
   await buckets(context).require({ name: bucket.name, location: wanted.location });
-  const queueId = await queues(context).require(names.queues[0].name);
+  const queueId = wanted.containers ? undefined : await queues(context).require(names.queues[0].name);
   const address = wanted.domain ? `https://${wanted.domain}` : await workers(context).defaultAddress(wanted.prefix);
   const secrets = {
     ...(await secret(task, plan, "TILER_TOKEN", { known: state.variables.EDGEZOOM_TILER_TOKEN, renew }, (value) =>
@@ -55,28 +55,47 @@ export async function deploy(task, plan, { renewTokens: renew = false, upload = 
     )),
   };
   await uploadWorker(task, context, { ids, secrets, upload });
-  await token(task, context, ofQueue(wanted.prefix, task.api), { renew, variable: "EDGEZOOM_QUEUE_TOKEN" }, ({ value }) => ({
+  if (wanted.containers) await withoutMachines(task, context);
+  else await forMachines(task, context, { renew, bucket, queueId });
+  if (!plan.isDry) {
+    await state.set({ EDGEZOOM_EDGE_URL: address });
+    await state.setOperator({ EDGEZOOM_EDGE_URL: address });
+  }
+  return { address, base: wanted.apiDomain ? `https://${wanted.apiDomain}` : address };
+}
+
+/** Creates the tokens of tilers on machines, and stores their variables. */
+async function forMachines(task, context, { renew, bucket, queueId }) {
+  const { wanted, api, state, credentials } = task;
+  await token(task, context, ofQueue(wanted.prefix, api), { renew, variable: "EDGEZOOM_QUEUE_TOKEN" }, ({ value }) => ({
     EDGEZOOM_QUEUE_TOKEN: value,
   }));
   // https://developers.cloudflare.com/r2/api/tokens/#get-s3-api-credentials-from-an-api-token
   const s3 = { renew, variable: "EDGEZOOM_S3_SECRET_ACCESS_KEY" };
-  await token(task, context, ofBucket(wanted.prefix, task.api, bucket.name), s3, ({ id, value }) => ({
+  await token(task, context, ofBucket(wanted.prefix, api, bucket.name), s3, ({ id, value }) => ({
     EDGEZOOM_S3_ACCESS_KEY_ID: id,
     EDGEZOOM_S3_SECRET_ACCESS_KEY: createHash("sha256").update(value).digest("hex"),
   }));
-  if (!plan.isDry) {
-    const { account, jurisdiction, contact } = wanted;
-    const region = jurisdiction === "default" ? "" : `.${jurisdiction}`;
-    await state.set({
-      EDGEZOOM_EDGE_URL: address,
-      EDGEZOOM_QUEUE_URL: `${task.credentials.address ?? API}/accounts/${account}/queues/${queueId}`,
-      EDGEZOOM_S3_ENDPOINT: `https://${account}${region}.r2.cloudflarestorage.com`,
-      EDGEZOOM_S3_BUCKET: bucket.name,
-      ...(contact && { EDGEZOOM_CONTACT: contact }),
-    });
-    await state.setOperator({ EDGEZOOM_EDGE_URL: address });
-  }
-  return { address, base: wanted.apiDomain ? `https://${wanted.apiDomain}` : address };
+  if (context.plan.isDry) return;
+  const { account, jurisdiction, contact } = wanted;
+  const region = jurisdiction === "default" ? "" : `.${jurisdiction}`;
+  await state.set({
+    EDGEZOOM_QUEUE_URL: `${credentials.address ?? API}/accounts/${account}/queues/${queueId}`,
+    EDGEZOOM_S3_ENDPOINT: `https://${account}${region}.r2.cloudflarestorage.com`,
+    EDGEZOOM_S3_BUCKET: bucket.name,
+    ...(contact && { EDGEZOOM_CONTACT: contact }),
+  });
+}
+
+/**
+ * Removes what only tilers on machines need: the queue, and the tokens, which could do more than containers may. Jobs in
+ * the queue are sent again by their objects.
+ */
+async function withoutMachines({ base, wanted, api, state }, context) {
+  await tokens(context).remove(ofQueue(wanted.prefix, api).name);
+  await tokens(context).remove(ofBucket(wanted.prefix, api, "").name);
+  for (const { name } of resources(base, { ...wanted, containers: undefined }).queues) await queues(context).remove(name);
+  if (!context.plan.isDry) await state.keep(["EDGEZOOM_EDGE_URL", "EDGEZOOM_TILER_TOKEN"]);
 }
 
 /**
@@ -160,12 +179,13 @@ export async function undeploy({ base, wanted, api, state }, plan, { pyramids = 
   await workers(context).remove(wanted.prefix);
   await tokens(context).remove(ofQueue(wanted.prefix, api).name);
   await tokens(context).remove(ofBucket(wanted.prefix, api, "").name);
-  for (const { name } of names.queues) await queues(context).remove(name);
+  for (const { name } of resources(base, { ...wanted, containers: undefined }).queues) await queues(context).remove(name);
   for (const { name } of names.namespaces) await namespaces(context).remove(name);
   for (const { name } of names.buckets) {
     const { find, remove } = buckets(context);
     if (pyramids) await remove(name);
     else if (await find(name)) plan.keep(`R2 bucket ${name}; \`--pyramids\` deletes it too`);
   }
+  if (wanted.containers) plan.note(`delete the container application ${wanted.prefix}-tilers in the dashboard: \`wrangler containers list\``);
   if (!plan.isDry) await state.forget();
 }

@@ -82,8 +82,12 @@ async function runDeploy(task, values) {
     return 0;
   }
   print(plan.changes ? `${plan.changes} changes made` : "no changes needed");
-  print(`the tilers' variables are in ${task.state.path}:`);
-  process.stdout.write(task.state.text({ hidden: !values["show-secrets"] }));
+  if (task.wanted.containers) {
+    print(`up to ${task.wanted.containers.most} containers run the tiler, whenever there is work`);
+  } else {
+    print(`the tilers' variables are in ${task.state.path}:`);
+    process.stdout.write(task.state.text({ hidden: !values["show-secrets"] }));
+  }
   print(`the operator's variables for \`tiler admin\` are in ${task.state.operatorPath}`);
   if (values.smoke === "none") return 0;
   const { picture } = values.smoke === "all" ? task.wanted : {};

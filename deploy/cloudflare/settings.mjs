@@ -5,10 +5,16 @@ import { parse } from "smol-toml";
 
 /** Top-level keys; every other key is an environment. */
 const OF_THE_FILE = ["account", "name"];
-/** Variables that are derived from the domains. */
-const ADDRESSES = ["BASE_URL", "SHARE_BASE", "CACHE_URL"];
+/** Variables that are derived from other settings. */
+const DERIVED = ["BASE_URL", "SHARE_BASE", "CACHE_URL", "CONTAINERS", "CONTAINER_HOURS_A_DAY"];
 const JURISDICTIONS = ["default", "eu", "us", "fedramp", "fedramp-high"];
+/** Where tilers run: on machines of the operator's, or in Cloudflare's containers. */
+const TILERS = ["machines", "containers"];
+/** Cloudflare's containers in which a tiler can work. */
+const INSTANCES = ["standard-1", "standard-2", "standard-3", "standard-4"];
 const LOCATIONS = ["apac", "eeur", "enam", "weur", "wnam", "oc"];
+/** The published image of the tiler. */
+export const IMAGE = "docker.io/edgezoom/tiler:0.2.0";
 /** The environment whose resources have no suffix in their names. */
 const PRODUCTION = "production";
 
@@ -29,6 +35,7 @@ export function settings(text, environment, vars) {
   const table = file[environment];
   if (!isTable(table)) throw new SettingsError(`edgezoom.toml has no [${environment}]; it has ${environments(text).join(", ")}`);
   const at = (key) => `[${environment}] ${key}`;
+  const inContainers = table.tilers === "containers";
   const known = {
     domain: host,
     api_domain: host,
@@ -38,7 +45,12 @@ export function settings(text, environment, vars) {
     jurisdiction: oneOf(JURISDICTIONS),
     location: oneOf(LOCATIONS),
     creations_per_minute: count,
-    vars: texts((name) => name in vars && !ADDRESSES.includes(name)),
+    tilers: oneOf(TILERS),
+    containers: count,
+    container_hours_a_day: count,
+    image: image,
+    instance: oneOf(INSTANCES),
+    vars: texts((name) => (name in vars && !DERIVED.includes(name)) || (inContainers && name.startsWith("EDGEZOOM_"))),
     names: texts(() => true),
   };
   for (const [key, value] of Object.entries(table)) {
@@ -51,6 +63,10 @@ export function settings(text, environment, vars) {
   const { DEVELOPMENT } = { ...vars, ...table.vars };
   if (!["off", "", undefined].includes(DEVELOPMENT)) {
     throw new SettingsError(`${at("vars.DEVELOPMENT")} must be "off": "on" lifts all limits for requests without a client's address`);
+  }
+  const ofContainers = ["containers", "container_hours_a_day", "image", "instance"].filter((key) => key in table);
+  if (!inContainers && ofContainers.length > 0) {
+    throw new SettingsError(`${at(ofContainers[0])} needs tilers = "containers"`);
   }
   return {
     account: file.account,
@@ -65,6 +81,15 @@ export function settings(text, environment, vars) {
     jurisdiction: table.jurisdiction ?? "default",
     location: table.location,
     creationsPerMinute: table.creations_per_minute,
+    /** The containers in which tilers run; undefined if these run on machines. */
+    containers: inContainers
+      ? {
+          most: table.containers ?? 2,
+          hoursADay: table.container_hours_a_day ?? 24,
+          image: table.image ?? IMAGE,
+          instance: table.instance ?? "standard-4",
+        }
+      : undefined,
     vars: table.vars ?? {},
     names: table.names ?? {},
   };
@@ -88,6 +113,13 @@ const isTable = (value) => typeof value === "object" && value !== null && !Array
 
 function host(at, value) {
   if (!HOST.test(value)) throw new SettingsError(`${at} must be a lower-case host name such as zoom.example.com`);
+}
+
+/** The platform pulls from Docker Hub without a login. A tag may change, but a digest names one image for ever. */
+function image(at, value) {
+  if (!/^[a-z0-9.-]+\.[a-z]{2,}\/[a-z0-9._/-]+(:[\w.-]+|@sha256:[0-9a-f]{64})$/.test(value)) {
+    throw new SettingsError(`${at} must be a reference with registry, and tag or digest, such as ${IMAGE}`);
+  }
 }
 
 function address(at, value) {

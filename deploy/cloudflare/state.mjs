@@ -62,6 +62,12 @@ export class State {
     if (this.text() !== before) await write(this.#folder, `${this.#environment}.env`, this.text());
   }
 
+  /** Forgets all variables of the tilers but these. */
+  async keep(names) {
+    const others = Object.keys(this.variables).filter((name) => !names.includes(name));
+    if (others.length) await this.set(Object.fromEntries(others.map((name) => [name, undefined])));
+  }
+
   /** Sets variables of the operator, and writes their file if it changes. */
   async setOperator(variables) {
     const before = lines(this.operator);

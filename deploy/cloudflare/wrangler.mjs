@@ -18,6 +18,7 @@ const RATE_LIMITS_APART = 1000;
 const OF_AN_ENVIRONMENT = [
   "analytics_engine_datasets",
   "assets",
+  "containers",
   "durable_objects",
   "kv_namespaces",
   "observability",
@@ -32,13 +33,14 @@ const OF_AN_ENVIRONMENT = [
 ];
 
 /** Returns the names of the resources that the Worker is bound to, by binding. */
-export function resources(base, { prefix, names }) {
+export function resources(base, { prefix, names, containers }) {
   const named = (name, binding) => names[binding] ?? `${prefix}-${name}`;
   const ours = (name) => (name.startsWith(`${base.name}-`) ? name.slice(base.name.length + 1) : name);
   return {
     namespaces: base.kv_namespaces.map(({ binding }) => ({ binding, name: named(binding.toLowerCase(), binding) })),
     buckets: base.r2_buckets.map(({ binding, bucket_name: name }) => ({ binding, name: named(ours(name), binding) })),
-    queues: base.queues.producers.map(({ binding, queue }) => ({ binding, name: named(ours(queue), binding) })),
+    // Containers pull from the Worker.
+    queues: containers ? [] : base.queues.producers.map(({ binding, queue }) => ({ binding, name: named(ours(queue), binding) })),
   };
 }
 
@@ -63,7 +65,7 @@ function environment(base, settings, index) {
     ...(at.length && { routes: at.map((pattern) => ({ pattern, custom_domain: true })) }),
     observability: base.observability,
     assets: { ...base.assets, directory: `../${base.assets.directory}` },
-    vars: { ...base.vars, ...addresses(settings), ...settings.vars },
+    vars: { ...base.vars, ...addresses(settings), ...containerVars(settings), ...settings.vars },
     secrets: base.secrets,
     kv_namespaces: namespaces.map(({ binding }) => ({ binding, id: ids?.[binding] ?? UNKNOWN_ID })),
     r2_buckets: buckets.map(({ binding, name }) => ({
@@ -73,6 +75,7 @@ function environment(base, settings, index) {
     })),
     queues: { producers: queues.map(({ binding, name }) => ({ binding, queue: name })) },
     durable_objects: base.durable_objects,
+    ...(settings.containers && { containers: [containers(settings)] }),
     // A dataset's name is that of a table in SQL.
     analytics_engine_datasets: base.analytics_engine_datasets.map(({ binding }) => ({
       binding,
@@ -85,6 +88,45 @@ function environment(base, settings, index) {
     })),
   };
 }
+
+/** Regions of containers by the location of the bucket. Some have little room, so a neighbour is added. */
+const REGIONS = {
+  apac: ["APAC"],
+  eeur: ["EEUR", "WEUR"],
+  enam: ["ENAM", "WNAM"],
+  oc: ["OC", "APAC"],
+  weur: ["WEUR", "EEUR"],
+  wnam: ["WNAM", "ENAM"],
+};
+
+/** Returns the containers of an environment. */
+function containers({ prefix, location, jurisdiction, containers: { image, instance, most } }) {
+  const [within] = /^(eu|us|fedramp)/.exec(jurisdiction) ?? [];
+  return {
+    name: `${prefix}-tilers`,
+    class_name: "TilerObject",
+    image,
+    instance_type: instance,
+    max_instances: most,
+    ssh: { enabled: false },
+    rollout_active_grace_period: DRAIN_SECONDS,
+    ...((location || within) && { constraints: { ...(location && { regions: REGIONS[location] }), ...(within && { jurisdiction: within }) } }),
+  };
+}
+
+/** Time for a container's jobs before a new version replaces it: that of the tiler (`edge/src/containers/object.js`). */
+const DRAIN_SECONDS = 780;
+
+/** Returns the variables of the containers' limits. A day's tiles have a limit, too: they cost writes and storage. */
+const containerVars = ({ contact, containers }) =>
+  containers
+    ? {
+        CONTAINERS: `${containers.most}`,
+        CONTAINER_HOURS_A_DAY: `${containers.hoursADay}`,
+        TILES_A_DAY: "1000000",
+        ...(contact && { EDGEZOOM_CONTACT: contact }),
+      }
+    : {};
 
 /** Returns the Worker's domains. */
 export const domains = ({ domain, apiDomain, cacheDomain }) => [...new Set([domain, apiDomain, cacheDomain].filter(Boolean))];

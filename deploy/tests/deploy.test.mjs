@@ -6,10 +6,10 @@ import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { environments, settings } from "../cloudflare/settings.mjs";
+import { IMAGE, environments, settings } from "../cloudflare/settings.mjs";
 import { addresses } from "../cloudflare/wrangler.mjs";
 import { FAILURES } from "./provider.mjs";
-import { SETTINGS, stage } from "./stage.mjs";
+import { REPOSITORY, SETTINGS, stage } from "./stage.mjs";
 
 const reading = (call) => call.startsWith("GET ");
 
@@ -265,4 +265,69 @@ test("a contact that could end a header or a tag is rejected", () => {
     const text = SETTINGS.replace("[staging]", `[staging]\ncontact = ${JSON.stringify(contact)}`);
     assert.throws(() => settings(text, "staging", { NOTICE_URL: "" }), /e-mail address/, contact);
   }
+});
+
+const IN_CONTAINERS = SETTINGS.replace("[production]", '[production]\n  tilers = "containers"\n  containers = 3\n  container_hours_a_day = 5\n  contact = "zoom@example.com"').replace(
+  "[production.vars]",
+  '[production.vars]\n  EDGEZOOM_MAX_MEGAPIXELS = "500"',
+);
+
+test("with tilers in containers there is neither a queue nor a token, and deploying again changes nothing", () =>
+  on({ settings: IN_CONTAINERS }, async ({ deploy, undeploy, provider, lines, env, root }) => {
+    await deploy();
+    const { queues, tokens, scripts } = provider.account;
+    assert.deepEqual([queues.size, tokens.size], [0, 0]);
+    const { production, staging } = JSON.parse(await readFile(join(root, ".edgezoom/wrangler.json"), "utf8")).env;
+    assert.deepEqual(production.queues.producers, []);
+    assert.deepEqual(production.containers, [
+      {
+        name: "edgezoom-tilers",
+        class_name: "TilerObject",
+        image: IMAGE,
+        instance_type: "standard-4",
+        max_instances: 3,
+        ssh: { enabled: false },
+        rollout_active_grace_period: 780,
+        constraints: { regions: ["WEUR", "EEUR"] },
+      },
+    ]);
+    const { CONTAINERS, CONTAINER_HOURS_A_DAY, TILES_A_DAY, EDGEZOOM_CONTACT, EDGEZOOM_MAX_MEGAPIXELS } = production.vars;
+    assert.deepEqual([CONTAINERS, CONTAINER_HOURS_A_DAY, TILES_A_DAY, EDGEZOOM_CONTACT, EDGEZOOM_MAX_MEGAPIXELS], ["3", "5", "1000000", "zoom@example.com", "500"]);
+    assert.deepEqual([staging.containers, staging.vars.CONTAINERS, staging.queues.producers.length], [undefined, "0", 1]);
+    const variables = await env();
+    assert.match(variables, /^EDGEZOOM_TILER_TOKEN=/m);
+    assert.match(variables, /^# EDGEZOOM_QUEUE_TOKEN= is unknown$/m);
+    assert.equal(scripts.get("edgezoom").secrets.TILER_TOKEN, /^EDGEZOOM_TILER_TOKEN=(.*)$/m.exec(variables)[1]);
+    const { changes } = await deploy();
+    assert.equal(changes, 0, lines.join("\n"));
+    await undeploy({ pyramids: true });
+    for (const [what, left] of Object.entries(provider.account)) assert.equal(left.size, 0, what);
+  }));
+
+test("a service moves from machines to containers and back", () =>
+  on({}, async ({ deploy, provider, root, env }) => {
+    await deploy();
+    const before = await env();
+    await writeFile(join(root, "edgezoom.toml"), IN_CONTAINERS);
+    await deploy();
+    const { queues, tokens } = provider.account;
+    assert.deepEqual([queues.size, tokens.size], [0, 0]);
+    assert.doesNotMatch(await env(), /^EDGEZOOM_(QUEUE|S3)/m);
+    await writeFile(join(root, "edgezoom.toml"), SETTINGS);
+    await deploy();
+    assert.deepEqual([queues.size, tokens.size], [1, 2]);
+    const after = await env();
+    assert.equal(after.match(/^EDGEZOOM_TILER_TOKEN=.*$/m)[0], before.match(/^EDGEZOOM_TILER_TOKEN=.*$/m)[0]);
+    assert.match(after, /^EDGEZOOM_S3_SECRET_ACCESS_KEY=/m);
+  }));
+
+test("settings of containers need containers, and an image that can be pulled without a login", async () => {
+  const read = (lines) => settings(SETTINGS.replace("[production]", `[production]\n  ${lines}`), "production", { CONTAINERS: "0", NOTICE_URL: "" });
+  assert.throws(() => read("containers = 2"), /containers needs tilers = "containers"/);
+  assert.throws(() => read('tilers = "containers"\n  image = "edgezoom"'), /must be a reference/);
+  assert.throws(() => read('tilers = "clouds"'), /machines, containers/);
+  assert.equal(read("").containers, undefined);
+  assert.deepEqual(read('tilers = "containers"').containers, { most: 2, hoursADay: 24, image: IMAGE, instance: "standard-4" });
+  const cargo = await readFile(join(REPOSITORY, "Cargo.toml"), "utf8");
+  assert.ok(IMAGE.endsWith(`:${/^version = "(.*)"$/m.exec(cargo)[1]}`), "the image of another version");
 });

@@ -13,6 +13,7 @@
 //! - `durable`: the Durable Objects: one for each content, the only writer of its conversion's state, and one for the
 //!   queue.
 //! - `admission`: whether a new content may be created.
+//! - `containers`: how many of the operator's containers run tilers, and what the Worker serves to them.
 //! - `uploads`: files that clients send instead of naming a source.
 //! - `regions`: pictures that are rendered from tiles.
 //! - `pages`: HTML for people, the embed script and oEmbed.
@@ -20,11 +21,13 @@
 //! - `platform`: the runtime's bindings where the `worker` crate is not enough, and what an isolate keeps.
 //!
 //! Everything that decides is pure and tested natively: `config`, `request`, `response`,
-//! `representation`, `pages`, the scheduler, and the parsers of the other rooms. All others use the `worker` crate.
+//! `representation`, `pages`, the scheduler, the fleet of containers, and the parsers of the other rooms. All others use
+//! the `worker` crate.
 //! Imports between files have no circles; `content/tests/imports` checks both.
 
 mod admission;
 mod config;
+mod containers;
 mod durable;
 mod entry;
 #[cfg(any(test, fuzzing))]

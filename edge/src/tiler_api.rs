@@ -3,7 +3,7 @@
 
 use edgezoom_content::ContentId;
 use edgezoom_content::conversion::{Event, Reply};
-use edgezoom_content::protocol::TILERS_HEADER;
+use edgezoom_content::protocol::{CONTAINER_HEADER, TILERS_HEADER};
 use http::StatusCode;
 use worker::{Env, Request, console_error};
 
@@ -59,11 +59,12 @@ pub async fn handle_backlog(mut request: Request, config: &Config, env: &Env) ->
     if let Err(unauthorized) = authorize(&request, config) {
         return unauthorized;
     }
+    let container = request.headers().get(CONTAINER_HEADER).ok().flatten().and_then(|text| text.parse().ok());
     let backlog = match request.json().await {
         Ok(backlog) => backlog,
         Err(error) => return Response::text(StatusCode::BAD_REQUEST, format!("Not a backlog: {error}")),
     };
-    match backlog::report(backlog, env).await {
+    match backlog::report(backlog, container, env).await {
         Ok(tilers) => Response::text(StatusCode::NO_CONTENT, "").with(TILERS_HEADER, tilers.to_string()),
         Err(error) => {
             console_error!("cannot store the report on the queue: {error}");

@@ -79,3 +79,42 @@ test("the worst day of one client costs what is documented, and at most $15", as
   const least = 0.3 + 0.5 * 0.02 + 0.25 / 16;
   assert.ok(documented.includes(`$${least.toFixed(2)} a million`), least.toFixed(2));
 });
+
+// Containers: Cloudflare's prices of an hour of one with its memory and disk, and of a second of a core.
+const INSTANCE = { cores: 4, gibibytes: 12, gigabytes: 20 }; // standard-4
+const HOUR = 3600 * (INSTANCE.gibibytes * 0.0000025 + INSTANCE.gigabytes * 0.00000007);
+const CORE_SECOND = 0.00002;
+const EGRESS = 0.05; // a gigabyte, in the dearest region
+const TILE_BYTES = 50e3;
+
+test("the worst day of the containers costs what is documented", async () => {
+  const hours = Number(wrangler.vars.CONTAINER_HOURS_A_DAY);
+  const text = async (path, name) => Number(new RegExp(`${name}: "(\\d+)"`).exec(await read(path))[1]);
+  const tiles = await text("deploy/cloudflare/wrangler.mjs", "TILES_A_DAY");
+  const calls = 3600 * hours * (1000 / (await text("edge/src/containers/object.js", "EDGEZOOM_POLL_MS")));
+  const rows = [
+    ["hours of containers, all cores busy", hours, HOUR + 3600 * INSTANCE.cores * CORE_SECOND],
+    ["gigabytes of tiles, if uploads to the bucket count as egress", (tiles * TILE_BYTES) / 1e9, EGRESS],
+    ["pulls, each a request of the Worker and of a Durable Object", calls, 0.45e-6],
+  ].map(([what, number, price]) => ({ row: `| ${what} | ${number.toLocaleString("en")} | ${(number * price).toFixed(2)} |`, dollars: number * price }));
+  const total = rows.reduce((sum, { dollars }) => sum + dollars, 0);
+  const table = [...rows.map(({ row }) => row), `| all | | ${total.toFixed(2)} |`].join("\n");
+  assert.ok((await read("docs/limits.md")).includes(table), `docs/limits.md should have:\n${table}`);
+  assert.ok(total <= 15, `${total}`);
+});
+
+test("the costs of containers by load are documented", async () => {
+  const MONTH = 730 * 3600;
+  const [wait, busy, cpu, megabytes] = [60, 4, 0.54, 4.1]; // the idle time; a start and a job; of the mix in docs/scaling.md
+  const rows = [1e3, 1e4, 1e5, 1e6, 1e7].map((conversions) => {
+    // Conversions that arrive at random: the share of time in which one has arrived in the last `wait + busy` seconds.
+    const awake = 1 - Math.exp((-conversions / MONTH) * (wait + busy));
+    const cores = (conversions * cpu) / MONTH;
+    const containers = Math.max(awake, cores / (0.6 * INSTANCE.cores));
+    const cost = containers * 730 * HOUR + conversions * cpu * CORE_SECOND;
+    const egress = (conversions * megabytes * 0.025) / 1000;
+    const machines = conversions < 1e6 ? "58, 230" : "230";
+    return `| ${conversions.toLocaleString("en")} | ${containers.toFixed(2)} | ${Math.round(cost)} | ${Math.round(egress)} | ${machines} |`;
+  });
+  assert.ok((await read("docs/scaling.md")).includes(rows.join("\n")), `docs/scaling.md should have:\n${rows.join("\n")}`);
+});

@@ -106,7 +106,12 @@ export const byUrl = (url, parameters = "") => `/v1/content/?url=${encodeURIComp
  * Starts a separate system. `bindings` override its variables, `entry` is its main module, and `others` are Workers
  * beside it.
  */
-export async function start(bindings = {}, entry = COUNTING, ...others) {
+export const start = (bindings = {}, entry = COUNTING, ...others) => startWith({ bindings, entry, others });
+
+/** Starts a separate system whose tilers run in containers of Docker's API at a socket. */
+export const startWithContainers = (bindings, socket) => startWith({ bindings: { DEVELOPMENT: "off", ...bindings }, entry: PLAIN, socket });
+
+async function startWith({ bindings, entry, others = [], socket }) {
   const edgezoom = {
     ...COMMON,
     name: "edgezoom",
@@ -119,13 +124,17 @@ export async function start(bindings = {}, entry = COUNTING, ...others) {
     ],
     bindings: { TILER_TOKEN: TOKEN, ADMIN_TOKENS: `anna:${ADMIN_TOKEN}`, BASE_URL: ORIGIN, DEVELOPMENT: "on", ...bindings },
     r2Buckets: ["PYRAMIDS"],
-    queueProducers: { JOBS: "edgezoom-jobs" },
-    queueConsumers: { "edgezoom-jobs": { maxBatchSize: 1, maxBatchTimeout: 0 } },
+    ...(!socket && {
+      queueProducers: { JOBS: "edgezoom-jobs" },
+      queueConsumers: { "edgezoom-jobs": { maxBatchSize: 1, maxBatchTimeout: 0 } },
+    }),
     durableObjects: {
       BACKLOG: { className: "BacklogObject", useSQLite: true },
       CONTENTS: { className: "ContentsObject", useSQLite: true },
       OPERATOR: { className: "OperatorObject", useSQLite: true },
       CONVERSIONS: { className: "ConversionObject", useSQLite: true },
+      MESSAGES: { className: "MessagesObject", useSQLite: true },
+      TILERS: { className: "TilerObject", useSQLite: true, ...(socket && { container: { imageName: "edgezoom-tiler:test" } }) },
       UPLOADS: { className: "UploadsObject", useSQLite: true },
     },
     ratelimits: {
@@ -142,7 +151,8 @@ export async function start(bindings = {}, entry = COUNTING, ...others) {
     edgezoom.serviceBindings = { METRICS: { name: "edgezoom-local", entrypoint: "Metrics" } };
   }
   const workers = [edgezoom, ...others.map((other) => ({ ...COMMON, ...other }))];
-  const miniflare = new Miniflare(convertV4MiniflareOptions({ workers }));
+  const engine = socket && { containerEngine: { localDocker: { socketPath: `unix://${socket}`, containerEgressInterceptorImage: "sidecar:1" } } };
+  const miniflare = new Miniflare(convertV4MiniflareOptions({ workers, ...engine }));
 
   const fetch = (path, init) => miniflare.dispatchFetch(ORIGIN + path, { redirect: "manual", ...init });
   /** Returns a whole response. */

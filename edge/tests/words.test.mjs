@@ -135,10 +135,14 @@ test("a page is rendered from its part of the picture", async () => {
   assert.deepEqual([redirect.status, redirect.headers.get("Location")], [303, `${base}:2/info.json`]);
 });
 
-test("the card of a page shows it", async () => {
+test("the card of a page, or of words in it, shows them", async () => {
   const card = async (query) => /<meta property="og:image" content="([^"]+)">/.exec((await system.send(`/${id}${query}`)).body)[1].replace(`${system.origin}/${id}`, "");
   assert.match(await card("?page=2"), /^\/at\/1050,\d+,1\.jpg$/);
-  for (const query of ["", "?page=3", "?page=0"]) assert.equal(await card(query), "/preview.jpg", query);
+  // The first place of the words, in a column of the card's width.
+  assert.equal(await card("?q=high%20tide"), await card("?q=HIGH%20Tide&page=1"));
+  assert.match(await card("?q=high%20tide"), /^\/at\/\d+,\d+,[\d.]+\.jpg$/);
+  assert.notEqual(await card("?q=high%20tide"), await card("?q=high%20tide&page=2"));
+  for (const query of ["", "?page=3", "?page=0", "?q=absent", "?q=%20"]) assert.equal(await card(query), "/preview.jpg", query);
 });
 
 test("a search finds words over hyphens and accents, with their places, in three reads", async () => {

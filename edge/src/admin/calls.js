@@ -255,14 +255,15 @@ async function purge(body, env, who) {
   return { removed, left, bytes };
 }
 
-/** Counts contents by state and failure code, the queue's backlog and blocked hosts. */
+/** Counts contents by state and failure code, the queue's backlog, containers and blocked hosts. */
 async function stats(_, env) {
   const rows = await allRows(env, "count");
   const groups = Object.groupBy(rows, ({ state, code }) => (code ? `${state} ${code}` : state));
   const sum = (of, name) => of.reduce((total, row) => total + (row[name] ?? 0), 0);
   const contents = Object.entries(groups).map(([state, of]) => ({ state, contents: sum(of, "contents"), pixels: sum(of, "pixels"), tiles: sum(of, "tiles"), bytes: sum(of, "bytes") }));
-  const queue = JSON.parse(await env.BACKLOG.getByName("backlog").send('"last-report"'));
-  return { contents, queue, blockedHosts: (await operatorOf(env).hosts()).length };
+  const ask = async (what) => JSON.parse(await env.BACKLOG.getByName("backlog").send(JSON.stringify(what)));
+  const [queue, containers] = await Promise.all(["last-report", "containers"].map(ask));
+  return { contents, queue, containers, blockedHosts: (await operatorOf(env).hosts()).length };
 }
 
 /** Lists the log, latest first. */

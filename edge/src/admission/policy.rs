@@ -20,6 +20,8 @@ pub struct Shares {
     pub slots_percent: u64,
     /// Maximum number of tiles for a client per day (UTC).
     pub tiles_a_day: u64,
+    /// Maximum number of tiles for all clients together per day (UTC).
+    pub all_tiles_a_day: u64,
     /// Maximum number of concurrent jobs with sources on one host.
     pub host_jobs: u64,
 }
@@ -36,6 +38,7 @@ impl Default for Shares {
             slots_percent: 75,
             // 5,000 photographs of 40 megapixels, or ten pictures of 20 gigapixels.
             tiles_a_day: 1_000_000,
+            all_tiles_a_day: u64::MAX,
             // All tilers together make a few downloads at once: a job downloads for only part of its time.
             host_jobs: 16,
         }
@@ -57,6 +60,9 @@ pub enum AdmissionError {
     TooManyWaiting,
     #[error("You have reached today's tile limit. Try again tomorrow.")]
     TooManyTiles,
+    /// The tiles of all clients, or the time of all containers, are used up.
+    #[error("The service has converted as much as it may today. Try again after midnight UTC.")]
+    SpentToday,
     /// The queue is too long, or admission cannot be checked.
     #[error("The service is overloaded and accepts no new contents. Try again later.")]
     Overloaded,
@@ -119,7 +125,7 @@ mod tests {
     #[test]
     fn a_long_queue_exceeds_the_limit_while_its_report_counts() {
         let report = BacklogReport {
-            backlog: Backlog { messages: 11, capacity: Capacity { tiler: TilerId(1), slots: 2 } },
+            backlog: Backlog { messages: 11, capacity: Capacity { tiler: TilerId(1), slots: 2 }, leaving: false },
             at: Timestamp(1_000_000),
         };
         assert!(report.exceeds(10, Timestamp(1_000_000)));

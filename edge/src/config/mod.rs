@@ -17,6 +17,7 @@ use edgezoom_content::address::{HostError, NetworkError};
 use edgezoom_content::conversion::Rules;
 
 use crate::admission::policy::{MAX_BACKLOG, Shares};
+use crate::containers::fleet::Limits;
 
 /// A variable is malformed. The message is logged for the operator; clients do not see it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -72,6 +73,8 @@ pub struct Config {
     pub regions: Option<Regions>,
     /// True if pages and their cards quote the first words in a picture.
     pub quotes: bool,
+    /// Limits of the containers that run tilers; `None` if the operator's machines do.
+    pub containers: Option<Limits>,
     /// Token of the tilers. Without one, their calls are refused.
     pub tilers: Option<TilerToken>,
 }
@@ -118,6 +121,7 @@ impl Config {
             backlog: number("BACKLOG_LIMIT", default.backlog)?.min(MAX_BACKLOG),
             slots_percent: number("CLIENT_SLOTS_PERCENT", default.slots_percent)?,
             tiles_a_day: number("CLIENT_TILES_A_DAY", default.tiles_a_day)?,
+            all_tiles_a_day: number("TILES_A_DAY", default.all_tiles_a_day)?,
             host_jobs: number("JOBS_PER_HOST", default.host_jobs)?.max(1),
         };
         let signing =
@@ -127,6 +131,10 @@ impl Config {
             Some("off") => Ok(false),
             None => Ok(default),
             Some(other) => Err(ConfigError::Switch(name, other.to_owned())),
+        };
+        let containers = Limits {
+            containers: number("CONTAINERS", 0)?.try_into().unwrap_or(u32::MAX),
+            a_day: Duration::from_secs(60 * 60) * number("CONTAINER_HOURS_A_DAY", 24)?.try_into().unwrap_or(u32::MAX),
         };
         let token = |text| TilerToken::new(text).ok_or(ConfigError::ShortToken);
         Ok(Self {
@@ -144,6 +152,7 @@ impl Config {
             quotes: switch("QUOTES", true)?,
             regions: switch("REGIONS", false)?
                 .then_some(Regions { a_day: number("REGIONS_A_DAY", Regions::DEFAULT.a_day)? }),
+            containers: Some(containers).filter(|limits| limits.containers > 0),
             tilers: filled("TILER_TOKEN").map(token).transpose()?,
         })
     }
@@ -303,9 +312,16 @@ mod tests {
                 format!("SHARE_BASE: `{address}` is not a plain http or https URL")
             );
         }
-        for name in
-            ["BACKLOG_LIMIT", "CLIENT_SLOTS_PERCENT", "CLIENT_TILES_A_DAY", "JOBS_PER_HOST", "REGIONS_A_DAY"]
-        {
+        for name in [
+            "BACKLOG_LIMIT",
+            "CLIENT_SLOTS_PERCENT",
+            "CLIENT_TILES_A_DAY",
+            "TILES_A_DAY",
+            "JOBS_PER_HOST",
+            "REGIONS_A_DAY",
+            "CONTAINERS",
+            "CONTAINER_HOURS_A_DAY",
+        ] {
             assert_eq!(message(&[(name, "-1")]), format!("{name}: `-1` is not a whole number"));
         }
         for (name, wrong) in
@@ -329,6 +345,19 @@ mod tests {
         let quotes = |switch| read(&[("QUOTES", switch)]).map(|config| config.quotes);
         assert_eq!((quotes(""), quotes("on"), quotes("off")), (Ok(true), Ok(true), Ok(false)));
         assert_eq!(quotes("no").unwrap_err(), ConfigError::Switch("QUOTES", "no".into()));
+    }
+
+    #[test]
+    fn containers_run_tilers_only_if_the_operator_says_so() {
+        let containers = |number, hours| {
+            read(&[("CONTAINERS", number), ("CONTAINER_HOURS_A_DAY", hours)]).unwrap().containers
+        };
+        let of = |containers, hours: u64| Some(Limits { containers, a_day: Duration::from_secs(hours * 3600) });
+        assert_eq!(containers("", "9"), None);
+        assert_eq!(containers("0", ""), None);
+        assert_eq!(containers("2", ""), of(2, 24));
+        assert_eq!(containers("1", "9"), of(1, 9));
+        assert_eq!(read(&[("TILES_A_DAY", "9")]).unwrap().shares.all_tiles_a_day, 9);
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! The Durable Object with the queue of the whole service: its length, as tilers report it, and the [`Scheduler`],
-//! which decides whose job is sent next. Each isolate keeps the length for a few seconds.
+//! The Durable Object with the queue of the whole service: its length, as tilers report it, the [`Scheduler`], which
+//! decides whose job is sent next, and the [`Fleet`] of containers, if these run the tilers. Each isolate keeps the
+//! length for a few seconds.
 //!
 //! KV would not do: tilers report every few seconds, and KV accepts one write per second and key, and charges for each.
 
@@ -18,10 +19,14 @@ use worker::{Env, Error, ListOptions, Result, State, Storage, console_error};
 
 use crate::admission::policy::{AdmissionError, BacklogReport};
 use crate::admission::scheduler::{Asked, End, Scheduler, TILES_OF_A_JOB, Turn};
+use crate::config::Config;
+use crate::containers::fleet::{Fleet, Limits, Order, Start};
 use crate::platform::bridge;
 use crate::platform::isolate::{config, now};
 
 const NAME: &str = "backlog";
+/// Key of the fleet in the storage.
+const FLEET: &str = "fleet";
 /// Reply to a message that needs none: `()` as JSON.
 const NOTED: &str = "null";
 /// Time for which an isolate uses its copy of the last report.
@@ -40,6 +45,15 @@ enum Message {
     LastReport,
     /// A tiler reports. The reply is the number of tilers.
     Reported(BacklogReport),
+    /// A tiler in a container reports. The reply is the same.
+    ReportedIn {
+        container: Start,
+        report: BacklogReport,
+    },
+    /// A container has ended.
+    ContainerEnded(Start),
+    /// Get what the operator sees of the containers, if there are any.
+    Containers,
     /// A client asks for a new job. The reply is an [`Admitted`].
     Admit(Asked),
     /// Enqueue a job that needs no admission. The reply is an [`Admitted`].
@@ -69,11 +83,15 @@ pub async fn last_report(env: &Env, now: Timestamp) -> Result<Option<BacklogRepo
     Ok(report)
 }
 
-/// Stores a tiler's report. Returns the number of tilers.
-pub async fn report(backlog: Backlog, env: &Env) -> Result<usize> {
+/// Stores the report of a tiler, which may be in a container. Returns the number of tilers.
+pub async fn report(backlog: Backlog, container: Option<Start>, env: &Env) -> Result<usize> {
     let now = now();
     let report = BacklogReport { backlog, at: now };
-    let tilers = send(&Message::Reported(report), env).await?;
+    let message = match container {
+        Some(container) => Message::ReportedIn { container, report },
+        None => Message::Reported(report),
+    };
+    let tilers = send(&message, env).await?;
     COPY.set(Some((now, Some(report))));
     Ok(tilers)
 }
@@ -111,13 +129,36 @@ pub struct BacklogObject {
     state: State,
     env: Env,
     scheduler: RefCell<Option<Scheduler>>,
+    fleet: RefCell<Fleet>,
+    /// The fleet as it is stored, as JSON.
+    stored_fleet: RefCell<String>,
+    /// Time of the alarm that was set last.
+    alarm: Cell<Option<Timestamp>>,
 }
 
 #[wasm_bindgen(wasm_bindgen_futures = worker::wasm_bindgen_futures, js_sys = worker::js_sys)]
 impl BacklogObject {
     #[wasm_bindgen(constructor)]
     pub fn new(state: DurableObjectState, env: Env) -> Self {
-        Self { state: state.into(), env, scheduler: RefCell::default() }
+        Self {
+            state: state.into(),
+            env,
+            scheduler: RefCell::default(),
+            fleet: RefCell::default(),
+            stored_fleet: RefCell::default(),
+            alarm: Cell::default(),
+        }
+    }
+
+    /// Handles the alarm: something is due for the containers, or a new day has begun.
+    ///
+    /// # Errors
+    /// The storage fails. The runtime calls again.
+    pub async fn alarm(&self) -> std::result::Result<(), JsValue> {
+        self.alarm.set(None);
+        self.restore().await?;
+        let due = self.due()?;
+        Ok(self.conclude(due).await?)
     }
 
     /// Handles a [`Message`] and returns the reply, both as JSON.
@@ -134,18 +175,50 @@ impl BacklogObject {
         let message = serde_json::from_str(message)?;
         self.restore().await?;
         let (reply, due) = self.handle(message)?;
+        self.conclude(due).await?;
+        Ok(reply)
+    }
+
+    /// Stores what has changed, and does what follows from it.
+    async fn conclude(&self, due: Vec<Job>) -> Result<()> {
+        if !due.is_empty() {
+            self.fleet.borrow_mut().called();
+        }
         self.store().await?;
         self.send_all(due).await?;
-        Ok(reply)
+        match config(&self.env)?.containers {
+            Some(limits) => self.command(&limits).await,
+            None => Ok(()),
+        }
+    }
+
+    fn due(&self) -> Result<Vec<Job>> {
+        let shares = config(&self.env)?.shares;
+        self.with(|scheduler| scheduler.due(now(), &shares))
     }
 
     /// Returns the reply, and the jobs that are due.
     fn handle(&self, message: Message) -> Result<(String, Vec<Job>)> {
         let now = now();
-        let shares = config(&self.env)?.shares;
+        let Config { shares, containers, .. } = *config(&self.env)?;
+        let mut fleet = self.fleet.borrow_mut();
         self.with(|scheduler| {
             let (id, admitted) = match message {
                 Message::LastReport => return Ok((serde_json::to_string(&scheduler.last_report())?, vec![])),
+                Message::Containers => {
+                    let overview = containers.map(|limits| fleet.overview(&limits, now));
+                    return Ok((serde_json::to_string(&overview)?, vec![]));
+                }
+                Message::ContainerEnded(container) => {
+                    fleet.end(container, now);
+                    return Ok((NOTED.to_owned(), vec![]));
+                }
+                Message::ReportedIn { container, report } => {
+                    let Backlog { messages, capacity, leaving } = report.backlog;
+                    fleet.report(container, if leaving { 0 } else { capacity.slots }, messages, now);
+                    scheduler.report(report);
+                    return Ok((scheduler.tilers(now).to_string(), scheduler.due(now, &shares)));
+                }
                 Message::Reported(report) => {
                     scheduler.report(report);
                     return Ok((scheduler.tilers(now).to_string(), scheduler.due(now, &shares)));
@@ -158,8 +231,19 @@ impl BacklogObject {
                     scheduler.end(id, if failed { End::Failed } else { End::Made(tiles) }, now);
                     return Ok((NOTED.to_owned(), scheduler.due(now, &shares)));
                 }
-                Message::Admit(asked) => (asked.job.id, scheduler.admit(asked, now, &shares)),
+                Message::Admit(asked) => {
+                    let id = asked.job.id;
+                    let is_spent = containers.is_some_and(|limits| fleet.is_spent(&limits, now));
+                    let admitted = if is_spent {
+                        Err(AdmissionError::SpentToday)
+                    } else {
+                        fleet.called();
+                        scheduler.admit(asked, now, &shares)
+                    };
+                    (id, admitted)
+                }
                 Message::Enqueue(asked) => {
+                    fleet.called();
                     let id = asked.job.id;
                     scheduler.enqueue(asked);
                     (id, Ok(()))
@@ -192,6 +276,10 @@ impl BacklogObject {
             while let Some(next) = read_rows(&storage, &start, &mut scheduler).await? {
                 start = next;
             }
+            if let Some(stored) = storage.get::<String>(FLEET).await? {
+                *self.fleet.borrow_mut() = serde_json::from_str::<Fleet>(&stored)?.restored(now());
+                self.stored_fleet.replace(stored);
+            }
             self.scheduler.borrow_mut().get_or_insert(scheduler);
         }
         Ok(())
@@ -208,6 +296,34 @@ impl BacklogObject {
         Ok(())
     }
 
+    /// Gives the orders that follow from what has happened, and sets the alarm for what follows without an event.
+    async fn command(&self, limits: &Limits) -> Result<()> {
+        let now = now();
+        let (jobs, waiting) = self.with(|scheduler| scheduler.jobs())?;
+        let (orders, events, stored, alarm) = {
+            let mut fleet = self.fleet.borrow_mut();
+            let orders = fleet.orders(jobs, limits, now);
+            (orders, fleet.take_events(), serde_json::to_string(&*fleet)?, fleet.alarm(jobs, limits, now))
+        };
+        let mut storage = self.state.storage();
+        if *self.stored_fleet.borrow() != stored {
+            storage.put(FLEET, &stored).await?;
+            self.stored_fleet.replace(stored);
+        }
+        // Jobs may wait for the next day's tiles.
+        let alarm = if waiting > 0 { alarm.into_iter().chain([now.next_midnight()]).min() } else { alarm };
+        if let Some(at) = alarm.filter(|at| self.alarm.get() != Some(*at)) {
+            self.alarm.set(Some(at));
+            storage.set_alarm(at - now).await?;
+        }
+        events.iter().for_each(bridge::note_container);
+        for order in orders {
+            // The client whose job starts a container does not wait for that.
+            self.state.wait_until(give(order, self.env.clone()));
+        }
+        Ok(())
+    }
+
     /// Sends jobs to the queue. Those that the queue refuses are due again at the next message.
     async fn send_all(&self, jobs: Vec<Job>) -> Result<()> {
         for job in jobs {
@@ -218,6 +334,27 @@ impl BacklogObject {
             }
         }
         Ok(())
+    }
+}
+
+/// Gives an order to the object of a container. A container that cannot be started has ended.
+async fn give(order: Order, env: Env) {
+    let (method, start) = match order {
+        Order::Start(start) => ("start", start),
+        Order::Stop(start) => ("stop", start),
+        Order::Destroy(start) => ("destroy", start),
+    };
+    let name = start.container.to_string();
+    let given = async {
+        bridge::call_object(&env, "TILERS", &name, method, &serde_json::to_string(&start)?).await
+    };
+    if let Err(error) = given.await {
+        console_error!("cannot {method} container {name}: {error}");
+        if matches!(order, Order::Start(_))
+            && let Err(error) = send::<()>(&Message::ContainerEnded(start), &env).await
+        {
+            console_error!("cannot note the end of container {name}: {error}"); // it counts as hung later
+        }
     }
 }
 

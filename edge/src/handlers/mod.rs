@@ -7,7 +7,7 @@ pub mod object;
 use std::rc::Rc;
 
 use edgezoom_content::Timestamp;
-use worker::{Env, Request, Result, web_sys};
+use worker::{Env, Request, Result, console_error, web_sys};
 
 use crate::admission::client::Client;
 use crate::config::{Addresses, Config, SigningKeys};
@@ -123,10 +123,14 @@ pub async fn handle(
         Route::Share(id, opening) => {
             let place = match opening {
                 Some(Opening::Place(place)) => Some(*place),
-                Some(Opening::Page(page)) if config.regions.is_some() => {
-                    words::place_of_page(*id, *page, repository, env).await?
+                Some(opening) if config.regions.is_some() => {
+                    let place = words::place_of(*id, opening, client().as_ref(), repository, env).await;
+                    place.unwrap_or_else(|error| {
+                        console_error!("{id}: no card: {error}");
+                        None
+                    })
                 }
-                Some(Opening::Page(_)) | None => None,
+                Some(_) | None => None,
             };
             let cards = Cards { places: config.regions.is_some(), quotes: config.quotes };
             let share = |content: &_, addresses: &_, now| pages::share(content, place, cards, addresses, now);

@@ -1,6 +1,7 @@
 // Functions of the platform that Rust needs, each in one call. `bridge.rs` says what crosses between the two, and how.
 
 import { env, waitUntil } from "cloudflare:workers";
+import { queueOf } from "../containers/messages.js";
 
 /** Returns lines with a request's method, URL, `Accept` and `If-None-Match`. */
 export function readRequest({ method, url, headers }) {
@@ -48,8 +49,8 @@ export const writeRecord = ({ FINISHED }, id, record, ttl) =>
 /** Calls a method of a Durable Object with a message, and returns the reply. Both are JSON. */
 export const callObject = (objects, name, method, message) => objects.getByName(name)[method](message);
 
-/** Sends a message, given as JSON, to a queue. */
-export const sendMessage = (queue, message) => queue.send(JSON.parse(message));
+/** Sends a job, given as JSON, to the queue: Cloudflare's, or our own if tilers run in containers. */
+export const sendJob = ({ JOBS, MESSAGES }, job) => (JOBS ? JOBS.send(JSON.parse(job)) : queueOf(MESSAGES).send(JSON.parse(job)));
 
 /** Opens the stream of a Durable Object's events. Returns the response. */
 export const subscribeTo = (objects, name, addresses) => objects.getByName(name).fetch("http://object/", { method: "POST", body: addresses });
@@ -108,4 +109,10 @@ export function noteChange(id, attempt, from, state, code, seconds, sinceAsked) 
   console.log(JSON.stringify({ level: "INFO", id, attempt, from, state, code, seconds, sinceAsked, message }));
   measure("content", [state, from, code, bucket(seconds), id], 1, seconds);
   if (state === "ready" || state === "failed") measure("answer", [state, "", "", bucket(sinceAsked)], 1, sinceAsked);
+}
+
+/** Logs and counts what happened to a container. */
+export function noteContainer(event, seconds) {
+  console.log(JSON.stringify({ level: "INFO", seconds, message: `container ${event}` }));
+  measure("container", [event, "", "", bucket(seconds)], 1, seconds);
 }

@@ -26,6 +26,7 @@ use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Env, Error, Result, web_sys};
 
+use crate::containers::fleet::Event;
 use crate::request::url::RequestUrl;
 use crate::response::{COMMON_HEADERS, Response};
 
@@ -38,8 +39,8 @@ extern "C" {
         method: &str,
         message: &str,
     ) -> std::result::Result<Promise, JsValue>;
-    #[wasm_bindgen(catch, js_name = sendMessage)]
-    fn send_message(queue: &JsValue, message: &str) -> std::result::Result<Promise, JsValue>;
+    #[wasm_bindgen(catch, js_name = sendJob)]
+    fn send(env: &Env, job: &str) -> std::result::Result<Promise, JsValue>;
     #[wasm_bindgen(catch, js_name = subscribeTo)]
     fn subscribe_to(objects: &JsValue, name: &str, addresses: &str) -> std::result::Result<Promise, JsValue>;
     #[wasm_bindgen(catch, js_name = readRecord)]
@@ -56,6 +57,8 @@ extern "C" {
     ) -> std::result::Result<web_sys::Response, JsValue>;
     #[wasm_bindgen(js_name = noteChange)]
     fn note(id: &str, attempt: &str, from: &str, state: &str, code: &str, seconds: f64, since_asked: f64);
+    #[wasm_bindgen(js_name = noteContainer)]
+    fn note_event(event: &str, seconds: f64);
 }
 
 #[wasm_bindgen(module = "/src/platform/bounds.js")]
@@ -150,8 +153,7 @@ pub async fn call_object(
 
 /// Sends a job to the queue.
 pub async fn send_job(job: Job, env: &Env) -> Result<()> {
-    let queue = Reflect::get(env, &"JOBS".into())?;
-    Ok(JsFuture::from(send_message(&queue, &serde_json::to_string(&job)?)?).await.map(drop)?)
+    Ok(JsFuture::from(send(env, &serde_json::to_string(&job)?)?).await.map(drop)?)
 }
 
 /// Subscribes to the events of a Durable Object. Returns the response with the stream.
@@ -170,4 +172,9 @@ pub fn note_change(Change { id, from, to, seconds, since_asked }: &Change) {
     let attempt = to.attempt.map(|attempt| attempt.to_string()).unwrap_or_default();
     let code = to.code.map_or("", FailureCode::name);
     note(&id.to_string(), &attempt, from, to.name, code, *seconds, *since_asked);
+}
+
+/// Logs and counts something that happened to a container.
+pub fn note_container(event: &Event) {
+    note_event(event.name(), event.time().as_secs_f64());
 }

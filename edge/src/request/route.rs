@@ -204,12 +204,14 @@ impl Route {
 }
 
 /// Where a share page opens.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Opening {
     /// `?at=`.
     Place(Place),
     /// `?page=`: at the page with this number.
     Page(u32),
+    /// `?q=`: at the first place of these words, from a page on, which is 1 unless `?page=` names another.
+    Words { query: String, from: u32 },
 }
 
 /// A search for words in a picture.

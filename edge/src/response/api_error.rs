@@ -174,7 +174,7 @@ impl ApiError {
                     60
                 }
                 AdmissionError::Maintenance => 300,
-                AdmissionError::TooManyTiles => 3600, // the day ends at midnight UTC
+                AdmissionError::TooManyTiles | AdmissionError::SpentToday => 3600, // the day ends at midnight UTC
                 AdmissionError::NotSigned => return None,
             },
             Self::NeitherIdNorUrl

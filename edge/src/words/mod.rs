@@ -17,14 +17,16 @@ use crate::handlers::content::ready;
 use crate::platform::r2::{self, BINDING};
 use crate::repository::Repository;
 use crate::representation::iiif::has_canvases;
-use crate::request::place::Place;
-use crate::request::route::{Search, SearchVersion};
+use crate::request::place::{Card, Place};
+use crate::request::route::{Opening, Search, SearchVersion};
 use crate::response::{ApiError, CachePolicy, Response, plain};
 
 #[wasm_bindgen(module = "/src/words/words.js")]
 extern "C" {
     #[wasm_bindgen(catch, js_name = annotationsOf)]
     fn annotations_of(bucket: &JsValue, asked: &str) -> std::result::Result<Promise, JsValue>;
+    #[wasm_bindgen(catch, js_name = firstIn)]
+    fn first_in(bucket: &JsValue, asked: &str) -> std::result::Result<Promise, JsValue>;
     #[wasm_bindgen(catch, js_name = searchIn)]
     fn search_in(bucket: &JsValue, asked: &str) -> std::result::Result<Promise, JsValue>;
 }
@@ -61,6 +63,8 @@ struct Asked<'a> {
 enum What<'a> {
     /// The lines of the page with this number.
     Lines { number: u32 },
+    /// The first place of `query`, from a page on.
+    First { query: &'a str, from: u32 },
     /// The places of `query`, from a page on.
     Places { query: &'a str, from: u32, address: String, version: u8 },
 }
@@ -116,18 +120,45 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Returns the place of the page with a number, for its card.
-pub async fn place_of_page(
+/// Returns the place of a page or of the first words that are found, for its card. `None`: there is none, or the client
+/// has searched too often.
+pub async fn place_of(
     id: ContentId,
-    number: u32,
+    opening: &Opening,
+    client: Option<&Client>,
     repository: &Repository<'_>,
     env: &Env,
 ) -> Result<Option<Place>> {
     let Ok((attempt, finished)) = ready(id, repository).await else { return Ok(None) };
     let Some(words) = Words::of(id, attempt, &finished) else { return Ok(None) };
-    let table = words.table(env).await?;
-    let page = table.pages.get(number as usize - 1);
-    Ok(page.map(|page| Place::of_part(page.at, finished.dzi.size)))
+    let size = finished.dzi.size;
+    let pages = words.table(env).await?.pages;
+    let page = |number: u32| pages.get(number as usize - 1).map(|page| page.at);
+    match opening {
+        Opening::Place(place) => Ok(Some(*place)),
+        Opening::Page(number) => Ok(page(*number).map(|at| Place::of_part(at, size))),
+        Opening::Words { query, from } => {
+            if admit_search(client, env).await.is_err() {
+                return Ok(None);
+            }
+            let asked = words.ask(&pages, "", false, What::First { query, from: *from })?;
+            let bucket = Reflect::get(env, &BINDING.into())?;
+            let found = JsFuture::from(first_in(&bucket, &asked)?).await?.as_string();
+            let found: Option<(u32, [u32; 4])> =
+                found.map(|found| serde_json::from_str(&found)).transpose()?;
+            let around = found.and_then(|(number, hit)| Some(around(hit, page(number)?)));
+            Ok(around.map(|part| Place::of_part(part, size)))
+        }
+    }
+}
+
+/// Returns the part of a page around a hit (left, top, width and height) in which a card can be read: a column of the
+/// card's width, or the page's.
+fn around([left, top, width, height]: [u32; 4], page: [u32; 4]) -> [u32; 4] {
+    let column = page[2].min(Card::SIZE.width).max(width);
+    let last = page[0].saturating_add(page[2]).saturating_sub(column);
+    let centred = left.saturating_add(width / 2).saturating_sub(column / 2);
+    [centred.min(last).max(page[0]), top, column, height]
 }
 
 /// Returns the response with the places of words in a picture, by IIIF's Content Search API.
@@ -172,4 +203,20 @@ fn response(found: Option<String>, media_type: &'static str) -> Response {
     found.map_or_else(plain::not_found, |body| {
         Response::new(StatusCode::OK, media_type, CachePolicy::OneHour, body).tagged()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_card_shows_a_column_around_a_hit_within_its_page() {
+        let wide = [100, 0, 3000, 4000];
+        assert_eq!(around([1500, 50, 100, 20], wide), [950, 50, 1200, 20]);
+        assert_eq!(around([100, 50, 100, 20], wide), [100, 50, 1200, 20]);
+        assert_eq!(around([3000, 50, 100, 20], wide), [1900, 50, 1200, 20]);
+        assert_eq!(around([300, 50, 100, 20], [200, 0, 800, 900]), [200, 50, 800, 20]);
+        assert_eq!(around([300, 50, 1400, 20], [200, 0, 3000, 900]), [300, 50, 1400, 20], "a long line");
+        assert_eq!(around([u32::MAX - 9, 0, 9, 9], [0, 0, 10, 10]), [0, 0, 10, 9], "outside");
+    }
 }

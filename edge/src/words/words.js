@@ -43,18 +43,32 @@ export async function annotationsOf(bucket, asked) {
   return JSON.stringify({ "@context": context, id, type: "AnnotationPage", items });
 }
 
+/** Returns the number of the page and the box of the first place of words as JSON, or undefined if there is none. */
+export async function firstIn(bucket, asked) {
+  const { query, from, ...stored } = JSON.parse(asked);
+  const [first] = (await inTime(bucket, query, from, stored))?.hits ?? [];
+  if (!first) return undefined;
+  const { x, y, width, height } = first.boxes[0];
+  return JSON.stringify([first.number, [x, y, width, height].map((side) => Math.max(Math.round(side), 0))]);
+}
+
 /** Returns the places of words as JSON, or undefined if the archive does not exist. */
 export async function searchIn(bucket, asked) {
   const { query, from, base, address, version, ...stored } = JSON.parse(asked);
+  const found = await inTime(bucket, query, from, stored);
+  if (!found) return undefined;
+  const at = (page) => `${address}?q=${encodeURIComponent(query)}${page > 1 ? `&from=${page}` : ""}`;
+  const target = ({ box, number }) => targetOf(box, number, base, stored);
+  const write = version === 1 ? firstVersion : secondVersion;
+  return JSON.stringify(write(found, { here: at(from), first: at(1), next: found.next && at(found.next) }, target));
+}
+
+/** Finds a query within the limits of memory and time. */
+async function inTime(bucket, query, from, stored) {
   const room = hold(HELD * stored.plainBytes + stored.json[1], Date.now() + 2 * READING);
   if (!room) throw new Error("too much at once");
   try {
-    const found = await within(READING, find(bucket, query, from, stored), new Error("the store is too slow"));
-    if (!found) return undefined;
-    const at = (page) => `${address}?q=${encodeURIComponent(query)}${page > 1 ? `&from=${page}` : ""}`;
-    const target = ({ box, number }) => targetOf(box, number, base, stored);
-    const write = version === 1 ? firstVersion : secondVersion;
-    return JSON.stringify(write(found, { here: at(from), first: at(1), next: found.next && at(found.next) }, target));
+    return await within(READING, find(bucket, query, from, stored), new Error("the store is too slow"));
   } finally {
     free(room);
   }

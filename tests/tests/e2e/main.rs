@@ -3,6 +3,7 @@
 
 mod backlog;
 mod chaos;
+mod containers;
 mod conversion;
 mod failures;
 mod fairness;

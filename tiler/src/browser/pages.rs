@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use edgezoom_content::{AddressPolicy, SourceUrl};
 use tokio::net::UnixStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 
 use super::drawing::{DrawingSize, OpenDrawing, load_drawing};
@@ -69,6 +69,8 @@ pub struct Pages {
     connector: Connector,
     /// One permit for each open page.
     permits: Arc<Semaphore>,
+    /// Number of pages that wait for a permit.
+    waiting: watch::Sender<usize>,
     bot: BotSettings,
     limits: PageLimits,
 }
@@ -111,9 +113,16 @@ impl Pages {
             launch,
             connector: Connector { policy, resolver, hosts, timeout: limits.connect },
             permits: Arc::new(Semaphore::new(limits.at_once.get())),
+            waiting: watch::Sender::new(0),
             bot,
             limits,
         }
+    }
+
+    /// Returns a receiver of the number of pages that wait because the maximum number is open.
+    #[must_use]
+    pub fn waiting(&self) -> watch::Receiver<usize> {
+        self.waiting.subscribe()
     }
 
     /// Loads a page in a browser of its own and freezes it. Waits first while the maximum number of pages is open.
@@ -168,8 +177,14 @@ impl Pages {
         files: Option<LocalFiles>,
     ) -> Result<(Ready, OwnedSemaphorePermit, Instant), PageError> {
         let launch = self.launch.as_ref().map_err(|error| error())?;
-        let closed = |_| PageError::BrowserGone; // never happens: the semaphore is never closed
-        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(closed)?;
+        let permit = match Arc::clone(&self.permits).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => {
+                let _waits = Waits::begin(&self.waiting);
+                let closed = |_| PageError::BrowserGone; // never happens: the semaphore is never closed
+                Arc::clone(&self.permits).acquire_owned().await.map_err(closed)?
+            }
+        };
         let deadline = Instant::now() + self.limits.page;
         Ok((self.start(launch, files, deadline).await?, permit, deadline))
     }
@@ -231,6 +246,22 @@ impl Pages {
             Ok((proxy, tab)) => Ok(Ready { browser, tab, proxy }),
             Err(error) => Err(self.limits.explain(error, browser.close().await)),
         }
+    }
+}
+
+/// A page that waits, until this is dropped.
+struct Waits<'a>(&'a watch::Sender<usize>);
+
+impl<'a> Waits<'a> {
+    fn begin(waiting: &'a watch::Sender<usize>) -> Self {
+        waiting.send_modify(|number| *number += 1);
+        Self(waiting)
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|number| *number -= 1);
     }
 }
 

@@ -55,15 +55,18 @@ pub struct Args {
     /// Address for /health, /ready and /metrics
     #[arg(long, env = "EDGEZOOM_LISTEN", default_value = "127.0.0.1:9600")]
     listen: SocketAddr,
-    /// Maximum number of concurrent conversions
-    #[arg(long, env = "EDGEZOOM_JOBS", default_value = "2")]
-    jobs: NonZeroUsize,
+    /// Maximum number of concurrent conversions [default: two for each core, if memory suffices]
+    #[arg(long, env = "EDGEZOOM_JOBS")]
+    jobs: Option<NonZeroUsize>,
     /// Pause after a pull without messages, in milliseconds
     #[arg(long, env = "EDGEZOOM_POLL_MS", default_value = "1000")]
     poll_ms: u64,
     /// Maximum number of API calls that all tilers of the account make together in 5 minutes; 0 for no limit
     #[arg(long, env = "EDGEZOOM_API_CALLS", default_value = "1200")]
     api_calls: u32,
+    /// Time without a job after which the tiler exits, in seconds [default: it never does]
+    #[arg(long, env = "EDGEZOOM_EXIT_WHEN_IDLE")]
+    exit_when_idle: Option<u64>,
     /// Time that running jobs have to finish after SIGTERM before they are handed back, in seconds
     #[arg(long, env = "EDGEZOOM_DRAIN_SECONDS", default_value = "10")]
     drain_seconds: u64,
@@ -80,7 +83,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut settings = settings(args)?;
     log::start(args.log);
-    share_disk(&mut settings.pipeline, args.jobs)?;
+    share_disk(&mut settings.pipeline, settings.jobs)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let shutdown = CancellationToken::new();
@@ -98,8 +101,10 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
     let edge_url = required(&args.edge_url, "EDGEZOOM_EDGE_URL")?;
     let mut pipeline = args.conversion.settings(Some(&edge_url), temporary(args)?)?;
     let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let per_page = pipeline.page_limits.memory.saturating_add(pipeline.limits.renderer_memory);
-    pipeline.page_limits.at_once = pages_at_once(args.jobs, cores, proc::memory(), per_page);
+    let machine = Machine { cores, memory: proc::memory() };
+    let (renderer, page) = (pipeline.limits.renderer_memory, pipeline.page_limits.memory);
+    let jobs = args.jobs.unwrap_or_else(|| machine.jobs(renderer));
+    pipeline.page_limits.at_once = machine.pages(jobs, renderer, page);
     Ok(Settings {
         edge_url,
         tiler_token: required(&args.tiler_token, "EDGEZOOM_TILER_TOKEN")?,
@@ -112,7 +117,8 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
             secret_access_key: required(&args.s3_secret_access_key, "EDGEZOOM_S3_SECRET_ACCESS_KEY")?,
         },
         listen: args.listen,
-        jobs: args.jobs,
+        jobs,
+        exit_when_idle: args.exit_when_idle.map(Duration::from_secs),
         poll: Duration::from_millis(args.poll_ms),
         api_calls: args.api_calls,
         drain: Duration::from_secs(args.drain_seconds),
@@ -126,11 +132,34 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
     })
 }
 
-/// Returns the number of pages that may be open at once, of this number of jobs: each takes about a core, and up to
-/// `per_page` bytes of memory with its renderer.
-fn pages_at_once(jobs: NonZeroUsize, cores: NonZeroUsize, memory: u64, per_page: u64) -> NonZeroUsize {
-    let fitting = usize::try_from(memory / per_page.max(1)).unwrap_or(usize::MAX);
-    jobs.min(cores).min(NonZeroUsize::new(fitting).unwrap_or(NonZeroUsize::MIN))
+/// The machine, or the part of it that this program may use.
+#[derive(Clone, Copy, Debug)]
+struct Machine {
+    cores: NonZeroUsize,
+    /// Bytes.
+    memory: u64,
+}
+
+impl Machine {
+    /// Returns the number of jobs that it carries: two for each core, because half of a job's time is a download, each
+    /// with a renderer's memory.
+    fn jobs(self, renderer: u64) -> NonZeroUsize {
+        self.cores.saturating_mul(NonZeroUsize::MIN.saturating_add(1)).min(self.fitting(renderer))
+    }
+
+    /// Returns the number of web pages that may be open at once, of this number of jobs: each takes a core, and the
+    /// memory of a browser and its renderer. A place is left for a picture, which takes less.
+    fn pages(self, jobs: NonZeroUsize, renderer: u64, page: u64) -> NonZeroUsize {
+        let others = NonZeroUsize::new(jobs.get() - 1).unwrap_or(NonZeroUsize::MIN);
+        let left = Self { memory: self.memory.saturating_sub(renderer), ..self };
+        others.min(self.cores).min(left.fitting(page.saturating_add(renderer)))
+    }
+
+    /// Returns how often some bytes fit into the memory; at least 1.
+    fn fitting(self, bytes: u64) -> NonZeroUsize {
+        let number = usize::try_from(self.memory / bytes.max(1)).unwrap_or(usize::MAX);
+        NonZeroUsize::new(number).unwrap_or(NonZeroUsize::MIN)
+    }
 }
 
 /// Reduces the temporary files of each job to its share of what is free, so that one job cannot make the others fail.
@@ -179,14 +208,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_pages_are_open_as_cores_and_memory_carry() {
+    fn jobs_and_pages_are_as_many_as_cores_and_memory_carry() {
         let number = |number| NonZeroUsize::new(number).unwrap();
-        let pages = |jobs, cores, memory: u64| {
-            pages_at_once(number(jobs), number(cores), memory << 30, 3 << 30).get()
-        };
+        let machine = |cores, memory: u64| Machine { cores: number(cores), memory: memory << 30 };
+        let (renderer, page) = (1 << 30, 2 << 30);
+        let jobs = |cores, memory| machine(cores, memory).jobs(renderer).get();
+        assert_eq!((jobs(4, 12), jobs(64, 12), jobs(1, 64), jobs(1, 0)), (8, 12, 2, 1));
+        let pages = |jobs, cores, memory| machine(cores, memory).pages(number(jobs), renderer, page).get();
+        assert_eq!(pages(8, 4, 12), 3, "one of Cloudflare's largest containers");
         assert_eq!(pages(32, 8, 64), 8);
-        assert_eq!(pages(32, 64, 24), 8);
-        assert_eq!(pages(4, 64, 64), 4);
-        assert_eq!(pages(4, 8, 1), 1);
+        assert_eq!(pages(32, 64, 25), 8);
+        assert_eq!(pages(4, 64, 64), 3, "a picture finds a place");
+        assert_eq!((pages(4, 8, 1), pages(1, 8, 64)), (1, 1));
     }
 }

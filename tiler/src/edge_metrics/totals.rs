@@ -36,6 +36,9 @@ pub(crate) struct Totals {
     answers: Family<Labels<1>, Histogram>,
     regions: Family<Labels<2>, Count>,
     errors: Count,
+    containers: Family<Labels<1>, Count>,
+    container_starts: Family<Labels<0>, Histogram>,
+    container_seconds: Count,
 }
 
 /// A histogram of durations that the Worker has sorted into buckets.
@@ -83,7 +86,7 @@ impl Totals {
     /// Creates totals without data points.
     pub(crate) fn new() -> Self {
         let mut totals = Self { registry: Registry::with_prefix("edgezoom_edge"), ..Self::default() };
-        let Self { registry, requests, contents, states, answers, regions, errors } = &mut totals;
+        let Self { registry, requests, contents, states, answers, regions, errors, .. } = &mut totals;
         let help = "Requests by part of the API, status, and source of the response";
         registry.register("requests", help, requests.clone());
         let help = "Contents that entered a state by state and failure code";
@@ -94,6 +97,12 @@ impl Totals {
         registry.register("state_seconds", "Time that contents spent in a state by state", states.clone());
         let help = "Time from the request until contents were ready or had failed";
         registry.register("answer_seconds", help, answers.clone());
+        let Self { registry, containers, container_starts, container_seconds, .. } = &mut totals;
+        let help = "Containers that were started, reported first, hung or ended, and days whose time was spent";
+        registry.register("containers", help, containers.clone());
+        let help = "Time from the start of a container to its tiler's first report";
+        registry.register("container_start_seconds", help, container_starts.clone());
+        registry.register("container_seconds", "Time that ended containers ran", container_seconds.clone());
         totals
     }
 
@@ -117,6 +126,14 @@ impl Totals {
                 self.regions.get_or_create(&[("purpose", first), ("result", second)]).inc_by(*count);
             }
             "error" => drop(self.errors.inc_by(*count)),
+            "container" => {
+                match first.as_str() {
+                    "reported" => self.container_starts.get_or_create(&[]).add(fourth, row),
+                    "ended" => drop(self.container_seconds.inc_by(row.seconds)),
+                    _ => {}
+                }
+                self.containers.get_or_create(&[("event", first)]).inc_by(*count);
+            }
             _ => {}
         }
     }
@@ -134,7 +151,7 @@ impl Totals {
     /// Totals with one data point of each kind.
     pub(crate) fn sample() -> Self {
         let mut totals = Self::new();
-        for what in ["request", "content", "answer", "region"] {
+        for what in ["request", "content", "answer", "region", "container"] {
             let [first, second, third, fourth] = [(); 4].map(|()| String::new());
             totals.add(&Row {
                 what: what.to_owned(),
@@ -171,6 +188,8 @@ mod tests {
         totals.add(&row(["answer", "failed", "", "", "60"], 1.0, 12.0));
         totals.add(&row(["answer", "failed", "", "", "7"], 1.0, 1.0));
         totals.add(&row(["error", "", "", "", ""], 1.0, 0.0));
+        totals.add(&row(["container", "reported", "", "", "10"], 1.0, 4.5));
+        totals.add(&row(["container", "ended", "", "", "600"], 2.0, 130.0));
         totals.add(&row(["of a later version", "", "", "", ""], 1.0, 0.0));
         let text = totals.text();
         for expected in [
@@ -184,6 +203,9 @@ mod tests {
             r#"edgezoom_edge_answer_seconds_bucket{le="60.0",state="failed"} 1"#,
             r#"edgezoom_edge_answer_seconds_count{state="failed"} 2"#,
             "edgezoom_edge_errors_total 1.0",
+            r#"edgezoom_edge_containers_total{event="ended"} 2.0"#,
+            r#"edgezoom_edge_container_start_seconds_bucket{le="10.0"} 1"#,
+            "edgezoom_edge_container_seconds_total 130.0",
         ] {
             assert!(text.lines().any(|line| line == expected), "{expected}\n{text}");
         }

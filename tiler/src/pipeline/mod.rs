@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use edgezoom_content::{AddressPolicy, Damage, Dzi, Finished, Scale, SourceUrl, Title};
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, watch};
 
 use crate::bot::BotSettings;
 use crate::browser::{PageLimits, PageSettings, Pages};
@@ -168,6 +168,11 @@ impl Pipeline {
         self.fetcher().await?;
         self.pages().await;
         Ok(())
+    }
+
+    /// Returns a receiver of the number of conversions that wait because the maximum number of web pages is open.
+    pub async fn waiting_pages(&self) -> watch::Receiver<usize> {
+        self.pages().await.waiting()
     }
 
     /// Converts a source into a pyramid in `sink`. Dropping the future at any point ends the renderer process and the

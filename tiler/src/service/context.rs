@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -35,6 +37,8 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// Maximum number of concurrent conversions. Each has a renderer process of its own.
     pub jobs: NonZeroUsize,
+    /// Time without a job after which the service ends; `None` if it never does.
+    pub exit_when_idle: Option<Duration>,
     /// Pause after a pull without messages, while few enough tilers share the account's calls.
     pub poll: Duration,
     /// Number of API calls that all tilers of the account may make together in 5 minutes; 0 for no limit.
@@ -60,6 +64,8 @@ pub(super) struct ServiceContext {
     /// [`Limits::renderer_memory`](crate::limits::Limits::renderer_memory), and a source on disk. A job holds its
     /// permit until it has cleaned up.
     pub slots: Arc<Semaphore>,
+    /// Number of permits in addition, lent by jobs that wait ([`super::lending`]).
+    pub lent: AtomicUsize,
     pub backlog: LatestBacklog,
     pub metrics: Metrics,
     pub pulls: PullMonitor,
@@ -82,6 +88,7 @@ impl ServiceContext {
             store: S3Store::new(&settings.store),
             pipeline,
             slots: Arc::new(Semaphore::new(settings.jobs.get())),
+            lent: AtomicUsize::new(0),
             backlog: LatestBacklog::new(tiler, settings.jobs),
             metrics: Metrics::new(),
             pulls: PullMonitor::default(),
@@ -100,7 +107,7 @@ impl ServiceContext {
 
     /// Returns the number of running jobs.
     pub(super) fn running(&self) -> usize {
-        self.capacity() - self.slots.available_permits()
+        (self.capacity() + self.lent.load(Relaxed)).saturating_sub(self.slots.available_permits())
     }
 
     /// Returns the maximum number of concurrent jobs.
@@ -115,12 +122,23 @@ pub(super) struct LatestBacklog(watch::Sender<Backlog>);
 impl LatestBacklog {
     pub(super) fn new(tiler: TilerId, jobs: NonZeroUsize) -> Self {
         let capacity = Capacity { tiler, slots: jobs.get().try_into().unwrap_or(u32::MAX) };
-        Self(watch::Sender::new(Backlog { messages: 0, capacity }))
+        Self(watch::Sender::new(Backlog { messages: 0, capacity, leaving: false }))
     }
 
     /// Sets the length of the queue.
     pub(super) fn set(&self, messages: u64) {
         self.0.send_modify(|backlog| backlog.messages = messages);
+    }
+
+    /// Sets the number of jobs that the tiler takes.
+    pub(super) fn set_slots(&self, slots: usize) {
+        let slots = slots.try_into().unwrap_or(u32::MAX);
+        self.0.send_if_modified(|backlog| std::mem::replace(&mut backlog.capacity.slots, slots) != slots);
+    }
+
+    /// Notes that the tiler takes no more jobs.
+    pub(super) fn leave(&self) {
+        self.0.send_modify(|backlog| backlog.leaving = true);
     }
 
     /// Returns a receiver that is notified of each new length.

@@ -11,6 +11,7 @@
 //! | [`job`], [`coarse`] | converts the source of one claimed job; deletes its objects if it fails |
 //! | [`reporter`], [`job_progress`] | reports progress and the result to the edge, which renews the lease |
 //! | [`phase_times`], [`metrics`] | measures jobs |
+//! | [`lending`] | lends the slots of web pages that wait to other jobs |
 //! | [`backlog`] | reports the length of the queue to the edge, which counts the tilers |
 //! | [`edge_client`], [`queue_client`], [`api_client`] | make HTTP calls to the edge and the queue |
 //! | [`health`] | serves `/health`, `/ready` and `/metrics` |
@@ -36,6 +37,7 @@ pub mod fuzz;
 mod health;
 mod job;
 mod job_progress;
+mod lending;
 mod metrics;
 mod phase_times;
 mod pull_loop;
@@ -65,8 +67,9 @@ pub enum ServeError {
 /// Time limit for handing back jobs. The edge queues the others again when their leases expire.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(6);
 
-/// Serves until `stopping` is cancelled. Then it stops pulling, and running jobs have the time of [`Settings::drain`]
-/// to finish. The remaining ones are handed back, which takes a few seconds.
+/// Serves until `stopping` is cancelled, or there has been no job for the time of [`Settings::exit_when_idle`]. Then it
+/// stops pulling, and running jobs have the time of [`Settings::drain`] to finish. The remaining ones are handed back,
+/// which takes a few seconds.
 ///
 /// # Errors
 /// The service cannot start. Once it runs, only `stopping` ends it.
@@ -80,10 +83,13 @@ pub async fn run(settings: Settings, stopping: CancellationToken) -> Result<(), 
     let health = tokio::spawn(health::serve(listener, Arc::clone(&context)));
     let backlog_context = Arc::clone(&context);
     let backlog = tokio::spawn(async move { backlog::keep_reporting(&backlog_context).await });
+    let lending_context = Arc::clone(&context);
+    let lending = tokio::spawn(async move { lending::lend(&lending_context).await });
     let hand_back = context.shutdown.clone();
     let out_of_time = async {
         stopping.cancelled().await;
         info!(running = context.running(), "shutting down");
+        context.backlog.leave();
         tokio::time::sleep(drain).await;
         hand_back.cancel();
         tokio::time::sleep(SHUTDOWN_TIME).await;
@@ -94,5 +100,7 @@ pub async fn run(settings: Settings, stopping: CancellationToken) -> Result<(), 
     }
     health.abort();
     backlog.abort();
+    lending.abort();
+    backlog::say_goodbye(&context).await;
     Ok(())
 }

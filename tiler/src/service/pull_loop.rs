@@ -11,7 +11,7 @@ use futures::stream::FuturesUnordered;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, error, warn};
+use tracing::{debug, error, info, warn};
 
 use super::api_client::CallError;
 use super::call_pace::CallPace;
@@ -82,6 +82,7 @@ pub(super) async fn run(context: Arc<ServiceContext>) {
     let mut jobs = JoinSet::new();
     let mut pace = CallPace::new(context.settings.api_calls, Instant::now());
     let mut failures = 0;
+    let mut busy_at = Instant::now();
     while let Some(free) = free_slots(&context).await {
         log_finished(&mut jobs);
         let pause = match pull_once(&context, free, &mut pace, &mut jobs).await {
@@ -96,6 +97,13 @@ pub(super) async fn run(context: Arc<ServiceContext>) {
             }
         };
         let now = Instant::now();
+        if !jobs.is_empty() {
+            busy_at = now;
+        } else if context.settings.exit_when_idle.is_some_and(|idle| now - busy_at >= idle) {
+            info!("there has been no job for a while");
+            context.stopping.cancel();
+            break;
+        }
         let next = pace.next_pull(context.fleet.tilers(), now).max(now + pause);
         tokio::select! {
             () = context.stopping.cancelled() => {}
@@ -115,10 +123,10 @@ async fn free_slots(context: &ServiceContext) -> Option<usize> {
     tokio::select! {
         biased;
         () = context.stopping.cancelled() => None,
-        // Only this loop takes slots, so this one stays free.
         slot = context.slots.acquire() => slot.ok().map(drop),
     }?;
-    Some(context.slots.available_permits())
+    // A lent slot may be taken back at this moment; then one job more than slots is running.
+    Some(context.slots.available_permits().max(1))
 }
 
 /// Pulls once, claims the jobs, starts them, and settles the messages. Returns the pause before the next pull.

@@ -1,7 +1,7 @@
 //! `cargo xtask release`: an archive with the tiler, PDFium, all licences, man pages, completions, the systemd unit and
 //! the monitoring. It runs on any Linux whose glibc is at least as new as this machine's: PDFium is a glibc library
 //! loaded at run time, so static linking is impossible. `cargo xtask release deb` makes a Debian package of the same
-//! files; `worker` and `local` have the built Worker.
+//! files; `worker`, `button` and `local` have the built Worker.
 //!
 //! The same commit makes the same bytes in any directory, with the same Rust, C compiler and cargo: nothing in an
 //! archive has a time or a path of the machine. `--check` builds twice and compares.
@@ -33,6 +33,8 @@ enum Part {
     Deb,
     /// The built Worker with the commands that deploy it, for machines without Rust
     Worker,
+    /// A repository for Cloudflare's deploy button: the built Worker, and the tiler's image by its name
+    Button,
     /// The tiler and the built Worker with wrangler, which run the service on one machine
     Local,
 }
@@ -85,6 +87,7 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
         Part::Tiler => format!("edgezoom-tiler-{version}-{machine}-linux"),
         Part::Deb => format!("edgezoom-tiler_{version}_{}", deb::architecture(machine)),
         Part::Worker => format!("edgezoom-worker-{version}"),
+        Part::Button => format!("edgezoom-deploy-{version}"),
         Part::Local => format!("edgezoom-local-{version}-{machine}-linux"),
     };
     let parent = project.target.join("release-archives");
@@ -100,6 +103,7 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
             deb::fill(project, &folder, machine)?;
         }
         Part::Worker => service::worker(project, &tiler, &folder)?,
+        Part::Button => service::button(project, &tiler, &folder)?,
         Part::Local => {
             ensure!(
                 *target == host,

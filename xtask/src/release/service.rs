@@ -1,5 +1,6 @@
-//! The built Worker without the sources and without Rust: `worker` with the commands that deploy it, `local` with
-//! wrangler and the emulated queue, which run the service on one machine.
+//! The built Worker without the sources and without Rust: `worker` with the commands that deploy it, `button` as a
+//! repository for Cloudflare's deploy button, `local` with wrangler and the emulated queue, which run the service on one
+//! machine.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -21,7 +22,18 @@ pub fn worker(project: &Project, tiler: &Path, folder: &Path) -> Result<()> {
     build_edge(project, tiler)?;
     copy(project, &WORKER, folder)?;
     copy(project, &["deploy/cloudflare", "deploy/edgezoom.example.toml", "docs/operations"], folder)?;
-    npm_package(project, &["cloudflare", "node", "smol-toml", "wrangler"], folder)
+    let packages = ["cloudflare", "node", "smol-toml", "wrangler"];
+    let script = |command| format!("node deploy/cloudflare/main.mjs {command}");
+    let scripts = [("deploy", &*script("deploy")), ("undeploy", &*script("undeploy"))];
+    npm_package(project, &packages, &scripts, folder)
+}
+
+/// Fills a repository for Cloudflare's deploy button.
+pub fn button(project: &Project, tiler: &Path, folder: &Path) -> Result<()> {
+    build_edge(project, tiler)?;
+    copy(project, &["edge/build", "LICENSE"], folder)?;
+    npm_package(project, &["wrangler"], &[("deploy", "node deploy.mjs")], folder)?;
+    command::run(project.node_tool("node")?.arg("deploy/cloudflare/button.mjs").arg(folder))
 }
 
 /// Fills a directory from which `edgezoom dev` runs the service with the tiler in the directory above.
@@ -30,7 +42,7 @@ pub fn local(project: &Project, tiler: &Path, folder: &Path) -> Result<()> {
     fs::create_dir_all(folder.join("target/release"))?;
     copy(project, &WORKER, folder)?;
     copy(project, &["edge/local"], folder)?;
-    npm_package(project, &["node", "wrangler"], folder)?;
+    npm_package(project, &["node", "wrangler"], &[], folder)?;
     command::run(project.npm()?.current_dir(folder).args([
         "ci",
         "--no-audit",
@@ -54,20 +66,26 @@ fn copy(project: &Project, paths: &[&str], folder: &Path) -> Result<()> {
     command::run(project.command("cp").args(["-R", "--parents"]).args(paths).arg(folder))
 }
 
-/// Writes a package.json that has only these packages, and its lock file with the repository's versions.
-fn npm_package(project: &Project, names: &[&str], folder: &Path) -> Result<()> {
+/// Writes a package.json that has only these packages and scripts, and its lock file with the repository's versions.
+fn npm_package(
+    project: &Project,
+    names: &[&str],
+    scripts: &[(&str, &str)],
+    folder: &Path,
+) -> Result<()> {
     let text = fs::read_to_string(project.root.join("package.json"))?;
     let ours: Value = serde_json::from_str(&text).context("cannot parse package.json")?;
     let versions: serde_json::Map<_, _> =
         names.iter().map(|name| ((*name).to_owned(), ours["devDependencies"][name].clone())).collect();
-    let script = |command| format!("node deploy/cloudflare/main.mjs {command}");
+    let scripts: serde_json::Map<_, _> =
+        scripts.iter().map(|(name, script)| ((*name).to_owned(), json!(script))).collect();
     let package = json!({
         "name": ours["name"],
         "version": env!("CARGO_PKG_VERSION"),
         "private": true,
         "license": ours["license"],
         "type": "module",
-        "scripts": { "deploy": script("deploy"), "undeploy": script("undeploy") },
+        "scripts": scripts,
         "dependencies": versions,
         "allowScripts": ours["allowScripts"],
     });

@@ -21,6 +21,9 @@ pub(super) struct Lines {
     hosts: Hosts,
     waiting: u64,
     sent: u64,
+    /// Tiles that all jobs count, and those that were sent.
+    tiles: u64,
+    sent_tiles: u64,
     /// Number of jobs ever sent.
     turns: u64,
 }
@@ -82,6 +85,16 @@ impl Lines {
         self.waiting
     }
 
+    /// Returns the number of tiles that all jobs count.
+    pub(super) fn tiles(&self) -> u64 {
+        self.tiles
+    }
+
+    /// Returns the number of tiles that all sent jobs count.
+    pub(super) fn sent_tiles(&self) -> u64 {
+        self.sent_tiles
+    }
+
     /// Returns the number of a client's waiting jobs.
     pub(super) fn waiting_of(&self, party: &str) -> u64 {
         self.lines.get(party).map_or(0, |line| line.waiting.len() as u64)
@@ -95,6 +108,7 @@ impl Lines {
     pub(super) fn add(&mut self, entry: &Entry) {
         let (party, mut line) = self.take(&entry.party);
         line.tiles += entry.counted_tiles();
+        self.tiles += entry.counted_tiles();
         if entry.sent_at.is_none() {
             line.waiting.insert(entry.order, entry.job.id);
             self.waiting += 1;
@@ -103,6 +117,7 @@ impl Lines {
             line.turn = self.turns;
             line.sent += 1;
             line.sent_tiles += entry.counted_tiles();
+            self.sent_tiles += entry.counted_tiles();
             self.sent += 1;
             self.hosts.add(&entry.host);
             line.hosts.add(&entry.host);
@@ -113,9 +128,11 @@ impl Lines {
     pub(super) fn remove(&mut self, entry: &Entry) {
         let (party, mut line) = self.take(&entry.party);
         line.tiles = line.tiles.saturating_sub(entry.counted_tiles());
+        self.tiles = self.tiles.saturating_sub(entry.counted_tiles());
         if entry.sent_at.is_some() {
             line.sent = line.sent.saturating_sub(1);
             line.sent_tiles = line.sent_tiles.saturating_sub(entry.counted_tiles());
+            self.sent_tiles = self.sent_tiles.saturating_sub(entry.counted_tiles());
             self.sent = self.sent.saturating_sub(1);
             self.hosts.remove(&entry.host);
             line.hosts.remove(&entry.host);
@@ -239,7 +256,7 @@ mod tests {
             assert_eq!((lines.lines.len(), lines.tiles_of("a")), (1, entry.counted_tiles()));
             lines.remove(entry);
             assert_eq!((lines.lines.len(), lines.order.len(), lines.hosts.0.len()), (0, 0, 0));
-            assert_eq!((lines.waiting, lines.sent), (0, 0));
+            assert_eq!((lines.waiting, lines.sent, lines.tiles, lines.sent_tiles), (0, 0, 0, 0));
         }
     }
 }

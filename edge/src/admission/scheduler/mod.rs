@@ -43,6 +43,8 @@ pub struct Scheduler {
     day: u64,
     /// Number of tiles made for each client that day.
     tiles: HashMap<String, u64>,
+    /// Their sum.
+    made: u64,
     /// Number of the last job in the order of arrival.
     clock: u64,
     /// Time of the last search for jobs to forget.
@@ -100,6 +102,7 @@ impl Scheduler {
                 // The rows of a day are deleted when the next day begins, so there is only one day.
                 Some(Row::Tiles { day, party, tiles }) if day >= self.day => {
                     self.day = day;
+                    self.made += tiles;
                     self.tiles.insert(party, tiles);
                 }
                 Some(Row::Job(_) | Row::Tiles { .. }) | None => {}
@@ -127,6 +130,9 @@ impl Scheduler {
             }
             if own_waiting > shares.backlog - waiting {
                 return Err(AdmissionError::TooManyWaiting);
+            }
+            if self.made + self.lines.tiles() >= shares.all_tiles_a_day {
+                return Err(AdmissionError::SpentToday);
             }
             let tiles = self.tiles.get(&asked.party).copied().unwrap_or_default();
             if tiles + self.lines.tiles_of(&asked.party) >= shares.tiles_a_day && !is_signed(&asked.party) {
@@ -173,7 +179,8 @@ impl Scheduler {
         self.begin_day(now);
         let limits = self.limits(now, shares);
         let mut due = vec![];
-        while let Some(id) = self.lines.next(&limits, &self.jobs, &self.tiles)
+        while self.made + self.lines.sent_tiles() < shares.all_tiles_a_day
+            && let Some(id) = self.lines.next(&limits, &self.jobs, &self.tiles)
             && let Some(entry) = self.jobs.get(&id)
         {
             due.push(entry.job);
@@ -202,6 +209,7 @@ impl Scheduler {
         if tiles > 0 {
             let made = self.tiles.entry(entry.party.clone()).or_default();
             *made += tiles;
+            self.made += tiles;
             self.changes.store_tiles(self.day, &entry.party, *made);
         }
     }
@@ -209,8 +217,13 @@ impl Scheduler {
     /// Notes a tiler's report.
     pub fn report(&mut self, report: BacklogReport) {
         let tiler = report.backlog.capacity.tiler;
-        self.tilers.insert(tiler, report);
-        self.changes.store_report(tiler, &report);
+        if report.backlog.leaving {
+            self.tilers.remove(&tiler);
+            self.changes.delete_report(tiler);
+        } else {
+            self.tilers.insert(tiler, report);
+            self.changes.store_report(tiler, &report);
+        }
     }
 
     /// Returns the number of tilers that have reported recently.
@@ -221,6 +234,11 @@ impl Scheduler {
     /// Returns the last report of any tiler.
     pub fn last_report(&self) -> Option<BacklogReport> {
         self.tilers.values().max_by_key(|report| (report.at, report.backlog.messages)).copied()
+    }
+
+    /// Returns the numbers of jobs that have not ended, and of those among them that have not been sent.
+    pub fn jobs(&self) -> (u64, u64) {
+        (self.jobs.len() as u64, self.lines.waiting())
     }
 
     /// Notes that a due job could not be sent: it is the first of its line again.
@@ -303,7 +321,7 @@ impl Scheduler {
         for party in std::mem::take(&mut self.tiles).into_keys() {
             self.changes.delete_tiles(self.day, &party);
         }
-        self.day = day;
+        (self.day, self.made) = (day, 0);
     }
 }
 

@@ -33,7 +33,7 @@ fn tilers(slots: &[u32]) -> Scheduler {
     let mut scheduler = Scheduler::default();
     for (number, slots) in (0..).zip(slots) {
         let capacity = Capacity { tiler: TilerId(number), slots: *slots };
-        scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity }, at: START });
+        scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity, leaving: false }, at: START });
     }
     scheduler
 }
@@ -76,7 +76,7 @@ fn tilers_count_for_two_minutes_after_their_reports() {
     let mut scheduler = tilers(&[2, 2, 4]);
     assert_eq!(scheduler.tilers(after(119)), 3);
     let capacity = Capacity { tiler: TilerId(1), slots: 2 };
-    scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity }, at: after(60) });
+    scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity, leaving: false }, at: after(60) });
     assert_eq!((scheduler.tilers(after(119)), scheduler.tilers(after(120))), (3, 1));
 }
 
@@ -179,7 +179,7 @@ fn one_client_gets_half_of_the_queue() {
 fn nothing_is_admitted_beyond_the_maximum() {
     let mut scheduler = tilers(&[2]);
     scheduler.report(BacklogReport {
-        backlog: Backlog { messages: 101, capacity: Capacity { tiler: TilerId(0), slots: 2 } },
+        backlog: Backlog { messages: 101, capacity: Capacity { tiler: TilerId(0), slots: 2 }, leaving: false },
         at: START,
     });
     assert_eq!(admit(&mut scheduler, asked("a", "a"), &MANY), Err(AdmissionError::Overloaded));
@@ -283,7 +283,7 @@ fn a_job_without_a_message_about_its_end_counts_for_two_hours() {
     flood(&mut scheduler, "a", 2, &MANY);
     for seconds in [7_200, 7_260] {
         let capacity = Capacity { tiler: TilerId(0), slots: 2 };
-        scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity }, at: after(seconds) });
+        scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity, leaving: false }, at: after(seconds) });
         // Once a minute.
         let due = ids(&scheduler.due(after(seconds), &MANY));
         assert_eq!(due, if seconds == 7_200 { vec![] } else { vec![id("a-1")] });
@@ -342,7 +342,7 @@ fn a_silent_tiler_has_no_slots() {
     let sent = of(&scheduler, "a").1;
     assert_eq!(sent, 39);
     let capacity = Capacity { tiler: TilerId(0), slots: 2 };
-    scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity }, at: after(100) });
+    scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity, leaving: false }, at: after(100) });
     scheduler.end(id("a-0"), End::Made(0), after(150));
     assert_eq!(scheduler.due(after(150), &MANY), [], "the other jobs have not ended");
 }
@@ -510,7 +510,7 @@ fn attack_by_two(slots: usize, later: u64) {
         let now = after(second);
         let capacity = Capacity { tiler: TilerId(0), slots: slots as u32 };
         let messages = queue.len() as u64;
-        scheduler.report(BacklogReport { backlog: Backlog { messages, capacity }, at: now });
+        scheduler.report(BacklogReport { backlog: Backlog { messages, capacity, leaving: false }, at: now });
         let mut due = scheduler.due(now, &shares);
         let attackers = [Some("x"), (second >= later).then_some("y")].into_iter().flatten();
         let attacks =

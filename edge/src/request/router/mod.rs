@@ -234,11 +234,20 @@ fn shared(request: RequestParts<'_>) -> Option<Route> {
         Some((id, "text.txt")) => id.parse().ok().map(|id| Route::Text(id, TextForm::Plain)),
         Some(_) => None,
         None => {
-            let at = || parameter(request.query, "at").and_then(|at| Place::parse(&at)).map(Opening::Place);
-            let page =
-                || parameter(request.query, "page").and_then(|page| page_number(&page)).map(Opening::Page);
-            name.parse().ok().map(|id| Route::Share(id, at().or_else(page)))
+            name.parse().ok().map(|id| Route::Share(id, opening(request.query)))
         }
+    }
+}
+
+/// Returns the place where a share page opens; `None` for the picture as a whole.
+fn opening(query: &str) -> Option<Opening> {
+    if let Some(place) = parameter(query, "at").and_then(|at| Place::parse(&at)) {
+        return Some(Opening::Place(place));
+    }
+    let page = parameter(query, "page").and_then(|page| page_number(&page));
+    match parameter(query, "q").filter(|words| !words.trim().is_empty()) {
+        Some(query) => Some(Opening::Words { query, from: page.unwrap_or(1) }),
+        None => page.map(Opening::Page),
     }
 }
 

@@ -166,7 +166,10 @@ fn share_links_embed_scripts_and_the_home_page_are_found() {
     assert_eq!(get(&format!("/{ID}?a=b&at=500%2C400%2C6%2C90")), Route::Share(id(), place));
     assert_eq!(get(&format!("/{ID}?page=12&at=500,400,6,90")), Route::Share(id(), place));
     assert_eq!(get(&format!("/{ID}?page=12")), Route::Share(id(), Some(Opening::Page(12))));
-    assert_eq!(get(&format!("/{ID}?page=x")), Route::Share(id(), None));
+    assert_eq!(get(&format!("/{ID}?page=x&q=+")), Route::Share(id(), None));
+    let words = |from| Some(Opening::Words { query: "high tide".to_owned(), from });
+    assert_eq!(get(&format!("/{ID}?q=high%20tide")), Route::Share(id(), words(1)));
+    assert_eq!(get(&format!("/{ID}?page=3&q=high+tide")), Route::Share(id(), words(3)));
     assert_eq!(get(&format!("/{ID}.js?width=50%25&height=30&id=here")), Route::EmbedScript);
     assert_eq!(get(&format!("/{ID}/embed")), Route::Frame(id()));
     assert_eq!(get(&format!("/{ID}/embed/?fit=cover")), Route::Frame(id()));

@@ -105,6 +105,26 @@ pub(super) fn shown(shown: &Value) -> Vec<String> {
     lines
 }
 
+/// Formats what is known of the containers.
+fn containers(fleet: &Value) -> String {
+    let shown: Vec<_> = entries(fleet, "containers")
+        .iter()
+        .map(|one| format!("{} {} for {} s", number(one, "container"), text(one, "state"), number(one, "seconds")))
+        .collect();
+    let running = if shown.is_empty() { "none".to_owned() } else { shown.join(", ") };
+    let minutes = |field| number(fleet, field) / 60;
+    let failed = match number(fleet, "failed") {
+        0 => String::new(),
+        failed => format!("; the last {failed} did not report"),
+    };
+    format!(
+        "containers: {running}; today {} of {} minutes; {} starts{failed}",
+        minutes("usedSeconds"),
+        minutes("allowedSeconds"),
+        number(fleet, "starts")
+    )
+}
+
 /// Formats the statistics.
 pub(super) fn stats(stats: &Value) -> Vec<String> {
     let mut lines =
@@ -119,6 +139,9 @@ pub(super) fn stats(stats: &Value) -> Vec<String> {
         Some(messages) => format!("queue: {messages} messages, {}", date(number(&stats["queue"], "at"))),
         None => "queue: no tiler has reported".to_owned(),
     });
+    if let Some(fleet) = stats.get("containers").filter(|fleet| !fleet.is_null()) {
+        lines.push(containers(fleet));
+    }
     lines.push(format!("blocked hosts: {}", number(stats, "blockedHosts")));
     lines
 }

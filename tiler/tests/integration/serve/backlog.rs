@@ -10,7 +10,7 @@ use super::{ID, world};
 
 fn reported(state: &WorldState) -> Vec<u64> {
     let backlogs = state.log.iter().filter_map(|call| match call {
-        Call::Backlog(Backlog { messages, capacity: Capacity { slots: 1, .. } }) => Some(*messages),
+        Call::Backlog(Backlog { messages, capacity: Capacity { slots: 1, .. }, .. }) => Some(*messages),
         _ => None,
     });
     backlogs.collect()
@@ -52,4 +52,34 @@ async fn tilers_that_share_the_queue_share_the_api_calls() {
     let pulled = Instant::now();
     world.until("another pull", |state| state.pulls > pulls + 1).await;
     assert!(pulled.elapsed() > Duration::from_secs(1), "the next pull came after {:?}", pulled.elapsed());
+}
+
+/// Returns whether each report said that its tiler leaves.
+fn goodbyes(state: &WorldState) -> Vec<bool> {
+    let calls = state.log.iter();
+    calls.filter_map(|call| if let Call::Backlog(backlog) = call { Some(backlog.leaving) } else { None }).collect()
+}
+
+#[tokio::test]
+async fn a_tiler_without_work_says_goodbye_and_exits_if_it_is_told_to() {
+    let world = world().await;
+    world.enqueue(ID, 1, "nothing");
+    let mut tiler = Tiler::start(&world, &[("EDGEZOOM_EXIT_WHEN_IDLE", "1")]);
+    assert_eq!(tiler.ended().await.code(), Some(0));
+    let state = world.state();
+    assert!(state.log.iter().any(|call| matches!(call, Call::Report(..))), "its job came first");
+    let said = goodbyes(&state);
+    assert_eq!(said.iter().filter(|leaving| **leaving).count(), 1, "{said:?}");
+    assert_eq!(said.last(), Some(&true));
+}
+
+#[tokio::test]
+async fn a_tiler_that_shuts_down_says_goodbye_before_its_last_job_ends() {
+    let world = world().await;
+    world.state().sources.insert("silence".to_owned(), Source::Silence);
+    world.enqueue(ID, 1, "silence");
+    let tiler = Tiler::start(&world, &[("EDGEZOOM_DRAIN_SECONDS", "60")]);
+    world.until("a claim", |state| state.log.iter().any(|call| matches!(call, Call::Claim(..)))).await;
+    tiler.terminate();
+    world.until("a goodbye", |state| goodbyes(state).contains(&true)).await;
 }

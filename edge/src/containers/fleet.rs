@@ -1,0 +1,387 @@
+//! Decides which of the operator's containers run a tiler: none without work, one with the first job, and one more
+//! while there have been more jobs than slots for some seconds. One starts at a time: Cloudflare's were seen to hang when
+//! several did. One that does not report is destroyed, and another one starts; after failures with growing pauses.
+//!
+//! Pure: the object with the queue (`durable/backlog.rs`) tells it what happens and does what it orders.
+
+use std::collections::BTreeMap;
+use std::num::ParseIntError;
+use std::str::FromStr;
+use std::time::Duration;
+
+use edgezoom_content::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The operator's limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Maximum number of containers.
+    pub containers: u32,
+    /// Maximum time of all containers together in a day (UTC).
+    pub a_day: Duration,
+}
+
+/// All containers that exist.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fleet {
+    containers: BTreeMap<u32, Container>,
+    /// Number of starts since the service began.
+    starts: u64,
+    /// Number of starts in a row after which no tiler reported.
+    failed: u32,
+    /// Time before which nothing starts.
+    rests_until: Timestamp,
+    /// Time since which there have been more jobs than slots.
+    short_since: Option<Timestamp>,
+    /// True if the last tiler left because the queue was empty, until the next job is sent. Jobs that count until then
+    /// have ended without a message, or wait for their leases to end.
+    is_idle: bool,
+    /// Day (UTC) of `used`, counted from the Unix epoch.
+    day: u64,
+    /// Time that the containers which have ended ran that day, in milliseconds.
+    used: u64,
+    /// True if it is known that the day's time is used up.
+    is_spent: bool,
+    /// Whatever happened since the last call of [`Fleet::take_events`].
+    #[serde(skip)]
+    events: Vec<Event>,
+}
+
+/// One start of a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Start {
+    /// Number of the container, from 0.
+    pub container: u32,
+    /// Number of the start, which no other has.
+    pub start: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Container {
+    start: u64,
+    since: Timestamp,
+    state: State,
+    /// Time of the last report, or of the order to destroy it. It is not stored, because reports are frequent.
+    #[serde(skip)]
+    heard: Timestamp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum State {
+    /// Its tiler has not reported yet.
+    Starting,
+    /// Its tiler takes jobs, as many at once as this number.
+    Serving(u32),
+    /// Its tiler takes no jobs, and ends when those that it has are done.
+    Leaving,
+    /// It was silent, and is being destroyed.
+    Destroyed,
+}
+
+/// An order for a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    Start(Start),
+    /// Let it finish its jobs: the day's time is used up.
+    Stop(Start),
+    Destroy(Start),
+}
+
+/// Something to count.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event {
+    Started,
+    /// The first report came this long after the start.
+    Reported(Duration),
+    /// It never reported, or no longer.
+    Hung,
+    /// It ran for this time.
+    Ended(Duration),
+    /// The day's time is used up.
+    Spent,
+}
+
+/// A container, for the operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Shown {
+    container: u32,
+    state: &'static str,
+    seconds: u64,
+}
+
+/// The text that names a start is `<container>/<start>`.
+impl FromStr for Start {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIntError> {
+        let (container, start) = text.split_once('/').unwrap_or((text, ""));
+        Ok(Self { container: container.parse()?, start: start.parse()? })
+    }
+}
+
+/// What the operator sees of the fleet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Overview {
+    containers: Vec<Shown>,
+    starts: u64,
+    /// Number of starts in a row after which no tiler reported.
+    failed: u32,
+    used_seconds: u64,
+    allowed_seconds: u64,
+}
+
+/// Time to start a container and a tiler in it: they take seconds, and minutes after an image was deployed.
+const START_TIME: Duration = Duration::from_secs(60);
+/// Time without a report after which a tiler is lost. It reports every ten seconds, and every forty without work.
+const SILENCE: Duration = Duration::from_secs(120);
+/// Time after which the order to destroy a container is repeated.
+const DESTROY_AGAIN: Duration = Duration::from_secs(60);
+/// Time for which there must be more jobs than slots before another container starts.
+const SHORT: Duration = Duration::from_secs(5);
+/// Pause after the second failed start in a row. It doubles with each one.
+const FIRST_REST: Duration = Duration::from_secs(30);
+const LONGEST_REST: Duration = Duration::from_secs(600);
+const DAY: u64 = 24 * 60 * 60 * 1000;
+
+impl Fleet {
+    /// Continues after the object was evicted from memory: what was reported meanwhile is unknown.
+    #[must_use]
+    pub fn restored(mut self, now: Timestamp) -> Self {
+        for container in self.containers.values_mut() {
+            container.heard = now;
+        }
+        self
+    }
+
+    /// Notes that a job was enqueued.
+    pub fn called(&mut self) {
+        self.is_idle = false;
+    }
+
+    /// Notes a report of the tiler in a container with the number of its slots; 0 if it takes no more jobs. `queued` is
+    /// the number of messages in the queue.
+    pub fn report(&mut self, of: Start, slots: u32, queued: u64, now: Timestamp) {
+        let Some(container) = self.known(of) else { return };
+        let first = container.state == State::Starting;
+        let since = container.since;
+        container.heard = now;
+        match container.state {
+            State::Destroyed => return,
+            _ if slots == 0 => container.state = State::Leaving,
+            State::Leaving => {}
+            State::Starting | State::Serving(_) => container.state = State::Serving(slots),
+        }
+        if first {
+            self.failed = 0;
+            self.events.push(Event::Reported(now - since));
+        }
+        if slots == 0 {
+            self.is_idle = queued == 0;
+        }
+    }
+
+    /// Notes that a container has ended.
+    pub fn end(&mut self, of: Start, now: Timestamp) {
+        self.begin_day(now);
+        let Some(container) = self.known(of).copied() else { return };
+        self.containers.remove(&of.container);
+        let today = now - container.since.max(Timestamp(self.day * DAY));
+        self.used += today.as_millis() as u64;
+        self.events.push(Event::Ended(now - container.since));
+        if container.state == State::Starting {
+            self.note_failure(now);
+        }
+    }
+
+    /// Returns what is to be done. `jobs` is the number of jobs that have not ended.
+    pub fn orders(&mut self, jobs: u64, limits: &Limits, now: Timestamp) -> Vec<Order> {
+        self.begin_day(now);
+        let is_spent = self.used(now) >= limits.a_day;
+        if is_spent && !std::mem::replace(&mut self.is_spent, true) {
+            self.events.push(Event::Spent);
+        }
+        let mut orders = vec![];
+        let mut failures = 0;
+        for (number, container) in &mut self.containers {
+            let start = Start { container: *number, start: container.start };
+            match container.state {
+                _ if now < container.deadline() => {
+                    if is_spent && matches!(container.state, State::Serving(_)) {
+                        container.state = State::Leaving;
+                        orders.push(Order::Stop(start));
+                    }
+                    continue;
+                }
+                State::Starting => failures += 1,
+                State::Serving(_) | State::Leaving | State::Destroyed => {}
+            }
+            if container.state != State::Destroyed {
+                self.events.push(Event::Hung);
+            }
+            container.state = State::Destroyed;
+            container.heard = now;
+            orders.push(Order::Destroy(start));
+        }
+        for _ in 0..failures {
+            self.note_failure(now);
+        }
+        let is_wanted = self.wants_more(jobs, now);
+        if is_wanted
+            && !is_spent
+            && now >= self.rests_until
+            && let Some(number) = (0..limits.containers).find(|number| !self.containers.contains_key(number))
+        {
+            self.starts += 1;
+            let container = Container { start: self.starts, since: now, state: State::Starting, heard: now };
+            self.containers.insert(number, container);
+            self.short_since = None;
+            self.events.push(Event::Started);
+            orders.push(Order::Start(Start { container: number, start: self.starts }));
+        }
+        orders
+    }
+
+    /// Returns the time of the next call of [`Fleet::orders`] that may be needed, if nothing else happens.
+    pub fn alarm(&self, jobs: u64, limits: &Limits, now: Timestamp) -> Option<Timestamp> {
+        let is_spent = self.is_spent;
+        let deadlines = self.containers.values().map(Container::deadline);
+        let spent_at = (!self.containers.is_empty() && !is_spent).then(|| {
+            let left = limits.a_day.saturating_sub(self.used(now)) / self.containers.len() as u32;
+            now + left
+        });
+        let midnight = now.next_midnight();
+        let next_start = match self.short_since {
+            _ if jobs == 0 || self.is_idle => None,
+            _ if is_spent => Some(midnight),
+            _ if !self.is_serving() => Some(self.rests_until),
+            short_since => short_since.map(|since| (since + SHORT).max(self.rests_until)),
+        };
+        let can_start = self.containers.len() < limits.containers as usize && !self.is_starting();
+        let next_start = next_start.filter(|_| can_start);
+        let soonest = now + Duration::from_secs(1); // what is due already was done
+        deadlines.chain(spent_at).chain(next_start).min().map(|at| at.max(soonest))
+    }
+
+    /// Returns true if new contents would wait until tomorrow.
+    pub fn is_spent(&self, limits: &Limits, now: Timestamp) -> bool {
+        now.0 / DAY == self.day && self.used(now) >= limits.a_day
+    }
+
+    /// Returns what happened since the last call.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// Returns what the operator sees.
+    pub fn overview(&self, limits: &Limits, now: Timestamp) -> Overview {
+        let shown = self.containers.iter().map(|(number, container)| Shown {
+            container: *number,
+            state: container.state.name(),
+            seconds: (now - container.since).as_secs(),
+        });
+        let used = if now.0 / DAY == self.day { self.used(now) } else { Duration::ZERO };
+        Overview {
+            containers: shown.collect(),
+            starts: self.starts,
+            failed: self.failed,
+            used_seconds: used.as_secs(),
+            allowed_seconds: limits.a_day.as_secs(),
+        }
+    }
+
+    fn known(&mut self, of: Start) -> Option<&mut Container> {
+        self.containers.get_mut(&of.container).filter(|container| container.start == of.start)
+    }
+
+    fn is_starting(&self) -> bool {
+        self.containers.values().any(|container| container.state == State::Starting)
+    }
+
+    fn is_serving(&self) -> bool {
+        self.containers.values().any(|container| matches!(container.state, State::Serving(_)))
+    }
+
+    /// Returns true if another container should start.
+    fn wants_more(&mut self, jobs: u64, now: Timestamp) -> bool {
+        let slots: u64 = self.containers.values().map(|container| container.state.slots()).sum();
+        self.short_since = (jobs > slots).then(|| self.short_since.unwrap_or(now));
+        let is_short = self.short_since.is_some_and(|since| now - since >= SHORT || !self.is_serving());
+        is_short && !self.is_idle && !self.is_starting()
+    }
+
+    fn note_failure(&mut self, now: Timestamp) {
+        self.failed += 1;
+        if self.failed > 1 {
+            let rest = FIRST_REST * 2_u32.saturating_pow((self.failed - 2).min(10));
+            self.rests_until = now + rest.min(LONGEST_REST);
+        }
+    }
+
+    /// Returns the time that containers ran this day.
+    fn used(&self, now: Timestamp) -> Duration {
+        let midnight = Timestamp(self.day * DAY);
+        let running: Duration =
+            self.containers.values().map(|container| now - container.since.max(midnight)).sum();
+        running + Duration::from_millis(self.used)
+    }
+
+    fn begin_day(&mut self, now: Timestamp) {
+        let day = now.0 / DAY;
+        if day != self.day {
+            (self.day, self.used, self.is_spent) = (day, 0, false);
+        }
+    }
+}
+
+impl Event {
+    /// Returns the name in logs and metrics.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Started => "started",
+            Self::Reported(_) => "reported",
+            Self::Hung => "hung",
+            Self::Ended(_) => "ended",
+            Self::Spent => "spent",
+        }
+    }
+
+    /// Returns the time that belongs to it: to start, or to run.
+    pub fn time(&self) -> Duration {
+        match self {
+            Self::Reported(time) | Self::Ended(time) => *time,
+            Self::Started | Self::Hung | Self::Spent => Duration::ZERO,
+        }
+    }
+}
+
+impl Container {
+    /// Returns the time at which it is destroyed, or the order is repeated, unless it reports before.
+    fn deadline(&self) -> Timestamp {
+        let patience = match self.state {
+            State::Starting => START_TIME,
+            State::Serving(_) | State::Leaving => SILENCE,
+            State::Destroyed => DESTROY_AGAIN,
+        };
+        self.heard + patience
+    }
+}
+
+impl State {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Serving(_) => "serving",
+            Self::Leaving => "leaving",
+            Self::Destroyed => "destroyed",
+        }
+    }
+
+    fn slots(self) -> u64 {
+        if let Self::Serving(slots) = self { slots.into() } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests;

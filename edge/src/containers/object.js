@@ -1,0 +1,102 @@
+// The Durable Object of one of the operator's containers, in which a tiler runs. It starts, watches and stops it as the
+// object with the queue orders (`fleet.rs`), and tells that one when it has ended.
+// https://developers.cloudflare.com/durable-objects/api/container/
+
+import { DurableObject } from "cloudflare:workers";
+import { ADDRESS, BUCKET } from "./gate.js";
+
+/** Interval of looks at the container: they keep this object in memory, and so the container alive. */
+const LOOK = 60_000;
+/** Time after which the platform stops a container whose object has been away: a crash of both must not run on. */
+const INACTIVITY = 300_000;
+const SIGTERM = 15;
+/** Lists of networks and hosts, which are the same for Worker and tilers. */
+const LISTS = ["ALLOW_NETWORKS", "DENY_NETWORKS", "ALLOW_HOSTS", "DENY_HOSTS"];
+
+export class TilerObject extends DurableObject {
+  constructor(context, env) {
+    super(context, env);
+    // After an eviction from memory, the container may run still.
+    context.blockConcurrencyWhile(async () => {
+      const run = await context.storage.get("run");
+      if (run && context.container.running) await this.#connect(run);
+    });
+  }
+
+  /** Starts the container: `{ container, start }` as JSON. */
+  async start(order) {
+    const run = { ...JSON.parse(order), token: secret() };
+    const { container, storage } = this.ctx;
+    if (container.running) await container.destroy();
+    await storage.put("run", run);
+    await storage.setAlarm(Date.now() + LOOK);
+    container.start({ enableInternet: true, env: variables(this.env, run.token) });
+    await this.#connect(run);
+    await container.setInactivityTimeout(INACTIVITY);
+  }
+
+  /** Asks the tiler to finish its jobs and to end. */
+  async stop(order) {
+    if (await this.#isRunning(order)) this.ctx.container.signal(SIGTERM);
+  }
+
+  /** Ends the container at once. */
+  async destroy(order) {
+    if (await this.#isRunning(order)) await this.ctx.container.destroy();
+    await this.#ended(JSON.parse(order).start);
+  }
+
+  /** Looks at the container, whose end may have been missed. */
+  async alarm() {
+    const run = await this.ctx.storage.get("run");
+    if (!run) return;
+    if (!this.ctx.container.running) return this.#ended(run.start);
+    await this.ctx.storage.setAlarm(Date.now() + LOOK);
+  }
+
+  /** Opens the gate for a container, and watches it. */
+  async #connect(run) {
+    await this.ctx.container.interceptOutboundHttp(ADDRESS, this.ctx.exports.TilerGate({ props: run }));
+    const ended = () => this.#ended(run.start).catch((error) => console.error("the end of a container:", error));
+    this.ctx.waitUntil(this.ctx.container.monitor().then(ended, ended));
+  }
+
+  async #isRunning(order) {
+    const run = await this.ctx.storage.get("run");
+    return run?.start === JSON.parse(order).start && this.ctx.container.running;
+  }
+
+  /** Tells the object with the queue that a start has ended; again at the next alarm if that fails. */
+  async #ended(start) {
+    const run = await this.ctx.storage.get("run");
+    if (run?.start !== start) return;
+    const { container } = run;
+    await this.env.BACKLOG.getByName("backlog").send(JSON.stringify({ "container-ended": { container, start } }));
+    await this.ctx.storage.delete("run");
+    await this.ctx.storage.deleteAlarm();
+  }
+}
+
+const secret = () => [...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** Returns the tiler's variables. Those of the Worker that begin with EDGEZOOM_ are for the tiler. */
+function variables(env, token) {
+  const given = Object.entries(env).filter(([name, value]) => name.startsWith("EDGEZOOM_") && typeof value === "string");
+  const lists = LISTS.filter((name) => env[name]).map((name) => [`EDGEZOOM_${name}`, env[name]]);
+  const base = `http://${ADDRESS}`;
+  return {
+    EDGEZOOM_DRAIN_SECONDS: "780", // the platform waits fifteen minutes
+    EDGEZOOM_EXIT_WHEN_IDLE: "60",
+    EDGEZOOM_POLL_MS: "200", // the queue is our own
+    EDGEZOOM_API_CALLS: "0",
+    ...Object.fromEntries([...lists, ...given]),
+    EDGEZOOM_EDGE_URL: base,
+    EDGEZOOM_TILER_TOKEN: token,
+    EDGEZOOM_QUEUE_URL: `${base}/queue`,
+    EDGEZOOM_QUEUE_TOKEN: token,
+    EDGEZOOM_S3_ENDPOINT: base,
+    EDGEZOOM_S3_BUCKET: BUCKET,
+    EDGEZOOM_S3_ACCESS_KEY_ID: token,
+    EDGEZOOM_S3_SECRET_ACCESS_KEY: token,
+  };
+}
