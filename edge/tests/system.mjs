@@ -111,7 +111,8 @@ export const start = (bindings = {}, entry = COUNTING, ...others) => startWith({
 /** Starts a separate system whose tilers run in containers of Docker's API at a socket. */
 export const startWithContainers = (bindings, socket) => startWith({ bindings: { DEVELOPMENT: "off", ...bindings }, entry: PLAIN, socket });
 
-async function startWith({ bindings, entry, others = [], socket }) {
+/** Starts a separate system; with `isQueueOurs` without Cloudflare's queue, as for containers. */
+export async function startWith({ bindings, entry = COUNTING, others = [], socket, isQueueOurs = Boolean(socket) }) {
   const edgezoom = {
     ...COMMON,
     name: "edgezoom",
@@ -124,7 +125,7 @@ async function startWith({ bindings, entry, others = [], socket }) {
     ],
     bindings: { TILER_TOKEN: TOKEN, ADMIN_TOKENS: `anna:${ADMIN_TOKEN}`, BASE_URL: ORIGIN, DEVELOPMENT: "on", ...bindings },
     r2Buckets: ["PYRAMIDS"],
-    ...(!socket && {
+    ...(!isQueueOurs && {
       queueProducers: { JOBS: "edgezoom-jobs" },
       queueConsumers: { "edgezoom-jobs": { maxBatchSize: 1, maxBatchTimeout: 0 } },
     }),

@@ -125,7 +125,11 @@ mod tests {
     #[test]
     fn a_long_queue_exceeds_the_limit_while_its_report_counts() {
         let report = BacklogReport {
-            backlog: Backlog { messages: 11, capacity: Capacity { tiler: TilerId(1), slots: 2 }, leaving: false },
+            backlog: Backlog {
+                messages: 11,
+                capacity: Capacity { tiler: TilerId(1), slots: 2 },
+                leaving: false,
+            },
             at: Timestamp(1_000_000),
         };
         assert!(report.exceeds(10, Timestamp(1_000_000)));

@@ -4,7 +4,6 @@
 //!
 //! Pure: the object with the queue (`durable/backlog.rs`) tells it what happens and does what it orders.
 
-use std::collections::BTreeMap;
 use std::num::ParseIntError;
 use std::str::FromStr;
 use std::time::Duration;
@@ -24,7 +23,7 @@ pub struct Limits {
 /// All containers that exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fleet {
-    containers: BTreeMap<u32, Container>,
+    containers: Vec<Container>,
     /// Number of starts since the service began.
     starts: u64,
     /// Number of starts in a row after which no tiler reported.
@@ -58,7 +57,7 @@ pub struct Start {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Container {
-    start: u64,
+    start: Start,
     since: Timestamp,
     state: State,
     /// Time of the last report, or of the order to destroy it. It is not stored, because reports are frequent.
@@ -89,7 +88,7 @@ pub enum Order {
 }
 
 /// Something to count.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     Started,
     /// The first report came this long after the start.
@@ -149,7 +148,7 @@ impl Fleet {
     /// Continues after the object was evicted from memory: what was reported meanwhile is unknown.
     #[must_use]
     pub fn restored(mut self, now: Timestamp) -> Self {
-        for container in self.containers.values_mut() {
+        for container in &mut self.containers {
             container.heard = now;
         }
         self
@@ -186,7 +185,7 @@ impl Fleet {
     pub fn end(&mut self, of: Start, now: Timestamp) {
         self.begin_day(now);
         let Some(container) = self.known(of).copied() else { return };
-        self.containers.remove(&of.container);
+        self.containers.retain(|container| container.start != of);
         let today = now - container.since.max(Timestamp(self.day * DAY));
         self.used += today.as_millis() as u64;
         self.events.push(Event::Ended(now - container.since));
@@ -204,8 +203,8 @@ impl Fleet {
         }
         let mut orders = vec![];
         let mut failures = 0;
-        for (number, container) in &mut self.containers {
-            let start = Start { container: *number, start: container.start };
+        for container in &mut self.containers {
+            let start = container.start;
             match container.state {
                 _ if now < container.deadline() => {
                     if is_spent && matches!(container.state, State::Serving(_)) {
@@ -231,14 +230,15 @@ impl Fleet {
         if is_wanted
             && !is_spent
             && now >= self.rests_until
-            && let Some(number) = (0..limits.containers).find(|number| !self.containers.contains_key(number))
+            && let Some(number) = (0..limits.containers)
+                .find(|number| self.containers.iter().all(|one| one.start.container != *number))
         {
             self.starts += 1;
-            let container = Container { start: self.starts, since: now, state: State::Starting, heard: now };
-            self.containers.insert(number, container);
+            let start = Start { container: number, start: self.starts };
+            self.containers.push(Container { start, since: now, state: State::Starting, heard: now });
             self.short_since = None;
             self.events.push(Event::Started);
-            orders.push(Order::Start(Start { container: number, start: self.starts }));
+            orders.push(Order::Start(start));
         }
         orders
     }
@@ -246,7 +246,7 @@ impl Fleet {
     /// Returns the time of the next call of [`Fleet::orders`] that may be needed, if nothing else happens.
     pub fn alarm(&self, jobs: u64, limits: &Limits, now: Timestamp) -> Option<Timestamp> {
         let is_spent = self.is_spent;
-        let deadlines = self.containers.values().map(Container::deadline);
+        let deadlines = self.containers.iter().map(Container::deadline);
         let spent_at = (!self.containers.is_empty() && !is_spent).then(|| {
             let left = limits.a_day.saturating_sub(self.used(now)) / self.containers.len() as u32;
             now + left
@@ -276,8 +276,8 @@ impl Fleet {
 
     /// Returns what the operator sees.
     pub fn overview(&self, limits: &Limits, now: Timestamp) -> Overview {
-        let shown = self.containers.iter().map(|(number, container)| Shown {
-            container: *number,
+        let shown = self.containers.iter().map(|container| Shown {
+            container: container.start.container,
             state: container.state.name(),
             seconds: (now - container.since).as_secs(),
         });
@@ -292,20 +292,20 @@ impl Fleet {
     }
 
     fn known(&mut self, of: Start) -> Option<&mut Container> {
-        self.containers.get_mut(&of.container).filter(|container| container.start == of.start)
+        self.containers.iter_mut().find(|container| container.start == of)
     }
 
     fn is_starting(&self) -> bool {
-        self.containers.values().any(|container| container.state == State::Starting)
+        self.containers.iter().any(|container| container.state == State::Starting)
     }
 
     fn is_serving(&self) -> bool {
-        self.containers.values().any(|container| matches!(container.state, State::Serving(_)))
+        self.containers.iter().any(|container| matches!(container.state, State::Serving(_)))
     }
 
     /// Returns true if another container should start.
     fn wants_more(&mut self, jobs: u64, now: Timestamp) -> bool {
-        let slots: u64 = self.containers.values().map(|container| container.state.slots()).sum();
+        let slots: u64 = self.containers.iter().map(|container| container.state.slots()).sum();
         self.short_since = (jobs > slots).then(|| self.short_since.unwrap_or(now));
         let is_short = self.short_since.is_some_and(|since| now - since >= SHORT || !self.is_serving());
         is_short && !self.is_idle && !self.is_starting()
@@ -323,7 +323,7 @@ impl Fleet {
     fn used(&self, now: Timestamp) -> Duration {
         let midnight = Timestamp(self.day * DAY);
         let running: Duration =
-            self.containers.values().map(|container| now - container.since.max(midnight)).sum();
+            self.containers.iter().map(|container| now - container.since.max(midnight)).sum();
         running + Duration::from_millis(self.used)
     }
 

@@ -46,10 +46,7 @@ enum Message {
     /// A tiler reports. The reply is the number of tilers.
     Reported(BacklogReport),
     /// A tiler in a container reports. The reply is the same.
-    ReportedIn {
-        container: Start,
-        report: BacklogReport,
-    },
+    ReportedIn { container: Start, report: BacklogReport },
     /// A container has ended.
     ContainerEnded(Start),
     /// Get what the operator sees of the containers, if there are any.
@@ -130,7 +127,7 @@ pub struct BacklogObject {
     env: Env,
     scheduler: RefCell<Option<Scheduler>>,
     fleet: RefCell<Fleet>,
-    /// The fleet as it is stored, as JSON.
+    /// The fleet as it is stored.
     stored_fleet: RefCell<String>,
     /// Time of the alarm that was set last.
     alarm: Cell<Option<Timestamp>>,
@@ -305,7 +302,7 @@ impl BacklogObject {
             let orders = fleet.orders(jobs, limits, now);
             (orders, fleet.take_events(), serde_json::to_string(&*fleet)?, fleet.alarm(jobs, limits, now))
         };
-        let mut storage = self.state.storage();
+        let storage = self.state.storage();
         if *self.stored_fleet.borrow() != stored {
             storage.put(FLEET, &stored).await?;
             self.stored_fleet.replace(stored);
@@ -345,9 +342,8 @@ async fn give(order: Order, env: Env) {
         Order::Destroy(start) => ("destroy", start),
     };
     let name = start.container.to_string();
-    let given = async {
-        bridge::call_object(&env, "TILERS", &name, method, &serde_json::to_string(&start)?).await
-    };
+    let given =
+        async { bridge::call_object(&env, "TILERS", &name, method, &serde_json::to_string(&start)?).await };
     if let Err(error) = given.await {
         console_error!("cannot {method} container {name}: {error}");
         if matches!(order, Order::Start(_))

@@ -98,7 +98,8 @@ impl Totals {
         let help = "Time from the request until contents were ready or had failed";
         registry.register("answer_seconds", help, answers.clone());
         let Self { registry, containers, container_starts, container_seconds, .. } = &mut totals;
-        let help = "Containers that were started, reported first, hung or ended, and days whose time was spent";
+        let help =
+            "Containers that were started, reported first, hung or ended, and days whose time was spent";
         registry.register("containers", help, containers.clone());
         let help = "Time from the start of a container to its tiler's first report";
         registry.register("container_start_seconds", help, container_starts.clone());

@@ -67,12 +67,7 @@ fn copy(project: &Project, paths: &[&str], folder: &Path) -> Result<()> {
 }
 
 /// Writes a package.json that has only these packages and scripts, and its lock file with the repository's versions.
-fn npm_package(
-    project: &Project,
-    names: &[&str],
-    scripts: &[(&str, &str)],
-    folder: &Path,
-) -> Result<()> {
+fn npm_package(project: &Project, names: &[&str], scripts: &[(&str, &str)], folder: &Path) -> Result<()> {
     let text = fs::read_to_string(project.root.join("package.json"))?;
     let ours: Value = serde_json::from_str(&text).context("cannot parse package.json")?;
     let versions: serde_json::Map<_, _> =

@@ -8,7 +8,13 @@ use edgezoom_content::protocol::{Backlog, Capacity};
 use super::*;
 
 const START: Timestamp = Timestamp(1_000_000_000);
-const MANY: Shares = Shares { backlog: 100, slots_percent: 75, tiles_a_day: 1_000_000, host_jobs: 1000 };
+const MANY: Shares = Shares {
+    backlog: 100,
+    slots_percent: 75,
+    tiles_a_day: 1_000_000,
+    all_tiles_a_day: u64::MAX,
+    host_jobs: 1000,
+};
 
 fn after(seconds: u64) -> Timestamp {
     START + Duration::from_secs(seconds)
@@ -33,7 +39,8 @@ fn tilers(slots: &[u32]) -> Scheduler {
     let mut scheduler = Scheduler::default();
     for (number, slots) in (0..).zip(slots) {
         let capacity = Capacity { tiler: TilerId(number), slots: *slots };
-        scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity, leaving: false }, at: START });
+        scheduler
+            .report(BacklogReport { backlog: Backlog { messages: 0, capacity, leaving: false }, at: START });
     }
     scheduler
 }
@@ -76,7 +83,8 @@ fn tilers_count_for_two_minutes_after_their_reports() {
     let mut scheduler = tilers(&[2, 2, 4]);
     assert_eq!(scheduler.tilers(after(119)), 3);
     let capacity = Capacity { tiler: TilerId(1), slots: 2 };
-    scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity, leaving: false }, at: after(60) });
+    scheduler
+        .report(BacklogReport { backlog: Backlog { messages: 0, capacity, leaving: false }, at: after(60) });
     assert_eq!((scheduler.tilers(after(119)), scheduler.tilers(after(120))), (3, 1));
 }
 
@@ -179,7 +187,11 @@ fn one_client_gets_half_of_the_queue() {
 fn nothing_is_admitted_beyond_the_maximum() {
     let mut scheduler = tilers(&[2]);
     scheduler.report(BacklogReport {
-        backlog: Backlog { messages: 101, capacity: Capacity { tiler: TilerId(0), slots: 2 }, leaving: false },
+        backlog: Backlog {
+            messages: 101,
+            capacity: Capacity { tiler: TilerId(0), slots: 2 },
+            leaving: false,
+        },
         at: START,
     });
     assert_eq!(admit(&mut scheduler, asked("a", "a"), &MANY), Err(AdmissionError::Overloaded));
@@ -283,7 +295,10 @@ fn a_job_without_a_message_about_its_end_counts_for_two_hours() {
     flood(&mut scheduler, "a", 2, &MANY);
     for seconds in [7_200, 7_260] {
         let capacity = Capacity { tiler: TilerId(0), slots: 2 };
-        scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity, leaving: false }, at: after(seconds) });
+        scheduler.report(BacklogReport {
+            backlog: Backlog { messages: 0, capacity, leaving: false },
+            at: after(seconds),
+        });
         // Once a minute.
         let due = ids(&scheduler.due(after(seconds), &MANY));
         assert_eq!(due, if seconds == 7_200 { vec![] } else { vec![id("a-1")] });
@@ -342,7 +357,8 @@ fn a_silent_tiler_has_no_slots() {
     let sent = of(&scheduler, "a").1;
     assert_eq!(sent, 39);
     let capacity = Capacity { tiler: TilerId(0), slots: 2 };
-    scheduler.report(BacklogReport { backlog: Backlog { messages: 0, capacity, leaving: false }, at: after(100) });
+    scheduler
+        .report(BacklogReport { backlog: Backlog { messages: 0, capacity, leaving: false }, at: after(100) });
     scheduler.end(id("a-0"), End::Made(0), after(150));
     assert_eq!(scheduler.due(after(150), &MANY), [], "the other jobs have not ended");
 }
@@ -547,4 +563,34 @@ fn attack_by_two(slots: usize, later: u64) {
     assert_eq!(pictures, 120, "each of the third client's pictures is ready");
     assert!(longest <= 20, "{longest} s instead of 10, {slots} slots, {later} s later");
     assert!(sent <= 120 + slots * 6 + 8, "{sent} messages in the queue");
+}
+
+#[test]
+fn a_day_has_tiles_for_all_clients_together() {
+    let shares = Shares { all_tiles_a_day: 500, ..MANY };
+    let mut scheduler = Scheduler::default();
+    for number in 0..3 {
+        // Each counts two hundred.
+        assert_eq!(
+            scheduler.admit(asked(&format!("client {number}"), &number.to_string()), START, &shares),
+            Ok(())
+        );
+    }
+    let refused = Err(AdmissionError::SpentToday);
+    assert_eq!(scheduler.admit(asked("another", "3"), START, &shares), refused);
+    // The third would exceed the day's tiles only when it begins: it is sent. It turns out to be large.
+    assert_eq!(scheduler.due(START, &shares).len(), 3);
+    for number in 0..3 {
+        scheduler.end(id(&number.to_string()), End::Made(170), START);
+    }
+    assert_eq!(scheduler.admit(asked("another", "3"), START, &shares), refused);
+    // What waits when they are used up waits for the next day, as it is stored.
+    scheduler.enqueue(asked("another", "4"));
+    assert_eq!(scheduler.due(START, &shares), []);
+    let mut restored = Scheduler::default();
+    let rows = scheduler.take_changes().into_iter().filter_map(|(key, value)| Some((key, value?)));
+    restored.restore(rows);
+    assert_eq!(restored.due(START, &shares), []);
+    assert_eq!(restored.jobs(), (1, 1));
+    assert_eq!(restored.due(after(24 * 60 * 60), &shares).len(), 1);
 }

@@ -233,9 +233,7 @@ fn shared(request: RequestParts<'_>) -> Option<Route> {
         Some((id, "text")) => id.parse().ok().map(|id| Route::Text(id, TextForm::Html)),
         Some((id, "text.txt")) => id.parse().ok().map(|id| Route::Text(id, TextForm::Plain)),
         Some(_) => None,
-        None => {
-            name.parse().ok().map(|id| Route::Share(id, opening(request.query)))
-        }
+        None => name.parse().ok().map(|id| Route::Share(id, opening(request.query))),
     }
 }
 

@@ -162,9 +162,9 @@ fn share_links_embed_scripts_and_the_home_page_are_found() {
     assert!(matches!(get("/?url=nonsense"), Route::Home(Some(HomeForm { key: Err(_), .. }))));
     assert_eq!(get(&format!("/{ID}")), Route::Share(id(), None));
     assert_eq!(get(&format!("/{ID}/?at=top")), Route::Share(id(), None));
-    let place = Place::parse("500,400,6,90").map(Opening::Place);
-    assert_eq!(get(&format!("/{ID}?a=b&at=500%2C400%2C6%2C90")), Route::Share(id(), place));
-    assert_eq!(get(&format!("/{ID}?page=12&at=500,400,6,90")), Route::Share(id(), place));
+    let place = || Place::parse("500,400,6,90").map(Opening::Place);
+    assert_eq!(get(&format!("/{ID}?a=b&at=500%2C400%2C6%2C90")), Route::Share(id(), place()));
+    assert_eq!(get(&format!("/{ID}?page=12&at=500,400,6,90")), Route::Share(id(), place()));
     assert_eq!(get(&format!("/{ID}?page=12")), Route::Share(id(), Some(Opening::Page(12))));
     assert_eq!(get(&format!("/{ID}?page=x&q=+")), Route::Share(id(), None));
     let words = |from| Some(Opening::Words { query: "high tide".to_owned(), from });

@@ -109,7 +109,9 @@ pub(super) fn shown(shown: &Value) -> Vec<String> {
 fn containers(fleet: &Value) -> String {
     let shown: Vec<_> = entries(fleet, "containers")
         .iter()
-        .map(|one| format!("{} {} for {} s", number(one, "container"), text(one, "state"), number(one, "seconds")))
+        .map(|one| {
+            format!("{} {} for {} s", number(one, "container"), text(one, "state"), number(one, "seconds"))
+        })
         .collect();
     let running = if shown.is_empty() { "none".to_owned() } else { shown.join(", ") };
     let minutes = |field| number(fleet, field) / 60;

@@ -57,7 +57,9 @@ async fn tilers_that_share_the_queue_share_the_api_calls() {
 /// Returns whether each report said that its tiler leaves.
 fn goodbyes(state: &WorldState) -> Vec<bool> {
     let calls = state.log.iter();
-    calls.filter_map(|call| if let Call::Backlog(backlog) = call { Some(backlog.leaving) } else { None }).collect()
+    calls
+        .filter_map(|call| if let Call::Backlog(backlog) = call { Some(backlog.leaving) } else { None })
+        .collect()
 }
 
 #[tokio::test]
