@@ -99,6 +99,7 @@ export async function startEngine(socket, program) {
     running: () => starts.filter(({ process }) => process.exitCode === null && process.signalCode === null),
     close() {
       for (const { process } of starts) process.kill("SIGKILL");
+      for (const { sidecar } of all.values()) sidecar?.close().closeAllConnections();
       server.close();
       server.closeAllConnections();
     },

@@ -11,6 +11,8 @@ import { join } from "node:path";
 import { byUrl, startWithContainers } from "../../edge/tests/system.mjs";
 import { startEngine } from "./engine.mjs";
 
+/** Time without a report after which a tiler loses its job, in seconds: longer than between two reports. */
+const LEASE = 12;
 /** Time without a job after which a tiler leaves, in seconds. */
 const IDLE = 3;
 const PATIENCE = 240_000;
@@ -24,7 +26,7 @@ const system = await startWithContainers(
   {
     ALLOW_NETWORKS: "127.0.0.0/8",
     CONTAINERS: "2",
-    LEASE_SECONDS: "5",
+    LEASE_SECONDS: `${LEASE}`,
     EDGEZOOM_EXIT_WHEN_IDLE: `${IDLE}`,
     EDGEZOOM_JOBS: "2",
     EDGEZOOM_LOG: "json",
@@ -65,24 +67,28 @@ try {
     const id = await create(picture);
     await until("a claim", () => isClaimed(id));
     warm.push(Date.now() - sent);
+    await until("a content", async () => (await stateOf(id)) === "ready");
     await sleep(137);
   }
 
-  // A backlog starts a second one, which hangs; the one that follows serves.
-  const ids = [first];
-  for (const [number, picture] of pictures.entries()) if (number > 0) ids.push(await create(picture, 1 + (number % 5)));
-  ids.push(await create(slow, 9));
+  // A backlog starts a second one, which hangs and is destroyed.
+  const half = pictures.length / 2;
+  const ids = [first, await create(slow, 9)];
+  const add = async (from, until) => {
+    for (let number = from; number < until; number += 1) ids.push(await create(pictures[number], 1 + (number % 5)));
+  };
+  await add(1, half);
   await until("a second start", () => engine.starts.length === 2);
   assert.equal(engine.running().length, 2);
-  await until("a third start", () => engine.starts.length === 3);
-  assert.notEqual(engine.starts[1].process.signalCode, null, "what hangs is destroyed");
+  await until("the end of what hangs", () => engine.starts[1].process.signalCode);
 
-  // One is killed, the other frozen, whatever they do.
-  await until("two tilers", () => engine.running().length === 2);
+  // With the next one, one of two is killed and the other frozen, whatever they do.
+  await add(half, pictures.length);
+  const two = await until("two tilers", () => engine.running().length === 2 && engine.running());
   await sleep(Math.random() * 3000);
-  engine.starts[0].process.kill("SIGKILL");
+  two[0].process.kill("SIGKILL");
   await sleep(Math.random() * 3000);
-  engine.starts[2].process.kill("SIGSTOP");
+  two[1].process.kill("SIGSTOP");
   for (const id of ids) await until(`${id} is ready`, async () => (await stateOf(id)) === "ready");
 
   // Back to none. What is frozen counts until it is destroyed.

@@ -133,6 +133,7 @@ impl Config {
             Some(other) => Err(ConfigError::Switch(name, other.to_owned())),
         };
         let containers = Limits {
+            lease: rules.lease,
             containers: number("CONTAINERS", 0)?.try_into().unwrap_or(u32::MAX),
             a_day: Duration::from_secs(60 * 60)
                 * number("CONTAINER_HOURS_A_DAY", 24)?.try_into().unwrap_or(u32::MAX),
@@ -353,8 +354,9 @@ mod tests {
         let containers = |number, hours| {
             read(&[("CONTAINERS", number), ("CONTAINER_HOURS_A_DAY", hours)]).unwrap().containers
         };
-        let of =
-            |containers, hours: u64| Some(Limits { containers, a_day: Duration::from_secs(hours * 3600) });
+        let of = |containers, hours: u64| {
+            Some(Limits { containers, a_day: Duration::from_secs(hours * 3600), lease: Rules::DEFAULT.lease })
+        };
         assert_eq!(containers("", "9"), None);
         assert_eq!(containers("0", ""), None);
         assert_eq!(containers("2", ""), of(2, 24));

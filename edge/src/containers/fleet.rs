@@ -18,6 +18,9 @@ pub struct Limits {
     pub containers: u32,
     /// Maximum time of all containers together in a day (UTC).
     pub a_day: Duration,
+    /// Time without a report after which a tiler loses its job. A container has as long to start, and twice as long to
+    /// be silent.
+    pub lease: Duration,
 }
 
 /// All containers that exist.
@@ -60,9 +63,10 @@ struct Container {
     start: Start,
     since: Timestamp,
     state: State,
-    /// Time of the last report, or of the order to destroy it. It is not stored, because reports are frequent.
+    /// Time of the last report, or of the order to destroy it. Only its minute is stored, because reports are frequent.
     #[serde(skip)]
     heard: Timestamp,
+    minute: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,25 +135,25 @@ pub struct Overview {
     allowed_seconds: u64,
 }
 
-/// Time to start a container and a tiler in it: they take seconds, and minutes after an image was deployed.
-const START_TIME: Duration = Duration::from_secs(60);
-/// Time without a report after which a tiler is lost. It reports every ten seconds, and every forty without work.
-const SILENCE: Duration = Duration::from_secs(120);
-/// Time after which the order to destroy a container is repeated.
-const DESTROY_AGAIN: Duration = Duration::from_secs(60);
 /// Time for which there must be more jobs than slots before another container starts.
 const SHORT: Duration = Duration::from_secs(5);
 /// Pause after the second failed start in a row. It doubles with each one.
 const FIRST_REST: Duration = Duration::from_secs(30);
 const LONGEST_REST: Duration = Duration::from_secs(600);
+const MINUTE: u64 = 60 * 1000;
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
 impl Fleet {
-    /// Continues after the object was evicted from memory: what was reported meanwhile is unknown.
+    /// Continues after the object was evicted from memory: the last report came in the stored minute.
     #[must_use]
-    pub fn restored(mut self, now: Timestamp) -> Self {
+    pub fn restored(mut self) -> Self {
         for container in &mut self.containers {
-            container.heard = now;
+            container.heard = match container.state {
+                State::Starting => container.since,
+                State::Serving(_) | State::Leaving | State::Destroyed => {
+                    Timestamp((container.minute + 1) * MINUTE)
+                }
+            };
         }
         self
     }
@@ -165,7 +169,7 @@ impl Fleet {
         let Some(container) = self.known(of) else { return };
         let first = container.state == State::Starting;
         let since = container.since;
-        container.heard = now;
+        container.hear(now);
         match container.state {
             State::Destroyed => return,
             _ if slots == 0 => container.state = State::Leaving,
@@ -206,7 +210,7 @@ impl Fleet {
         for container in &mut self.containers {
             let start = container.start;
             match container.state {
-                _ if now < container.deadline() => {
+                _ if now < container.deadline(limits.lease) => {
                     if is_spent && matches!(container.state, State::Serving(_)) {
                         container.state = State::Leaving;
                         orders.push(Order::Stop(start));
@@ -220,7 +224,7 @@ impl Fleet {
                 self.events.push(Event::Hung);
             }
             container.state = State::Destroyed;
-            container.heard = now;
+            container.hear(now);
             orders.push(Order::Destroy(start));
         }
         for _ in 0..failures {
@@ -235,7 +239,13 @@ impl Fleet {
         {
             self.starts += 1;
             let start = Start { container: number, start: self.starts };
-            self.containers.push(Container { start, since: now, state: State::Starting, heard: now });
+            self.containers.push(Container {
+                start,
+                since: now,
+                state: State::Starting,
+                heard: now,
+                minute: 0,
+            });
             self.short_since = None;
             self.events.push(Event::Started);
             orders.push(Order::Start(start));
@@ -246,7 +256,7 @@ impl Fleet {
     /// Returns the time of the next call of [`Fleet::orders`] that may be needed, if nothing else happens.
     pub fn alarm(&self, jobs: u64, limits: &Limits, now: Timestamp) -> Option<Timestamp> {
         let is_spent = self.is_spent;
-        let deadlines = self.containers.iter().map(Container::deadline);
+        let deadlines = self.containers.iter().map(|container| container.deadline(limits.lease));
         let spent_at = (!self.containers.is_empty() && !is_spent).then(|| {
             let left = limits.a_day.saturating_sub(self.used(now)) / self.containers.len() as u32;
             now + left
@@ -357,12 +367,16 @@ impl Event {
 }
 
 impl Container {
+    fn hear(&mut self, now: Timestamp) {
+        (self.heard, self.minute) = (now, now.0 / MINUTE);
+    }
+
     /// Returns the time at which it is destroyed, or the order is repeated, unless it reports before.
-    fn deadline(&self) -> Timestamp {
+    fn deadline(&self, lease: Duration) -> Timestamp {
         let patience = match self.state {
-            State::Starting => START_TIME,
-            State::Serving(_) | State::Leaving => SILENCE,
-            State::Destroyed => DESTROY_AGAIN,
+            State::Starting | State::Destroyed => lease,
+            // Reports come every ten seconds, and every forty without work.
+            State::Serving(_) | State::Leaving => lease * 2,
         };
         self.heard + patience
     }

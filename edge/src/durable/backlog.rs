@@ -274,7 +274,7 @@ impl BacklogObject {
                 start = next;
             }
             if let Some(stored) = storage.get::<String>(FLEET).await? {
-                *self.fleet.borrow_mut() = serde_json::from_str::<Fleet>(&stored)?.restored(now());
+                *self.fleet.borrow_mut() = serde_json::from_str::<Fleet>(&stored)?.restored();
                 self.stored_fleet.replace(stored);
             }
             self.scheduler.borrow_mut().get_or_insert(scheduler);

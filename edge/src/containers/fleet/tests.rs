@@ -2,7 +2,9 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-const LIMITS: Limits = Limits { containers: 2, a_day: Duration::from_secs(24 * 60 * 60) };
+const LIMITS: Limits =
+    Limits { containers: 2, a_day: Duration::from_secs(24 * 60 * 60), lease: Duration::from_secs(60) };
+const SILENCE: Duration = Duration::from_secs(120);
 /// A second before noon of some day.
 const NOON: Timestamp = Timestamp(20_000 * DAY + DAY / 2 - 1000);
 
@@ -128,13 +130,39 @@ fn a_silent_tiler_is_destroyed_again_and_again_until_it_has_ended() {
     let mut fleet = Fleet::default();
     fleet.orders(1, &LIMITS, after(0));
     fleet.report(start(0, 1), 8, 0, after(3));
-    fleet = fleet.restored(after(100)); // the object was away
-    assert_eq!(fleet.orders(0, &LIMITS, after(219)), []);
-    assert_eq!(fleet.orders(0, &LIMITS, after(220)), [Order::Destroy(start(0, 1))]);
-    assert_eq!(fleet.orders(0, &LIMITS, after(279)), []);
-    assert_eq!(fleet.orders(0, &LIMITS, after(280)), [Order::Destroy(start(0, 1))]);
-    fleet.end(start(0, 1), after(281));
-    assert_eq!(fleet.alarm(0, &LIMITS, after(281)), None);
+    assert_eq!(fleet.orders(0, &LIMITS, after(122)), []);
+    assert_eq!(fleet.orders(0, &LIMITS, after(123)), [Order::Destroy(start(0, 1))]);
+    assert_eq!(fleet.orders(0, &LIMITS, after(182)), []);
+    assert_eq!(fleet.orders(0, &LIMITS, after(183)), [Order::Destroy(start(0, 1))]);
+    fleet.end(start(0, 1), after(184));
+    assert_eq!(fleet.alarm(0, &LIMITS, after(184)), None);
+}
+
+#[test]
+fn what_does_not_report_is_destroyed_although_the_object_is_away_whenever_nothing_happens() {
+    let again = |fleet: &Fleet| -> Fleet {
+        serde_json::from_str::<Fleet>(&serde_json::to_string(fleet).unwrap()).unwrap().restored()
+    };
+    let mut fleet = Fleet::default();
+    fleet.orders(1, &LIMITS, after(0));
+    let mut fleet = again(&fleet);
+    assert_eq!(fleet.alarm(1, &LIMITS, after(0)), Some(after(60)));
+    fleet = again(&fleet);
+    assert_eq!(fleet.orders(1, &LIMITS, after(60)), [Order::Destroy(start(0, 1)), Order::Start(start(1, 2))]);
+    fleet.end(start(0, 1), after(61));
+    fleet.report(start(1, 2), 8, 0, after(65));
+    fleet.report(start(1, 2), 8, 0, after(75));
+    let mut at = after(75);
+    // Each alarm finds the object evicted.
+    let destroyed = loop {
+        at = fleet.alarm(1, &LIMITS, at).unwrap();
+        fleet = again(&fleet);
+        let orders = fleet.orders(0, &LIMITS, at);
+        if orders == [Order::Destroy(start(1, 2))] {
+            break at;
+        }
+    };
+    assert!(destroyed - after(75) <= SILENCE + Duration::from_secs(60), "{destroyed:?}");
 }
 
 #[test]
@@ -174,7 +202,7 @@ fn it_survives_in_the_storage() {
     fleet.report(start(0, 1), 8, 1, after(3));
     fleet.take_events();
     let stored = serde_json::to_string(&fleet).unwrap();
-    assert_eq!(serde_json::from_str::<Fleet>(&stored).unwrap().restored(after(3)), fleet);
+    assert_eq!(serde_json::from_str::<Fleet>(&stored).unwrap().containers[0].state, State::Serving(8));
     fleet.report(start(0, 1), 8, 1, after(13));
     assert_eq!(serde_json::to_string(&fleet).unwrap(), stored, "a report is not worth a row");
 }
@@ -185,8 +213,11 @@ fn it_survives_in_the_storage() {
 fn limits_hold_and_jobs_are_served_whatever_happens() {
     for seed in 0..12 {
         let mut random = fastrand::Rng::with_seed(seed);
-        let limits =
-            Limits { containers: random.u32(1..4), a_day: Duration::from_secs(random.u64(1..12) * 3600) };
+        let limits = Limits {
+            containers: random.u32(1..4),
+            a_day: Duration::from_secs(random.u64(1..12) * 3600),
+            ..LIMITS
+        };
         let mut fleet = Fleet::default();
         // Containers that run, with the time of their tiler's first report, and of its last job.
         let mut running: BTreeMap<Start, (u64, u64)> = BTreeMap::new();
