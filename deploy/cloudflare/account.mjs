@@ -1,5 +1,5 @@
 // The Cloudflare account: its API client, and what the service needs besides its bucket and tokens, which are the KV
-// namespace, the queue with its pull consumer, and the Worker.
+// namespace, the queue with its pull consumer, the Worker, and its containers.
 
 import Cloudflare, { APIError } from "cloudflare";
 
@@ -127,6 +127,27 @@ export function queues({ client: { queues }, account, plan }) {
     async remove(name) {
       const id = await find(name);
       if (id) await plan.change("delete", `queue ${name}`, () => orNothing(queues.delete(id, scope)));
+    },
+  };
+}
+
+/**
+ * The containers, which Cloudflare calls an application. wrangler makes it; Cloudflare's client does not know it.
+ * @param {Context} context
+ */
+export function applications({ client, account, plan }) {
+  const path = `/accounts/${account}/containers/applications`;
+  return {
+    /** @param {string} name */
+    async remove(name) {
+      const what = `containers ${name}`;
+      try {
+        const { result } = /** @type {{ result: { id: string, name: string }[] }} */ (await client.get(path));
+        const id = result.find((one) => one.name === name)?.id;
+        if (id) await plan.change("delete", what, () => orNothing(client.delete(`${path}/${id}`)));
+      } catch (error) {
+        if (!isForbidden(error)) throw error; // without the permission, none was made either
+      }
     },
   };
 }

@@ -6,12 +6,12 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "smol-toml";
 
-import { api, namespaces, queues, workers } from "./account.mjs";
+import { api, applications, namespaces, queues, workers } from "./account.mjs";
 import { buckets } from "./bucket.mjs";
 import { environments, settings } from "./settings.mjs";
 import { State, newSecret } from "./state.mjs";
 import { ofBucket, ofQueue, tokens } from "./token.mjs";
-import { FOLDER, configuration, domains, resources, tag, upload as uploadByWrangler } from "./wrangler.mjs";
+import { FOLDER, configuration, domains, resources, tag, tilersOf, upload as uploadByWrangler } from "./wrangler.mjs";
 
 /** wrangler's default API URL. */
 const API = "https://api.cloudflare.com/client/v4";
@@ -64,9 +64,10 @@ export async function deploy(task, plan, { renewTokens: renew = false, upload = 
   return { address, base: wanted.apiDomain ? `https://${wanted.apiDomain}` : address };
 }
 
-/** Creates the tokens of tilers on machines, and stores their variables. */
+/** Creates the tokens of tilers on machines, and stores their variables. Containers that ran them are removed. */
 async function forMachines(task, context, { renew, bucket, queueId }) {
   const { wanted, api, state, credentials } = task;
+  await applications(context).remove(tilersOf(wanted));
   await token(task, context, ofQueue(wanted.prefix, api), { renew, variable: "EDGEZOOM_QUEUE_TOKEN" }, ({ value }) => ({
     EDGEZOOM_QUEUE_TOKEN: value,
   }));
@@ -176,6 +177,7 @@ async function nameOperator(root, { contact }) {
 export async function undeploy({ base, wanted, api, state }, plan, { pyramids = false } = {}) {
   const names = resources(base, wanted);
   const context = { ...api, plan };
+  await applications(context).remove(tilersOf(wanted));
   await workers(context).remove(wanted.prefix);
   await tokens(context).remove(ofQueue(wanted.prefix, api).name);
   await tokens(context).remove(ofBucket(wanted.prefix, api, "").name);
@@ -186,6 +188,5 @@ export async function undeploy({ base, wanted, api, state }, plan, { pyramids = 
     if (pyramids) await remove(name);
     else if (await find(name)) plan.keep(`R2 bucket ${name}; \`--pyramids\` deletes it too`);
   }
-  if (wanted.containers) plan.note(`delete the container application ${wanted.prefix}-tilers in the dashboard: \`wrangler containers list\``);
   if (!plan.isDry) await state.forget();
 }

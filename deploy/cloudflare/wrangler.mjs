@@ -99,11 +99,16 @@ const REGIONS = {
   wnam: ["WNAM", "ENAM"],
 };
 
+/** Returns the name of an environment's containers. */
+export const tilersOf = ({ prefix }) => `${prefix}-tilers`;
+
 /** Returns the containers of an environment. */
-function containers({ prefix, location, jurisdiction, containers: { image, instance, most } }) {
+function containers(settings) {
+  const { location, jurisdiction } = settings;
+  const { image, instance, most } = settings.containers;
   const [within] = /^(eu|us|fedramp)/.exec(jurisdiction) ?? [];
   return {
-    name: `${prefix}-tilers`,
+    name: tilersOf(settings),
     class_name: "TilerObject",
     image,
     instance_type: instance,

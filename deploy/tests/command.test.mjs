@@ -3,11 +3,13 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { REPOSITORY, stage } from "./stage.mjs";
+import { IMAGE } from "../cloudflare/settings.mjs";
+import { REPOSITORY, SETTINGS, stage } from "./stage.mjs";
 
 const MAIN = join(REPOSITORY, "deploy/cloudflare/main.mjs");
 
@@ -62,8 +64,33 @@ test("the command deploys with the real wrangler, changes nothing the second tim
   }
 });
 
+test("the real wrangler deploys containers, changes nothing the second time, and all of it is removed", async () => {
+  const settings = SETTINGS.replace("[production]", '[production]\n  tilers = "containers"');
+  const { root, provider, close } = await stage({ build: true, settings });
+  const { token, address } = provider.credentials;
+  const env = { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_API_BASE_URL: address };
+  try {
+    const first = await run(root, MAIN, ["deploy", "--smoke", "none"], { env });
+    assert.equal(first.code, 0, first.err);
+    const { scripts, applications, queues, tokens } = provider.account;
+    assert.deepEqual([queues.size, tokens.size], [0, 0]);
+    const [{ name, max_instances: most, constraints, configuration, durable_objects: objects }] = applications.values();
+    assert.deepEqual([name, most, constraints.regions, objects.namespace_id], ["edgezoom-tilers", 2, ["WEUR", "EEUR"], "objects of TilerObject"]);
+    assert.deepEqual([configuration.image, configuration.instance_type, configuration.wrangler_ssh], [IMAGE, "standard-4", { enabled: false }]);
+    assert.ok(!scripts.get("edgezoom").bindings.some(({ name }) => name === "JOBS"));
+    const again = await run(root, MAIN, ["deploy", "--smoke", "none"], { env });
+    assert.match(again.err, /^no changes needed$/m, again.err);
+    const removed = await run(root, MAIN, ["undeploy", "--pyramids", "--yes"], { env });
+    assert.equal(removed.code, 0, removed.err);
+    for (const [what, left] of Object.entries(provider.account)) assert.equal(left.size, 0, what);
+  } finally {
+    await close();
+  }
+});
+
 test("wrangler accepts the generated configuration of every environment", async () => {
-  const { root, deploy, close } = await stage({ build: true });
+  const settings = SETTINGS.replace("[staging]", '[staging]\n  tilers = "containers"');
+  const { root, deploy, close } = await stage({ build: true, settings });
   try {
     await deploy({ environment: "staging" });
     const configuration = join(root, ".edgezoom/wrangler.json");
@@ -89,6 +116,33 @@ test("wrangler accepts the generated configuration of every environment", async 
     }
   } finally {
     await close();
+  }
+});
+
+test("the repository of the deploy button stands alone, and wrangler accepts it", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "edgezoom-button-"));
+  try {
+    const written = await run(REPOSITORY, "deploy/cloudflare/button.mjs", [folder]);
+    assert.equal(written.code, 0, written.err);
+    const read = (name) => readFile(join(folder, name), "utf8");
+    assert.equal(await read("Dockerfile"), `FROM ${IMAGE}\n`);
+    assert.equal(await read(".dev.vars.example"), 'TILER_TOKEN=""\nADMIN_TOKENS=""\n');
+    assert.deepEqual(JSON.parse(await read("lifecycle.json")).rules.map(({ id }) => id), ["edgezoom", "edgezoom-uploads"]);
+    const configuration = await read("wrangler.json");
+    const { containers, queues, vars, main, assets } = JSON.parse(configuration);
+    assert.deepEqual([containers[0].image, queues.producers, vars.CONTAINERS], ["./Dockerfile", [], "2"]);
+    assert.deepEqual([main, assets.directory], ["edge/build/worker/index.js", "edge/build/assets"]);
+    // Its image would need Docker, also in a dry run.
+    await writeFile(join(folder, "wrangler.json"), configuration.replace("./Dockerfile", IMAGE));
+    await cp(join(REPOSITORY, "edge/build"), join(folder, "edge/build"), { recursive: true });
+    const words = ["deploy", "--dry-run", "--outdir", "out", "--config", "wrangler.json"];
+    const quiet = { CI: "1", WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" };
+    const { code, out, err } = await run(folder, join(REPOSITORY, "node_modules/wrangler/bin/wrangler.js"), words, { env: quiet });
+    assert.equal(code, 0, out + err);
+    assert.doesNotMatch(out + err, /WARNING/, out + err);
+    assert.match(out, /edgezoom-tilers/);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
 });
 

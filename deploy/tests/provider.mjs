@@ -28,6 +28,8 @@ export async function start({ forbidTokens = false } = {}) {
     tokens: new Map(),
     scripts: new Map(),
     domains: new Map(),
+    /** Applications of containers. */
+    applications: new Map(),
   };
   const log = [];
   const failed = new Set();
@@ -270,6 +272,9 @@ const ROUTES = [
     ({ domains }, _, { query }) => [...domains.values()].filter(({ service }) => service === query.get("service")),
   ],
   ["DELETE workers/domains/:id", ({ domains }, [id]) => remove(domains, id, 100114)],
+
+  ["GET containers/applications", ({ applications }) => [...applications.values()]],
+  ["DELETE containers/applications/:id", ({ applications }, [id]) => remove(applications, id, 1000)],
 
   [
     "GET /zones",

@@ -12,6 +12,9 @@ function metadata(bytes) {
   return JSON.parse(Buffer.from(text.slice(begin, text.indexOf("\r\n--", begin)), "latin1").toString("utf8"));
 }
 
+/** Returns a binding with the namespace that the platform makes for a class. */
+const withNamespace = (binding) => (binding.type === "durable_object_namespace" ? { ...binding, namespace_id: `objects of ${binding.class_name}` } : binding);
+
 /** Adds a version of a Worker to an account. */
 export function put({ scripts }, name, { annotations, bindings = [], migrations }) {
   const secrets = Object.fromEntries(
@@ -24,12 +27,14 @@ export function put({ scripts }, name, { annotations, bindings = [], migrations 
     bindings,
     migrations,
     secrets: { ...before?.secrets, ...secrets },
-    version: { id: randomUUID(), annotations },
+    version: { id: randomUUID(), annotations, resources: { bindings: bindings.map(withNamespace) } },
   });
 }
 
 /** Returns the workers.dev settings of a Worker. */
 const subdomain = ({ scripts }, [name]) => ({ enabled: get(scripts, name).workersDev, previews_enabled: false });
+/** What an account may use. */
+const LIMITS = { vcpu_per_deployment: 4, memory_mib_per_deployment: 12_288, disk_mb_per_deployment: 20_000, total_vcpu: 1500, total_memory_mib: 6_000_000, node_group: "metal" };
 const same = (_, __, { body }) => body;
 
 const CALLS = {
@@ -45,7 +50,21 @@ const CALLS = {
     bindings: get(scripts, name, 10007).bindings,
     tags: [],
   }),
-  "PUT workers/scripts/:name": (account, [name], { bytes }) => (put(account, name, metadata(bytes)), { id: name }),
+  "PUT workers/scripts/:name": (account, [name], { bytes }) => {
+    put(account, name, metadata(bytes));
+    return { id: name, deployment_id: account.scripts.get(name).version.id };
+  },
+  "GET containers/me": () => ({ external_account_id: "the-account", limits: LIMITS, defaults: {}, locations: [], identity: {} }),
+  "POST containers/applications": ({ applications }, _, { body }) => {
+    const made = { ...body, id: randomUUID(), version: 1, health: { instances: {} } };
+    applications.set(made.id, made);
+    return made;
+  },
+  "PATCH containers/applications/:id": ({ applications }, [id], { body }) => Object.assign(get(applications, id, 1000), body),
+  "POST containers/applications/:id/rollouts": ({ applications }, [id], { body }) => {
+    Object.assign(get(applications, id, 1000).configuration, body.target_configuration);
+    return { id: randomUUID() };
+  },
   "PATCH workers/scripts/:name/script-settings": same,
   "GET workers/workers/:name": (account, path) => ({ id: path[0], name: path[0], subdomain: subdomain(account, path) }),
   "GET workers/scripts/:name/subdomain": subdomain,
