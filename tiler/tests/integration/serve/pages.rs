@@ -8,7 +8,7 @@ use edgezoom_test_support::pdf::Pdf;
 
 use super::tiler::Tiler;
 use super::world::{Call, Source, WorldState};
-use super::{ID, failure, finished, picture, stored, world};
+use super::{ID, OTHER, failure, finished, picture, stored, world};
 
 #[tokio::test]
 #[ignore = "needs Chromium: cargo xtask test"]
@@ -121,6 +121,29 @@ async fn a_page_that_robots_txt_disallows_is_not_opened_but_a_picture_is_convert
     world.enqueue(ID, 3, "page");
     world.until("the end", WorldState::ended).await;
     assert_eq!(failure(&world.state()).unwrap().0, FailureCode::UnsupportedFormat);
+}
+
+#[tokio::test]
+#[ignore = "needs Chromium: cargo xtask test"]
+async fn a_page_that_waits_for_its_place_lends_its_slot_to_a_picture() {
+    let world = world().await;
+    let page = Source::Page("<!doctype html><body><img src=silence>");
+    world.state().sources.extend([("first".into(), page.clone()), ("second".into(), page)]);
+    world.state().sources.insert("silence".into(), Source::Silence);
+    world.enqueue(ID, 1, "first");
+    world.enqueue(OTHER, 1, "second");
+    // Two slots, and a place for one page.
+    let tiler = Tiler::start(&world, &[("EDGEZOOM_JOBS", "2")]);
+    let fetched = |state: &WorldState| {
+        ["first", "second", "silence"].iter().all(|path| state.log.contains(&Call::Fetch((*path).into())))
+    };
+    world.until("a page that loads and one that waits", fetched).await;
+    world.enqueue("0123456789a", 1, "picture");
+    world.until("the picture", |state| finished(state).is_some()).await;
+    let reports = world.state().reports();
+    assert!(reports.iter().all(|outcome| !matches!(outcome, Outcome::GaveUp { .. })), "{reports:?}");
+    let load = tiler.ask("/metrics").await.1;
+    assert!(load.contains("edgezoom_jobs_running 2"), "{load}");
 }
 
 #[tokio::test]
