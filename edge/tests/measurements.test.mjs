@@ -2,21 +2,13 @@
 // and the status page. In all other tests the Worker has no dataset.
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { aroundTests } from "./around.mjs";
-import { PLAIN, TOKEN, start } from "./system.mjs";
+import { LOCAL, PLAIN, TOKEN, start } from "./system.mjs";
 
-const NAMES = ["worker.js", "measurements.js", "stale_kv.js", "status.js"];
 const local = {
   name: "edgezoom-local",
-  modules: await Promise.all(
-    NAMES.map(async (path) => ({
-      type: "ESModule",
-      path,
-      contents: await readFile(new URL(`../local/${path}`, import.meta.url), "utf8"),
-    })),
-  ),
+  modules: LOCAL,
   bindings: { TILER_TOKEN: TOKEN },
   serviceBindings: { EDGE: "edgezoom" },
   durableObjects: {

@@ -1,11 +1,9 @@
 // The KV namespace of the local service that chaos tests make stale.
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { Miniflare, TOKEN, convertV4MiniflareOptions } from "./system.mjs";
+import { LOCAL, Miniflare, TOKEN, convertV4MiniflareOptions } from "./system.mjs";
 
-const NAMES = ["worker.js", "measurements.js", "stale_kv.js", "status.js"];
 const COMMON = { compatibilityDate: "2026-11-01", modulesRoot: "/" };
 
 /** Stands in for Edgezoom's Worker: it reads and writes KV. */
@@ -20,12 +18,9 @@ const READER = `export default {
 }`;
 
 test("a stale namespace answers as at the first read, also about keys that it lacked", async () => {
-  const modules = await Promise.all(
-    NAMES.map(async (path) => ({ type: "ESModule", path, contents: await readFile(new URL(`../local/${path}`, import.meta.url), "utf8") })),
-  );
   const local = {
     name: "edgezoom-local",
-    modules,
+    modules: LOCAL,
     bindings: { TILER_TOKEN: TOKEN },
     serviceBindings: { EDGE: "reader" },
     kvNamespaces: ["FINISHED"],

@@ -83,6 +83,15 @@ export const countingCalls = (bindings) => `
 
 const built = (name) => readFile(new URL(`../build/worker/${name}`, import.meta.url));
 
+/** The modules of the Worker that emulates parts of Cloudflare on a developer's machine. */
+export const LOCAL = await Promise.all(
+  ["local/worker.js", "local/measurements.js", "local/stale_kv.js", "local/status.js", "src/containers/messages.js"].map(async (path) => ({
+    type: "ESModule",
+    path,
+    contents: await readFile(new URL(`../${path}`, import.meta.url), "utf8"),
+  })),
+);
+
 /** Settings of every Worker: one KV store for all, and a socket of its own. */
 const COMMON = {
   compatibilityDate: "2026-11-01",

@@ -7,12 +7,12 @@ use edgezoom_tests::{Source, SourceServer, picture, programs, system};
 use serde_json::json;
 
 /// The number of contents, one of which takes seconds.
-const CONTENTS: u64 = 41;
+const CONTENTS: u32 = 41;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn containers_start_and_end_with_the_work_and_lose_nothing() -> Result<()> {
     let sources = SourceServer::start()?;
-    let serve = |number: u64| {
+    let serve = |number: u32| {
         let file = picture::jpeg(&picture::photograph(900, 700, number))?;
         let source = Source::file("image/jpeg", file).over(Duration::from_secs(1), 10);
         Ok(sources.serve(&format!("{number}.jpg"), source))
