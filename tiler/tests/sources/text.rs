@@ -422,3 +422,21 @@ fn the_links_and_titles_of_a_chart_have_places() {
     assert!(near(page.blocks[2].at.unwrap(), [300.0, 10.0, 40.0, 40.0]));
     assert_ink(&picture, &text);
 }
+
+#[test]
+fn a_link_within_a_text_has_the_place_of_its_words() {
+    let svg = r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 300" font-size="20"><text x="10" y="30">See <a
+        href="https://example.com/a">the <tspan font-weight="bold">tables</tspan></a> and <a href="mailto:b@example.com">ask</a></text></svg>"#;
+    let (_, text) = read(svg.as_bytes());
+    let [line] = &lines(&text)[..] else { panic!("{text:?}") };
+    assert_eq!(line.text, "See the tables and ask");
+    let [tables, ask] = &text.pages[0].links[..] else { panic!("{:?}", text.pages[0].links) };
+    assert_eq!(tables.to, Target::Url("https://example.com/a".to_owned()));
+    assert_eq!(ask.to, Target::Url("mailto:b@example.com".to_owned()));
+    let span = |at: Rect| (at.x, at.x + at.width);
+    let (tables, ask, whole) = (span(tables.at), span(ask.at), span(line.at));
+    let order = [whole.0, tables.0, tables.1, ask.0, ask.1];
+    assert!(order.is_sorted() && tables.0 > whole.0 && ask.1 <= whole.1 + 2, "{order:?} {whole:?}");
+    let share = f64::from(tables.1 - tables.0) / f64::from(whole.1 - whole.0);
+    assert!((0.35..0.6).contains(&share), "{share}");
+}

@@ -21,6 +21,8 @@ const XLINK: &str = "http://www.w3.org/1999/xlink";
 pub struct Notes {
     /// Targets of links, by the identifiers of their groups.
     pub links: HashMap<String, String>,
+    /// Links within texts, by the identifiers of these: their words without white space, and their targets.
+    pub in_texts: HashMap<String, Vec<(String, String)>>,
     /// Alternative texts of groups, by their identifiers.
     pub pictures: HashMap<String, String>,
     /// Alternative text of the drawing.
@@ -36,8 +38,9 @@ pub fn read(document: &Document<'_>, text: &str) -> (Notes, Vec<Edit>) {
         titles.filter_map(|node| Some((node.attribute("id")?, node))).collect();
     let mut notes = Notes { whole: alternative(root, &titles), ..Notes::default() };
     let mut edits = Vec::new();
+    let mut links = 0;
     for node in elements().filter(|node| *node != root) {
-        let href = (is(&node, "a") && notes.links.len() < MAX_NOTES).then(|| href(node)).flatten();
+        let href = (is(&node, "a") && links < MAX_NOTES).then(|| href(node)).flatten();
         let is_picture = (is(&node, "a") || is(&node, "g"))
             && node.attribute("role").is_some_and(|role| matches!(role.trim(), "img" | "graphics-symbol"));
         let alternative =
@@ -45,27 +48,48 @@ pub fn read(document: &Document<'_>, text: &str) -> (Notes, Vec<Edit>) {
         if href.is_none() && alternative.is_none() {
             continue;
         }
-        let id = match node.attribute("id").filter(|id| !id.is_empty()) {
-            Some(id) => id.to_owned(),
-            None => {
-                let start = node.range().start;
-                let tag = text.get(start..).unwrap_or_default();
-                let end = tag.find(|char: char| char.is_ascii_whitespace() || matches!(char, '>' | '/'));
-                let place = start + end.unwrap_or(0);
-                // An entity is declared before the root, in quotes, and may be used several times.
-                let is_in_entity = start <= root.range().start;
-                if is_in_entity || !tag.starts_with('<') || node.has_attribute("id") {
-                    continue;
-                }
-                let id = format!("edgezoom-{place}");
-                edits.push((place..place, format!(" id=\"{id}\"")));
-                id
+        links += usize::from(href.is_some());
+        // Of a link within a text only the letters are left.
+        let whole = node.ancestors().skip(1).find(|above| is(above, "text"));
+        let Some(id) = identifier(whole.unwrap_or(node), text, root, &mut edits) else { continue };
+        match (whole, href) {
+            (Some(_), Some(href)) => {
+                notes.in_texts.entry(id).or_default().push((without_space(&words(node)), href));
             }
-        };
-        notes.links.extend(href.map(|href| (id.clone(), href)));
-        notes.pictures.extend(alternative.map(|alternative| (id, alternative)));
+            (_, href) => {
+                notes.links.extend(href.map(|href| (id.clone(), href)));
+                notes.pictures.extend(alternative.map(|alternative| (id, alternative)));
+            }
+        }
     }
     (notes, edits)
+}
+
+/// Returns the identifier of an element, which `edits` give it unless it has one. `None`: it cannot have one.
+fn identifier(node: Node<'_, '_>, text: &str, root: Node<'_, '_>, edits: &mut Vec<Edit>) -> Option<String> {
+    if let Some(id) = node.attribute("id").filter(|id| !id.is_empty()) {
+        return Some(id.to_owned());
+    }
+    let start = node.range().start;
+    let tag = text.get(start..).unwrap_or_default();
+    let end = tag.find(|char: char| char.is_ascii_whitespace() || matches!(char, '>' | '/'));
+    let place = start + end.unwrap_or(0);
+    // An entity is declared before the root, in quotes, and may be used several times.
+    let is_in_entity = start <= root.range().start;
+    if is_in_entity || !tag.starts_with('<') || node.has_attribute("id") {
+        return None;
+    }
+    let id = format!("edgezoom-{place}");
+    let edit = (place..place, format!(" id=\"{id}\""));
+    // A text with several links has one.
+    if !edits.contains(&edit) {
+        edits.push(edit);
+    }
+    Some(id)
+}
+
+pub fn without_space(text: &str) -> String {
+    text.chars().filter(|char| !char.is_whitespace()).collect()
 }
 
 fn is(node: &Node<'_, '_>, name: &str) -> bool {
@@ -127,6 +151,18 @@ mod tests {
 
     fn options<'a>() -> ParsingOptions<'a> {
         ParsingOptions { allow_dtd: true, ..Default::default() }
+    }
+
+    #[test]
+    fn a_text_with_links_in_it_gets_one_identifier() {
+        let text = "<svg><text>See <a href='https://a.example/'>this <tspan>one</tspan></a> and \
+            <a href='https://b.example/'>that</a></text><text id='own'><a href='mailto:c@d.example'>c</a></text></svg>";
+        let (found, changed) = notes(text);
+        let of = |words: &str, to: &str| (words.to_owned(), to.to_owned());
+        assert_eq!(found.in_texts["own"], [of("c", "mailto:c@d.example")]);
+        let (id, links) = found.in_texts.iter().find(|(id, _)| *id != "own").unwrap();
+        assert_eq!(*links, [of("thisone", "https://a.example/"), of("that", "https://b.example/")]);
+        assert_eq!(changed.unwrap(), text.replacen("<text>", &format!("<text id=\"{id}\">"), 1));
     }
 
     #[test]

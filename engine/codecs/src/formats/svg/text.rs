@@ -94,16 +94,44 @@ impl Words {
             self.blocks.extend(line.map(|line| Block::lines(Role::P, vec![line])));
             return;
         }
-        let mut lines = Lines::default();
+        let mut letters = Vec::with_capacity(letters);
         for (index, glyph) in glyphs.iter().enumerate() {
-            push(&mut lines, glyph, glyphs.get(index + 1).copied(), to_pixels);
+            push(&mut letters, glyph, glyphs.get(index + 1).copied(), to_pixels);
         }
+        let links = self.notes.in_texts.get(text.id()).map(Vec::as_slice).unwrap_or_default();
+        self.links.extend(links_in(&letters, links));
+        let mut lines = Lines::default();
+        letters.into_iter().for_each(|letter| lines.push(letter));
         self.blocks.extend(lines.finish());
     }
 }
 
+/// Finds the words of links in a text, each after the one before, and a box around them. Ends at the first that is not
+/// found, so that it looks at each letter about once.
+fn links_in(letters: &[Letter], links: &[(String, String)]) -> Vec<Link> {
+    let seen: Vec<&Letter> = letters.iter().filter(|letter| !letter.letter.is_whitespace()).collect();
+    let mut from = 0;
+    let mut found = Vec::new();
+    for (words, to) in links {
+        let wanted: Vec<char> = words.chars().collect();
+        let is_at = |at: &usize| {
+            let piece = seen.get(*at..*at + wanted.len()).unwrap_or_default();
+            piece.iter().map(|letter| letter.letter).eq(wanted.iter().copied())
+        };
+        let last = seen.len().saturating_sub(wanted.len());
+        let Some(at) = (from..=last).find(is_at).filter(|_| !wanted.is_empty()) else { break };
+        from = at + wanted.len();
+        let boxes = seen.get(at..from).unwrap_or_default().iter().map(|letter| letter.at);
+        let around = boxes.reduce(|[left, top, right, bottom], [x, y, to_x, to_y]| {
+            [left.min(x), top.min(y), right.max(to_x), bottom.max(to_y)]
+        });
+        found.extend(around.map(|around| Link { at: rect(around), to: Target::Url(to.clone()) }));
+    }
+    found
+}
+
 /// Adds the letters of a glyph. They share its width.
-fn push(lines: &mut Lines, glyph: &PositionedGlyph, next: Option<&PositionedGlyph>, to_pixels: Transform) {
+fn push(letters: &mut Vec<Letter>, glyph: &PositionedGlyph, next: Option<&PositionedGlyph>, to_pixels: Transform) {
     let transform = glyph.transform();
     let size = glyph.font_size();
     let length = transform.sx.hypot(transform.ky).max(f32::MIN_POSITIVE);
@@ -137,6 +165,6 @@ fn push(lines: &mut Lines, glyph: &PositionedGlyph, next: Option<&PositionedGlyp
         let angle = f64::from((corners[1].y - corners[0].y).atan2(corners[1].x - corners[0].x)).to_degrees();
         let at =
             [least(|point| point.x), least(|point| point.y), most(|point| point.x), most(|point| point.y)];
-        lines.push(Letter { letter, at, angle, is_hyphen: false });
+        letters.push(Letter { letter, at, angle, is_hyphen: false });
     }
 }
