@@ -230,7 +230,7 @@ pub fn of_source(error: &SourceError) -> Failure {
         | SourceError::OutOfMemory => FailureCode::TooManyPixels,
         SourceError::TooComplex { .. } => FailureCode::TooComplex,
         SourceError::TooManyBytes { .. } => FailureCode::SourceTooLarge,
-        SourceError::NeedsWhole | SourceError::Io(_) => FailureCode::Internal,
+        SourceError::NeedsWhole | SourceError::Cancelled | SourceError::Io(_) => FailureCode::Internal,
     };
     Failure::new(code, error.to_string())
 }

@@ -40,7 +40,7 @@ pub enum SourceError {
         reason: String,
     },
     /// The library for PDF is not installed.
-    #[error("This service cannot render PDF.")]
+    #[error("PDF cannot be read: its library, PDFium, is missing.")]
     NoPdf,
     /// The document has a password.
     #[error("The PDF is encrypted: it needs a password.")]
@@ -123,6 +123,9 @@ pub enum SourceError {
     /// The end of the file contradicts what was read while it arrived. The file has to be read again from the start.
     #[error("The source has to be read again, as a whole.")]
     NeedsWhole,
+    /// The caller has [ended](crate::Cancel) the work.
+    #[error("The work was cancelled.")]
+    Cancelled,
     /// The file cannot be read.
     #[error("The source could not be read.")]
     Io(#[source] io::Error),

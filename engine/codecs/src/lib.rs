@@ -24,6 +24,9 @@
 //! # }
 //! ```
 //!
+//! A file may be bytes in memory, too, or anything that is read at an [offset](ReadAt), and another thread can
+//! [end](Cancel) the work. [`Pixels`] in memory are a picture of their own.
+//!
 //! [`Format::reading`] tells how a format is read: row by row, strip by strip, or [buffered](Reading::Buffered) in the
 //! memory that [`Bounds`] allow. Pictures that EXIF rotates or flips are buffered, too, unless the caller [turns
 //! them](DecodeOptions::as_stored). Sizes are compared with the bounds before anything is allocated. Colour profiles
@@ -44,6 +47,7 @@
 
 mod bounds;
 mod buffered;
+mod cancel;
 mod colour;
 mod described;
 mod error;
@@ -54,6 +58,7 @@ mod lzw;
 mod open;
 mod options;
 mod parallel;
+mod pixels;
 mod read_ahead;
 mod row_reader;
 mod scratch;
@@ -62,6 +67,7 @@ mod tolerant;
 mod upright;
 
 pub use bounds::Bounds;
+pub use cancel::Cancel;
 pub use colour::flatten::{Flattened, is_opaque};
 pub use edgezoom_geometry::{Damage, DrawingFeatures, Orientation};
 pub use edgezoom_jpeg::ycbcr420;
@@ -75,9 +81,10 @@ pub use formats::{HEAD_BYTES, Thumbnail};
 pub use open::{Prepared, open, open_with, prepare};
 pub use options::{AsPlanes, DecodeOptions, DrawingOptions};
 pub use parallel::vectorised;
+pub use pixels::Pixels;
 pub use row_reader::{BlockReader, Jpeg, Layout, RowReader, Turned};
 pub use scratch::TemporaryFile;
-pub use source_file::{SourceFile, announcement};
+pub use source_file::{ReadAt, SourceFile, announcement};
 
 // The examples in the README are tests.
 #[cfg(doctest)]

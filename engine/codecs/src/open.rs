@@ -94,9 +94,13 @@ impl Prepared {
             Err(error) if error.kind() == ErrorKind::NotSeekable => {}
             result => result?,
         }
+        let same = file.clone();
         let file = BufReader::with_capacity(READ_BYTES, file);
         let input = Input { file, bounds, options, temporary: self.temporary.clone() };
-        let Decoded { reader, orientation, profile, scale, text } = (self.opener)(input)?;
+        let opened = (self.opener)(input);
+        // What is cut off by the caller is not broken.
+        let opened = if same.is_cancelled() { Err(SourceError::Cancelled) } else { opened };
+        let Decoded { reader, orientation, profile, scale, text } = opened?;
         let reader: Box<dyn RowReader> = if options.strict {
             Box::new(Strict::new(reader, self.format.name)?)
         } else if self.format.may_be_partial() {

@@ -1,4 +1,5 @@
-//! The file of a source, which may still be growing: a download is written to it while it is read here. A read of bytes
+//! The file of a source: one of the system's, bytes in memory, or anything that is read at an offset. One of the system's
+//! may still be growing: a download is written to it while it is read here. A read of bytes
 //! that have not arrived waits for them, so decoders need not know. They see the end of the file only when it is
 //! complete.
 //!
@@ -16,15 +17,87 @@ const IS_COMPLETE: u64 = 1 << 63;
 /// Number of bytes of the channel read at once. The last of several words counts.
 const CHANNEL_BYTES: usize = 512;
 
+use crate::Cancel;
+
+/// Bytes that are read at an offset, from several threads at once.
+///
+/// ```
+/// use std::io;
+///
+/// use edgezoom_codecs::{Bounds, ReadAt, SourceFile, open};
+///
+/// /// A picture in pieces.
+/// struct Pieces(Vec<&'static [u8]>);
+///
+/// impl ReadAt for Pieces {
+///     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+///         let mut start = 0;
+///         for piece in &self.0 {
+///             if let Some(there) = offset.checked_sub(start).and_then(|at| piece.get(at as usize..))
+///                 && !there.is_empty()
+///             {
+///                 return there.read_at(into, 0);
+///             }
+///             start += piece.len() as u64;
+///         }
+///         Ok(0)
+///     }
+///
+///     fn length(&self) -> io::Result<u64> {
+///         Ok(self.0.iter().map(|piece| piece.len() as u64).sum())
+///     }
+/// }
+///
+/// # fn main() -> Result<(), edgezoom_codecs::SourceError> {
+/// let file = SourceFile::of(Pieces(vec![b"P5 1 ", b"2 255\n", b"ab"]));
+/// let picture = open(file, Bounds::default())?;
+/// assert_eq!((picture.size().width, picture.size().height), (1, 2));
+/// # Ok(())
+/// # }
+/// ```
+pub trait ReadAt: Send + Sync {
+    /// Fills the beginning of `into` with the bytes at an offset. Returns their number: 0 only at the end.
+    ///
+    /// # Errors
+    /// The bytes cannot be read.
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Returns the number of all bytes.
+    ///
+    /// # Errors
+    /// It cannot be found.
+    fn length(&self) -> io::Result<u64>;
+}
+
+impl ReadAt for [u8] {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        let there = usize::try_from(offset).ok().and_then(|at| self.get(at..)).unwrap_or_default();
+        let bytes = there.len().min(into.len());
+        into[..bytes].copy_from_slice(&there[..bytes]);
+        Ok(bytes)
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.len() as u64)
+    }
+}
+
 /// A file that is read from its start. Clones are the same file.
 #[derive(Clone)]
 pub struct SourceFile {
-    file: Arc<File>,
+    store: Store,
     growth: Option<Arc<Growth>>,
+    cancel: Option<Cancel>,
     /// Position of the next read, if the file grows: its writer may move the position of the file itself.
     position: u64,
     /// True if the position counts although the file does not grow.
     is_apart: bool,
+}
+
+#[derive(Clone)]
+enum Store {
+    File(Arc<File>),
+    Other(Arc<dyn ReadAt>),
 }
 
 /// The progress of a growing file.
@@ -51,11 +124,47 @@ pub fn announcement(bytes: u64, is_complete: bool) -> [u8; 8] {
 
 impl From<File> for SourceFile {
     fn from(file: File) -> Self {
-        Self { file: Arc::new(file), growth: None, position: 0, is_apart: false }
+        Self { store: Store::File(Arc::new(file)), growth: None, cancel: None, position: 0, is_apart: false }
+    }
+}
+
+impl From<Vec<u8>> for SourceFile {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::of(Memory(bytes))
+    }
+}
+
+struct Memory(Vec<u8>);
+
+impl ReadAt for Memory {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.0.as_slice().read_at(into, offset)
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        self.0.as_slice().length()
     }
 }
 
 impl SourceFile {
+    /// Returns bytes that are read at an offset as a file.
+    #[must_use]
+    pub fn of(bytes: impl ReadAt + 'static) -> Self {
+        let store = Store::Other(Arc::new(bytes));
+        Self { store, growth: None, cancel: None, position: 0, is_apart: true }
+    }
+
+    /// Ends reading when the flag is set.
+    #[must_use]
+    pub fn cancelled_by(self, cancel: &Cancel) -> Self {
+        Self { cancel: Some(cancel.clone()), ..self }
+    }
+
+    /// Returns true if reading was ended by a flag.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(Cancel::is_cancelled)
+    }
+
     /// Returns a growing file. `channel` announces its length, and `announced` is its final length, if known. If that
     /// is wrong, the caller has to discard what was read.
     #[must_use]
@@ -63,12 +172,21 @@ impl SourceFile {
         let channel = Mutex::new(Channel { reader: Box::new(channel), word: Vec::new() });
         let growth =
             Growth { bytes: AtomicU64::new(0), is_complete: AtomicBool::new(false), announced, channel };
-        Self { file: Arc::new(file), growth: Some(Arc::new(growth)), position: 0, is_apart: false }
+        let store = Store::File(Arc::new(file));
+        Self { store, growth: Some(Arc::new(growth)), cancel: None, position: 0, is_apart: false }
     }
 
     /// Returns the same file, from its start, with a position of its own, so that several readers can share it.
     pub(crate) fn apart(&self) -> Self {
         Self { position: 0, is_apart: true, ..self.clone() }
+    }
+
+    /// Returns the file if its own position counts.
+    fn file_itself(&self) -> Option<&File> {
+        match &self.store {
+            Store::File(file) if self.growth.is_none() && !self.is_apart => Some(file),
+            Store::File(_) | Store::Other(_) => None,
+        }
     }
 
     /// Returns true if more bytes may arrive.
@@ -86,7 +204,13 @@ impl SourceFile {
                 into.get_mut(..most).unwrap_or_default()
             }
         };
-        self.file.read_at(into, offset)
+        if let Some(cancel) = &self.cancel {
+            cancel.check()?;
+        }
+        match &self.store {
+            Store::File(file) => file.read_at(into, offset),
+            Store::Other(bytes) => bytes.read_at(into, offset),
+        }
     }
 
     /// Fills `into` with the bytes at an offset, as far as the file goes. Returns the number of bytes read.
@@ -122,7 +246,10 @@ impl SourceFile {
     /// Returns the length of the file. Seeks to its end, because the sandbox forbids reading metadata.
     pub(crate) fn length(&self) -> io::Result<u64> {
         match &self.growth {
-            None => (&*self.file).seek(SeekFrom::End(0)),
+            None => match &self.store {
+                Store::File(file) => (&**file).seek(SeekFrom::End(0)),
+                Store::Other(bytes) => bytes.length(),
+            },
             Some(growth) => growth.length(),
         }
     }
@@ -130,8 +257,11 @@ impl SourceFile {
 
 impl Read for SourceFile {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.growth.is_none() && !self.is_apart {
-            return (&*self.file).read(into);
+        if let Some(mut file) = self.file_itself() {
+            if let Some(cancel) = &self.cancel {
+                cancel.check()?;
+            }
+            return file.read(into);
         }
         let read = self.read_at(into, self.position)?;
         self.position += read as u64;
@@ -141,8 +271,8 @@ impl Read for SourceFile {
 
 impl Seek for SourceFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        if self.growth.is_none() && !self.is_apart {
-            return (&*self.file).seek(to);
+        if let Some(mut file) = self.file_itself() {
+            return file.seek(to);
         }
         let position = match to {
             SeekFrom::Start(position) => Some(position),

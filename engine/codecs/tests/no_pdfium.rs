@@ -14,5 +14,5 @@ fn without_the_library_only_pdf_fails() {
     let prepared = edgezoom_codecs::prepare(&mut pdf, Some(Path::new("/nowhere/libpdfium.so"))).unwrap();
     let error = prepared.open(pdf, BOUNDS, &DecodeOptions::default()).map(|_| ()).unwrap_err();
     assert!(matches!(error, SourceError::NoPdf), "{error}");
-    assert_eq!(error.to_string(), "This service cannot render PDF.");
+    assert_eq!(error.to_string(), "PDF cannot be read: its library, PDFium, is missing.");
 }

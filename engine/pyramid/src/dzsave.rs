@@ -1,10 +1,10 @@
-//! The crate in one function: writes the pyramid of a picture to a sink.
+//! The crate in one function: writes the pyramid of a picture to a sink, watched by the caller.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
-use edgezoom_codecs::{DecodeOptions, RowReader, SourceError};
+use edgezoom_codecs::{Cancel, DecodeOptions, RowReader, SourceError};
 use edgezoom_geometry::Dzi;
 
 use crate::sinks::{PyramidWriter, Sink, SinkError};
@@ -22,6 +22,40 @@ pub enum DzsaveError {
     /// The sink refused the pyramid or a tile of it.
     #[error(transparent)]
     Sink(#[from] SinkError),
+    /// The caller has [ended](Cancel) the work.
+    #[error("The work was cancelled.")]
+    Cancelled,
+}
+
+/// Watches a pyramid that is being made, and may end it. Nothing of an ended one is left at the sink.
+///
+/// A closure that takes the numbers of rows that are read and of all rows is one. So is a [`Cancel`], which also ends
+/// opening and reading if the [file has it](edgezoom_codecs::SourceFile::cancelled_by).
+pub trait Observer: Sync {
+    /// Is told how many rows of the picture have been read, of how many. The number never falls. It is called by the
+    /// thread that called [`dzsave_with`], every few rows, and encoders wait for it.
+    fn progress(&self, rows: u32, of: u32) {
+        let _ = (rows, of);
+    }
+
+    /// Returns true if the work is to end.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+}
+
+impl Observer for () {}
+
+impl<F: Fn(u32, u32) + Sync> Observer for F {
+    fn progress(&self, rows: u32, of: u32) {
+        self(rows, of);
+    }
+}
+
+impl Observer for Cancel {
+    fn is_cancelled(&self) -> bool {
+        Cancel::is_cancelled(self)
+    }
 }
 
 /// Writes the Deep Zoom pyramid of a picture to a sink and publishes it when it is complete. After an error, nothing is
@@ -40,11 +74,56 @@ pub fn dzsave(
     sink: &dyn Sink,
     options: &Options,
 ) -> Result<Built, DzsaveError> {
+    dzsave_with(open, sink, options, &())
+}
+
+/// Does the same, watched by the caller. To end opening, too, give the file the same [`Cancel`].
+///
+/// ```
+/// use std::fs::{self, File};
+///
+/// use edgezoom_pyramid::codecs::{Bounds, Cancel, SourceFile, open_with};
+/// use edgezoom_pyramid::sinks::DirectorySink;
+/// use edgezoom_pyramid::{DzsaveError, Options, dzsave_with};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let photo = folder.path().join("photo.ppm");
+/// # fs::write(&photo, [b"P6 600 400 255\n".as_slice(), &vec![128; 3 * 600 * 400]].concat())?;
+/// # let out = folder.path().join("out");
+/// let cancel = Cancel::default();
+/// cancel.cancel(); // usually by another thread
+/// let file = SourceFile::from(File::open(&photo)?).cancelled_by(&cancel);
+/// let open = |decode: &_| open_with(file.clone(), Bounds::default(), decode);
+/// let ended = dzsave_with(open, &DirectorySink::new(&out)?, &Options::default(), &cancel);
+/// assert!(matches!(ended, Err(DzsaveError::Cancelled)));
+/// assert!(!out.with_extension("dzi").exists());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// As [`dzsave`], and if the observer ends the work.
+pub fn dzsave_with(
+    open: impl FnMut(&DecodeOptions) -> Result<Box<dyn RowReader>, SourceError>,
+    sink: &dyn Sink,
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<Built, DzsaveError> {
     options.check()?;
     sink.check()?;
-    let source = TileSource::open(options, open).map_err(BuildError::from)?;
-    let output = SinkOutput { sink, writer: Mutex::new(None) };
-    let built = source.build(options, &output).map_err(with_sink_error)?;
+    let source = TileSource::open(options, open);
+    // What the flag ends may end with the error of a file that can no longer be read.
+    if observer.is_cancelled() {
+        return Err(DzsaveError::Cancelled);
+    }
+    let source = source.map_err(BuildError::from)?;
+    let output = SinkOutput { sink, writer: Mutex::new(None), observer, height: OnceLock::new() };
+    let built = source.build(options, &output).map_err(with_sink_error);
+    if observer.is_cancelled() {
+        return Err(DzsaveError::Cancelled);
+    }
+    let built = built?;
     if let Some(writer) = output.writer.into_inner().unwrap_or_else(PoisonError::into_inner) {
         writer.publish()?;
     }
@@ -55,22 +134,38 @@ pub fn dzsave(
 struct SinkOutput<'a> {
     sink: &'a dyn Sink,
     writer: Mutex<Option<Box<dyn PyramidWriter>>>,
+    observer: &'a dyn Observer,
+    height: OnceLock<u32>,
+}
+
+impl SinkOutput<'_> {
+    fn check(&self) -> io::Result<()> {
+        if self.observer.is_cancelled() { Err(io::Error::other("cancelled")) } else { Ok(()) }
+    }
 }
 
 impl TileOutput for SinkOutput<'_> {
     fn begin(&self, dzi: &Dzi) -> io::Result<()> {
+        let _ = self.height.set(dzi.size.height); // it begins once
         let writer = self.sink.begin(dzi).map_err(io::Error::other)?;
         *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = Some(writer);
         Ok(())
     }
 
     fn tile(&self, TileCoord { level, column, row }: TileCoord, bytes: &[u8]) -> io::Result<()> {
+        self.check()?;
         let tile = Tile { level, column, row, bytes: Bytes::copy_from_slice(bytes) };
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let writer = writer
             .as_mut()
             .ok_or_else(|| io::Error::other("a tile was sent before the pyramid had begun"))?;
         writer.put(tile).map_err(io::Error::other)
+    }
+
+    fn progress(&self, rows: u32) -> io::Result<()> {
+        self.check()?;
+        self.observer.progress(rows, self.height.get().copied().unwrap_or_default());
+        Ok(())
     }
 }
 

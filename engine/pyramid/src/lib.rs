@@ -96,7 +96,7 @@ mod turn;
 pub use build_error::BuildError;
 pub use builder::build_tiles;
 pub use coarse::coarse_of_thumbnail;
-pub use dzsave::{DzsaveError, dzsave};
+pub use dzsave::{DzsaveError, Observer, dzsave, dzsave_with};
 pub use edgezoom_codecs as codecs;
 pub use edgezoom_geometry::{Dzi, PreviewKind, Size, TileFormat};
 pub use layout::{Angle, Depth, TileLayout};

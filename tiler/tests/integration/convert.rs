@@ -293,7 +293,7 @@ fn a_missing_browser_or_library_is_reported_with_a_remedy() {
     let library = String::from_utf8(output.stderr).unwrap();
     assert_eq!(
         library,
-        "tiler: a.pdf: This service cannot render PDF. Set the path of its library, libpdfium.so, in EDGEZOOM_PDFIUM.\n"
+        "tiler: a.pdf: PDF cannot be read: its library, PDFium, is missing. Set the path of its library, libpdfium.so, in EDGEZOOM_PDFIUM.\n"
     );
     assert_eq!(names(folder.path()), ["a.html", "a.pdf"]);
 }

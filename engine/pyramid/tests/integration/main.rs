@@ -13,4 +13,5 @@ mod packages;
 mod preview;
 mod sinks;
 mod turned;
+mod watched;
 mod ycbcr420;
