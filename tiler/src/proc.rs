@@ -1,4 +1,4 @@
-//! Measures what other processes use, through `/proc` (proc(5)), and what this machine has.
+//! Measures what other processes use, through `/proc` (proc(5)), and what is free.
 
 use std::path::Path;
 use std::time::Duration;
@@ -23,22 +23,6 @@ pub(crate) fn cpu_time(process: u32) -> Option<Duration> {
 pub fn free_bytes(folder: &Path) -> io::Result<u64> {
     let system = rustix::fs::statvfs(folder)?;
     Ok(system.f_bavail.saturating_mul(system.f_frsize))
-}
-
-/// Returns the memory that this process and its children may use, in bytes: the machine's, or less where control groups
-/// limit it (cgroups(7), version 2).
-#[must_use]
-pub fn memory() -> u64 {
-    let system = rustix::system::sysinfo();
-    let installed = u64::from(system.mem_unit).saturating_mul(system.totalram);
-    let group = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let group = group.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
-    Path::new("/sys/fs/cgroup")
-        .join(group.trim_start_matches('/'))
-        .ancestors()
-        .take_while(|folder| folder.starts_with("/sys/fs/cgroup"))
-        .filter_map(|folder| fs::read_to_string(folder.join("memory.max")).ok()?.trim().parse().ok())
-        .fold(installed, u64::min)
 }
 
 /// The use of a process group.

@@ -1,6 +1,8 @@
 //! The bounds on a picture. Decoders compare them with the header before they allocate anything.
 
+use std::fs;
 use std::num::NonZeroUsize;
+use std::path::Path;
 
 use edgezoom_geometry::Size;
 
@@ -47,7 +49,30 @@ impl Default for Bounds {
     }
 }
 
+/// Returns the memory that this process and its children may use, in bytes: the machine's, or less where control groups
+/// limit it (proc(5), cgroups(7), version 2). `None`: the system does not say.
+#[must_use]
+pub fn machine_memory() -> Option<u64> {
+    let machine = fs::read_to_string("/proc/meminfo").ok()?;
+    let kibibytes = machine.lines().find_map(|line| line.strip_prefix("MemTotal:"))?.split_whitespace().next()?;
+    let installed = kibibytes.parse::<u64>().ok()?.checked_mul(1024)?;
+    let group = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let group = group.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
+    let folder = Path::new("/sys/fs/cgroup").join(group.trim_start_matches('/'));
+    let groups = folder.ancestors().take_while(|folder| folder.starts_with("/sys/fs/cgroup"));
+    let limits =
+        groups.filter_map(|folder| fs::read_to_string(folder.join("memory.max")).ok()?.trim().parse().ok());
+    Some(limits.fold(installed, u64::min))
+}
+
 impl Bounds {
+    /// Returns the default bounds, but with a quarter of this machine's memory to buffer a picture if that is more.
+    #[must_use]
+    pub fn of_machine() -> Self {
+        let default = Self::default();
+        Self { memory: default.memory.max(machine_memory().unwrap_or_default() / 4), ..default }
+    }
+
     /// Returns the size if it is within the bounds.
     pub(crate) fn admit(&self, width: u32, height: u32) -> Result<Size, SourceError> {
         let size = Size { width, height };
@@ -90,5 +115,17 @@ impl Bounds {
             .ok_or(SourceError::TooMuchMemory { reason, bytes, memory: self.memory })?;
         memory.resize(bytes as usize, 0);
         Ok(memory)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_machine_buffers_larger_pictures() {
+        let memory = machine_memory().unwrap();
+        assert!((1 << 28..1 << 50).contains(&memory), "{memory}");
+        assert_eq!(Bounds::of_machine().memory, (memory / 4).max(Bounds::default().memory));
     }
 }

@@ -66,7 +66,7 @@ mod source_file;
 mod tolerant;
 mod upright;
 
-pub use bounds::Bounds;
+pub use bounds::{Bounds, machine_memory};
 pub use cancel::Cancel;
 pub use colour::flatten::{Flattened, is_opaque};
 pub use edgezoom_geometry::{Damage, DrawingFeatures, Orientation};

@@ -9,6 +9,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use anyhow::Context;
+use edgezoom_codecs::machine_memory;
 use edgezoom_tiler::pipeline::PipelineSettings;
 use edgezoom_tiler::proc;
 use edgezoom_tiler::renderer::RenderOptions;
@@ -101,7 +102,7 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
     let edge_url = required(&args.edge_url, "EDGEZOOM_EDGE_URL")?;
     let mut pipeline = args.conversion.settings(Some(&edge_url), temporary(args)?)?;
     let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let machine = Machine { cores, memory: proc::memory() };
+    let machine = Machine { cores, memory: machine_memory().unwrap_or_default() };
     let (renderer, page) = (pipeline.limits.renderer_memory, pipeline.page_limits.memory);
     let jobs = args.jobs.unwrap_or_else(|| machine.jobs(renderer));
     pipeline.page_limits.at_once = machine.pages(jobs, renderer, page);
