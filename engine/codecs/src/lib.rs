@@ -59,6 +59,7 @@ mod open;
 mod options;
 mod parallel;
 mod pixels;
+mod positioned;
 mod read_ahead;
 mod row_reader;
 mod scratch;

@@ -4,10 +4,9 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use crate::{Bounds, SourceError};
+use crate::{Bounds, SourceError, positioned};
 
 /// The share of [`Bounds::memory`] up to which memory is used although there is a file. It leaves enough of a
 /// renderer's memory for everything else, and common pictures fit into it.
@@ -61,7 +60,7 @@ impl Scratch {
                 into.copy_from_slice(part.ok_or(ErrorKind::UnexpectedEof)?);
                 Ok(())
             }
-            Self::File(TemporaryFile { file, .. }) => file.read_exact_at(into, offset),
+            Self::File(TemporaryFile { file, .. }) => positioned::read_exact_at(file, into, offset),
         }
     }
 
@@ -76,7 +75,7 @@ impl Scratch {
             Self::File(TemporaryFile { file, bytes: room }) => {
                 let end = offset.checked_add(bytes.len() as u64).filter(|end| end <= room);
                 end.ok_or(ErrorKind::WriteZero)?;
-                file.write_all_at(bytes, offset)
+                positioned::write_all_at(file, bytes, offset)
             }
         }
     }

@@ -8,7 +8,6 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,7 +16,7 @@ const IS_COMPLETE: u64 = 1 << 63;
 /// Number of bytes of the channel read at once. The last of several words counts.
 const CHANNEL_BYTES: usize = 512;
 
-use crate::Cancel;
+use crate::{Cancel, positioned};
 
 /// Bytes that are read at an offset, from several threads at once.
 ///
@@ -124,7 +123,9 @@ pub fn announcement(bytes: u64, is_complete: bool) -> [u8; 8] {
 
 impl From<File> for SourceFile {
     fn from(file: File) -> Self {
-        Self { store: Store::File(Arc::new(file)), growth: None, cancel: None, position: 0, is_apart: false }
+        // On Windows, reads at an offset move the file's own position.
+        let is_apart = cfg!(windows);
+        Self { store: Store::File(Arc::new(file)), growth: None, cancel: None, position: 0, is_apart }
     }
 }
 
@@ -208,7 +209,7 @@ impl SourceFile {
             cancel.check()?;
         }
         match &self.store {
-            Store::File(file) => file.read_at(into, offset),
+            Store::File(file) => positioned::read_at(file, into, offset),
             Store::Other(bytes) => bytes.read_at(into, offset),
         }
     }
@@ -341,9 +342,10 @@ impl Channel {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::io::Write;
+    use std::os::unix::fs::FileExt;
     use std::os::unix::net::UnixStream;
     use std::thread;
 

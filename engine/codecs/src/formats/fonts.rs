@@ -6,12 +6,13 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use fontdb::{Database, FaceInfo, ID, Language, Source};
+
+use crate::positioned;
 
 /// DejaVu Sans: Latin, Greek, Cyrillic, Arabic, Georgian, Armenian and thousands of symbols in 740 KB.
 const FALLBACK: &[u8] = include_bytes!("../../fonts/DejaVuSans.ttf");
@@ -143,7 +144,7 @@ impl Unread {
         let spend = |left: u64| left.checked_sub(self.length);
         self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend).ok()?;
         let mut bytes = vec![0; usize::try_from(self.length).ok()?];
-        self.file.read_exact_at(&mut bytes, 0).ok()?;
+        positioned::read_exact_at(&self.file, &mut bytes, 0).ok()?;
         Some(bytes)
     }
 }

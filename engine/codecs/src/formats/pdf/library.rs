@@ -12,7 +12,13 @@ use super::substitutes::Substitutes;
 use crate::formats::fonts::Fonts;
 
 /// The file name of the library.
-const FILE_NAME: &str = "libpdfium.so";
+const FILE_NAME: &str = if cfg!(windows) {
+    "pdfium.dll"
+} else if cfg!(target_vendor = "apple") {
+    "libpdfium.dylib"
+} else {
+    "libpdfium.so"
+};
 
 /// PDFium, loaded and provided with fonts.
 #[derive(Clone, Copy)]

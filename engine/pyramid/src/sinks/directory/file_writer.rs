@@ -2,13 +2,10 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
-
-use rustix::fs::{Mode, OFlags, openat};
 
 use crate::Tile;
 use crate::sinks::SinkError;
@@ -28,8 +25,31 @@ pub struct TileFolders {
     path: PathBuf,
     /// Open folders of all levels, in Deep Zoom: creating a file relative to an open folder saves the lookup of its
     /// path.
-    levels: Vec<OwnedFd>,
+    levels: Vec<OpenFolder>,
     names: Arc<Names>,
+}
+
+/// A folder in which files are created. Elsewhere than on Unix it is a path.
+struct OpenFolder(#[cfg(unix)] std::os::fd::OwnedFd, #[cfg(not(unix))] PathBuf);
+
+impl OpenFolder {
+    fn at(path: &Path) -> io::Result<Self> {
+        #[cfg(unix)]
+        return Ok(Self(File::open(path)?.into()));
+        #[cfg(not(unix))]
+        return Ok(Self(path.to_owned()));
+    }
+
+    fn create(&self, name: &str) -> io::Result<File> {
+        #[cfg(unix)]
+        {
+            use rustix::fs::{Mode, OFlags, openat};
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            Ok(openat(&self.0, name, flags, Mode::from_raw_mode(0o666))?.into())
+        }
+        #[cfg(not(unix))]
+        return File::create_new(self.0.join(name));
+    }
 }
 
 impl FileWriter {
@@ -75,7 +95,7 @@ impl TileFolders {
             .map(|level| path.join(level.to_string()))
             .map(|path| {
                 create(&path)?;
-                Ok(OwnedFd::from(File::open(&path).map_err(|error| SinkError::io(&path, error))?))
+                OpenFolder::at(&path).map_err(|error| SinkError::io(&path, error))
             })
             .collect::<Result<_, SinkError>>()?;
         Ok(Self { path, levels, names })
@@ -93,8 +113,7 @@ impl TileFolders {
     fn write_in_level(&self, Tile { level, column, row, bytes }: &Tile) -> io::Result<()> {
         let folder = self.levels.get(self.names.level(*level)? as usize).ok_or(io::ErrorKind::NotFound)?;
         let name = format!("{column}_{row}.{}", self.names.extension());
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        File::from(openat(folder, &name, flags, Mode::from_raw_mode(0o666))?).write_all(bytes)
+        folder.create(&name)?.write_all(bytes)
     }
 
     /// Writes a tile at each of its paths and creates the folders that are missing.
