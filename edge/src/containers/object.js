@@ -32,7 +32,6 @@ export class TilerObject extends DurableObject {
     await storage.setAlarm(Date.now() + LOOK);
     container.start({ enableInternet: true, env: variables(this.env, run.token) });
     await this.#connect(run);
-    await container.setInactivityTimeout(INACTIVITY);
   }
 
   /** Asks the tiler to finish its jobs and to end. */
@@ -59,6 +58,7 @@ export class TilerObject extends DurableObject {
     await this.ctx.container.interceptOutboundHttp(ADDRESS, this.ctx.exports.TilerGate({ props: run }));
     const ended = () => this.#ended(run.start).catch((error) => console.error("the end of a container:", error));
     this.ctx.waitUntil(this.ctx.container.monitor().then(ended, ended));
+    await this.ctx.container.setInactivityTimeout(INACTIVITY);
   }
 
   async #isRunning(order) {
