@@ -176,5 +176,6 @@ pub async fn run_script(script: &str, arguments: Value) -> Result<Value> {
     if !output.status.success() {
         bail!("{script} failed:\n{result}\n{errors}");
     }
-    serde_json::from_str(&result).with_context(|| format!("{script} printed {result}"))
+    let last = result.lines().last().unwrap_or_default(); // the Workers runtime may have logged before
+    serde_json::from_str(last).with_context(|| format!("{script} printed {result}"))
 }

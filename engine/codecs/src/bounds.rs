@@ -54,7 +54,8 @@ impl Default for Bounds {
 #[must_use]
 pub fn machine_memory() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok()?;
-    let kibibytes = machine.lines().find_map(|line| line.strip_prefix("MemTotal:"))?.split_whitespace().next()?;
+    let kibibytes =
+        machine.lines().find_map(|line| line.strip_prefix("MemTotal:"))?.split_whitespace().next()?;
     let installed = kibibytes.parse::<u64>().ok()?.checked_mul(1024)?;
     let group = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let group = group.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");

@@ -89,7 +89,8 @@ impl<B: AsRef<[u8]>> RowReader for Pixels<B> {
         let row = self.layout.row_bytes(self.size.width);
         for into in into.chunks_exact_mut(row) {
             let start = self.read as usize * self.stride;
-            let bytes = self.bytes.as_ref().get(start..start + row * self.sample).ok_or(SourceError::Empty)?;
+            let bytes =
+                self.bytes.as_ref().get(start..start + row * self.sample).ok_or(SourceError::Empty)?;
             match self.sample {
                 1 => into.copy_from_slice(bytes),
                 _ => into.iter_mut().zip(bytes.as_chunks::<2>().0).for_each(|(into, sample)| {

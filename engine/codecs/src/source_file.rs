@@ -342,7 +342,7 @@ impl Channel {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use std::io::Write;
     use std::os::unix::fs::FileExt;

@@ -153,7 +153,8 @@ impl Totals {
     pub(crate) fn sample() -> Self {
         let mut totals = Self::new();
         for what in ["request", "content", "answer", "region", "container"] {
-            let [first, second, third, fourth] = [(); 4].map(|()| String::new());
+            let first = if what == "container" { "reported" } else { "" }.to_owned();
+            let [second, third, fourth] = [(); 3].map(|()| String::new());
             totals.add(&Row {
                 what: what.to_owned(),
                 first,

@@ -7,7 +7,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use edgezoom_codecs::{Bounds, Cancel, DecodeOptions, Layout, Pixels, ReadAt, RowReader, SourceError, SourceFile, open_with};
+use edgezoom_codecs::{
+    Bounds, Cancel, DecodeOptions, Layout, Pixels, ReadAt, RowReader, SourceError, SourceFile, open_with,
+};
 use edgezoom_pyramid::sinks::DirectorySink;
 use edgezoom_pyramid::{DzsaveError, Observer, Options, dzsave, dzsave_with};
 use edgezoom_test_support::Picture;
@@ -19,7 +21,9 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let name = entry.file_name().into_string().unwrap();
         if entry.file_type().unwrap().is_dir() {
-            found.extend(contents(&entry.path()).into_iter().map(|(path, bytes)| (format!("{name}/{path}"), bytes)));
+            found.extend(
+                contents(&entry.path()).into_iter().map(|(path, bytes)| (format!("{name}/{path}"), bytes)),
+            );
         } else {
             found.insert(name, fs::read(entry.path()).unwrap());
         }
@@ -98,7 +102,10 @@ fn pixels_with_a_stride_give_the_tiles_of_the_file_that_has_them() {
         let pixels = Pixels::new(padded, 700, 500, layout).unwrap().with_stride(row + 3).unwrap();
         let of_pixels = pyramid(|_| Ok(Box::new(pixels.clone())));
         let png = files::png(&picture, |_| ());
-        assert!(of_pixels == pyramid(|decode| open_with(png.clone(), Bounds::default(), decode)), "{layout:?}");
+        assert!(
+            of_pixels == pyramid(|decode| open_with(png.clone(), Bounds::default(), decode)),
+            "{layout:?}"
+        );
     }
 }
 
@@ -144,7 +151,8 @@ fn whenever_it_is_cancelled_nothing_is_left() {
             let cancel = Cancel::default();
             // By a read of the file, which opening does, too, or while tiles are made.
             let [read, call] = [random.u64(0..60), random.u64(0..60)];
-            let source = Slowly { bytes: bytes.clone(), reads: AtomicU64::new(0), cancel: (read, cancel.clone()) };
+            let source =
+                Slowly { bytes: bytes.clone(), reads: AtomicU64::new(0), cancel: (read, cancel.clone()) };
             let file = SourceFile::of(source).cancelled_by(&cancel);
             let observer = CancelsAt { call: call as u32, calls: AtomicU32::new(0), cancel };
             let folder = tempfile::tempdir().unwrap();

@@ -39,7 +39,8 @@ async fn a_shutdown_gives_unclaimed_messages_back() {
     tiler.terminate();
     assert!(tiler.ended().await.success());
     let state = world.state();
-    assert!(matches!(state.log[..], [Call::Retry(_, 0)]), "{:#?}", state.log);
+    let others: Vec<_> = state.log.iter().filter(|call| !matches!(call, Call::Backlog(_))).collect();
+    assert!(matches!(others[..], [Call::Retry(_, 0)]), "{:#?}", state.log);
 }
 
 /// Returns how often each content was finished, and the number of other results.

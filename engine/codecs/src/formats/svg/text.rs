@@ -131,7 +131,12 @@ fn links_in(letters: &[Letter], links: &[(String, String)]) -> Vec<Link> {
 }
 
 /// Adds the letters of a glyph. They share its width.
-fn push(letters: &mut Vec<Letter>, glyph: &PositionedGlyph, next: Option<&PositionedGlyph>, to_pixels: Transform) {
+fn push(
+    letters: &mut Vec<Letter>,
+    glyph: &PositionedGlyph,
+    next: Option<&PositionedGlyph>,
+    to_pixels: Transform,
+) {
     let transform = glyph.transform();
     let size = glyph.font_size();
     let length = transform.sx.hypot(transform.ky).max(f32::MIN_POSITIVE);
