@@ -17,8 +17,9 @@ export function begin() {
 }
 
 /** Records the tiler of a report on the queue's length. */
-export function noteTiler({ capacity, messages }) {
-  if (capacity) tilers.set(capacity.tiler, { ...capacity, messages, at: Date.now() });
+export function noteTiler({ capacity, messages, leaving }) {
+  if (leaving) tilers.delete(capacity?.tiler);
+  else if (capacity) tilers.set(capacity.tiler, { ...capacity, messages, at: Date.now() });
 }
 
 /** Returns the status. `queue` is the queue's metrics. */

@@ -200,7 +200,7 @@ impl Watched {
         assert!(count("contents", "state", "ready") >= 2.0, "{status:#}");
         assert!(count("contents", "state", "failed") >= 1.0, "{status:#}");
         assert!(count("requests", "part", "v1") > 10.0, "{status:#}");
-        assert_eq!(status["tilers"][0]["slots"], 2, "{status:#}");
+        assert!(status["tilers"][0]["slots"].as_u64() >= Some(1), "{status:#}");
         let failures = status["failures"].as_array().context("no failures")?;
         let ours =
             failures.iter().find(|failure| failure["id"] == failed).context("the failure is not listed")?;
