@@ -89,7 +89,8 @@ async function find(bucket, query, from, stored) {
     if (total >= MAX_COUNTED || letters >= MAX_LETTERS) break;
     number += 1;
     letters += text.length;
-    const count = countOf(wanted, fold(text).replace(GAPS, " "));
+    const folded = fold(text);
+    const count = countOf(wanted, wanted.includes(" ") ? folded.replace(GAPS, " ") : folded);
     if (count === 0) continue;
     if (number < from) start += count;
     else if (numbers.length < MAX_PAGES && shown < MAX_HITS) {
