@@ -1,6 +1,7 @@
 //! The crate in one function: writes the pyramid of a picture to a sink, watched by the caller.
 
 use std::io;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
@@ -25,6 +26,9 @@ pub enum DzsaveError {
     /// The caller has [ended](Cancel) the work.
     #[error("The work was cancelled.")]
     Cancelled,
+    /// A decoder has a bug.
+    #[error("The picture could not be converted: an internal check failed.")]
+    Panicked,
 }
 
 /// Watches a pyramid that is being made, and may end it. Nothing of an ended one is left at the sink.
@@ -105,6 +109,16 @@ pub fn dzsave(
 /// # Errors
 /// As [`dzsave`], and if the observer ends the work.
 pub fn dzsave_with(
+    open: impl FnMut(&DecodeOptions) -> Result<Box<dyn RowReader>, SourceError>,
+    sink: &dyn Sink,
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<Built, DzsaveError> {
+    let run = AssertUnwindSafe(|| run(open, sink, options, observer));
+    panic::catch_unwind(run).unwrap_or(Err(DzsaveError::Panicked))
+}
+
+fn run(
     open: impl FnMut(&DecodeOptions) -> Result<Box<dyn RowReader>, SourceError>,
     sink: &dyn Sink,
     options: &Options,

@@ -104,7 +104,7 @@ pub fn emulator(project: &Project) -> Result<()> {
 }
 
 /// Installs a target's standard library by name, because some machines disable rustup's automatic installs.
-fn rust_target(target: &str) -> Result<()> {
+pub fn rust_target(target: &str) -> Result<()> {
     let sysroot = command::output(Command::new("rustc").args(["--print", "sysroot"]))?;
     if Path::new(sysroot.trim()).join("lib/rustlib").join(target).is_dir() {
         return Ok(());

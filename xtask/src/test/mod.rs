@@ -3,6 +3,7 @@
 
 pub mod arm64;
 mod cache;
+mod portable;
 mod rust;
 
 use std::time::Instant;
@@ -26,6 +27,8 @@ pub enum Step {
     Licences,
     /// Clippy
     Clippy,
+    /// The engine on other systems: it compiles for macOS and Windows
+    Portable,
     /// Unit and property tests, and examples in the documentation
     Unit,
     /// PDF, SVG and web pages compared with other renderers
@@ -108,6 +111,10 @@ impl Step {
             }
             Self::Licences => Check::new("licences", |out| licences(project, out)),
             Self::Clippy => Check::new("clippy", |_| programs.clippy()).needs(&["compile"]),
+            // Cargo's lock is free after `doc-tests`.
+            Self::Portable => {
+                Check::new("portable", |out| portable::check(project, out)).after(&["compile", "doc-tests"])
+            }
             Self::Unit => Check::new("unit", |out| programs.unit(cache, out)).needs(&["set-up", "compile"]),
             Self::Sources => Check::new("sources", |out| programs.sources(cache, out))
                 .needs(&["set-up", "compile"])

@@ -172,3 +172,15 @@ fn whenever_it_is_cancelled_nothing_is_left() {
     }
     assert!(cancelled >= 50, "{cancelled} cancelled, {done} done");
 }
+
+#[test]
+fn a_panic_is_an_error_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let sink = DirectorySink::new(folder.path().join("out")).unwrap();
+    let bytes = files::png(&Picture::photo(300, 1000, Layout::Rgb), |_| ());
+    let observer = |rows: u32, _: u32| assert!(rows < 500, "of the test");
+    let open = |decode: &_| open_with(bytes.clone(), Bounds::default(), decode);
+    let ended = dzsave_with(open, &sink, &Options::default(), &observer);
+    assert!(matches!(ended, Err(DzsaveError::Panicked)), "{ended:?}");
+    assert_eq!(contents(folder.path()), BTreeMap::new());
+}
