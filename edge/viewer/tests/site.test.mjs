@@ -17,7 +17,6 @@ import { startWebKit } from "./engines/webkit.mjs";
 import { line, manual } from "./manual.mjs";
 import { pyramidOf, scene } from "./pyramid.mjs";
 import { serve } from "./servers.mjs";
-import { ofTheViewer } from "./service.mjs";
 
 const BUILT = fileURLToPath(new URL("../../build/site/", import.meta.url));
 /** A text that is more than text wherever it is not escaped. */
@@ -89,7 +88,7 @@ async function startChromium() {
 }
 
 for (const [name, start] of Object.entries({ Chromium: startChromium, Firefox: startFirefox, WebKit: startWebKit })) {
-  test(`${name}: a site works from a web server and from a disk, and asks nobody else`, ofTheViewer, async () => {
+  test(`${name}: a site works from a web server and from a disk, and asks nobody else`, async () => {
     const engine = await start();
     try {
       await engine.resize(1440, 900);
@@ -145,7 +144,7 @@ async function checkSite(engine, base) {
 }
 
 for (const colorScheme of ["light", "dark"]) {
-  test(`a site passes axe in ${colorScheme} colours, on a phone too`, ofTheViewer, async () => {
+  test(`a site passes axe in ${colorScheme} colours, on a phone too`, async () => {
     const browser = await startBrowser();
     try {
       for (const width of [1440, 390]) {
@@ -165,7 +164,7 @@ for (const colorScheme of ["light", "dark"]) {
   });
 }
 
-test("without JavaScript a site shows a small picture with its alternative text", ofTheViewer, async () => {
+test("without JavaScript a site shows a small picture with its alternative text", async () => {
   const browser = await startBrowser();
   try {
     const page = await newPage(browser, { javaScriptEnabled: false });
