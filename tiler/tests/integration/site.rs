@@ -92,7 +92,7 @@ fn an_existing_site_is_kept_unless_forced_and_another_page_in_any_case() {
     let first = fs::read(&page).unwrap();
     assert_eq!(
         error_line(&convert(folder.path(), &[&source, "-o", "site/b"])),
-        "tiler: add --force to replace it, or choose another folder for --output: site/viewer.js exists already"
+        "tiler: add --force to replace it, or choose another folder for --output: site/index.html exists already"
     );
     assert_eq!(fs::read(&page).unwrap(), first);
 
@@ -102,7 +102,7 @@ fn an_existing_site_is_kept_unless_forced_and_another_page_in_any_case() {
     fs::write(&page, "my page").unwrap();
     assert_eq!(
         error_line(&convert(folder.path(), &[&source, "-o", "site/b", "--force"])),
-        "tiler: site/index.html is another page: choose another folder for --output"
+        "tiler: site/index.html is not a page of --viewer: choose another folder for --output"
     );
     assert_eq!(fs::read_to_string(&page).unwrap(), "my page");
 }

@@ -178,18 +178,17 @@ fn locate() -> Option<PathBuf> {
     std::iter::once(folder.join("viewer")).chain(built).find(|folder| folder.join(PAGE).is_file())
 }
 
-/// Fails if the folder has files of a site and they may not be replaced, or a page that is no site's.
+/// Fails if the folder has files of a site that may not be replaced, or a page that `--viewer` did not write.
 fn check(folder: &Path, replace: bool) -> anyhow::Result<()> {
-    let taken = FILES.map(|name| folder.join(name)).into_iter().find(|path| path.symlink_metadata().is_ok());
-    let Some(taken) = taken else { return Ok(()) };
-    if !replace {
+    let taken = FILES.iter().rev().map(|name| folder.join(name)).find(|path| path.symlink_metadata().is_ok());
+    if let Some(taken) = taken.filter(|_| !replace) {
         return Err(SinkError::Exists(taken))
             .context("add --force to replace it, or choose another folder for --output");
     }
     let page = folder.join(PAGE);
     match fs::read_to_string(&page) {
         Ok(text) if !text.contains(CONTENT) => {
-            bail!("{} is another page: choose another folder for --output", page.display())
+            bail!("{} is not a page of --viewer: choose another folder for --output", page.display())
         }
         _ => Ok(()),
     }
