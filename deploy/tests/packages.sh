@@ -110,8 +110,9 @@ for way; do
   case $way in
   archive)
     [ -e "$work/tiler" ] || unpack tiler
-    inside "$base" /work/tiler/tiler convert /work/sources/baseline.jpg -o /work/out/archive
+    inside "$base" /work/tiler/tiler convert /work/sources/baseline.jpg -o /work/out/archive --viewer
     converted archive
+    [ -s "$work/out/index.html" ] && [ -s "$work/out/viewer.js" ]
     ;;
   deb)
     cp "$(ls -t "$archives"/edgezoom-tiler_*_"$(dpkg --print-architecture)".deb | head -1)" "$work/edgezoom-tiler.deb"

@@ -1,8 +1,9 @@
 // Builds the viewer and the pages' files into edge/build/assets/, which the Worker serves: a module for embeds, one for
 // each kind of page, one for pictures with words, styles, icons, and OpenSeadragon's licence. The embed script itself
-// is part of the Worker.
+// is part of the Worker. edge/build/site/ is for `tiler convert --viewer`: the page of a site with the viewer in one
+// classic script, because browsers load no modules from a disk.
 
-import { access, cp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { access, cp, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -19,16 +20,24 @@ const shared = {
   legalComments: "eof",
   logLevel: "warning",
 };
-await build({
+const script = {
   ...shared,
-  entryPoints: ["embed/viewer.js", "pages/share.js", "pages/home.js", "text/text.js"].map(from),
   format: "esm",
   loader: { ".css": "text" }, // for shadow roots
   external: ["./text.js"], // the viewer imports it from beside itself, if the picture has words
   // In a page with an AMD loader, OpenSeadragon would register there instead of exporting itself.
   define: { define: "undefined" },
-});
+};
+await build({ ...script, entryPoints: ["embed/viewer.js", "pages/share.js", "pages/home.js", "text/text.js"].map(from) });
 await build({ ...shared, entryPoints: [from("pages/page.css")] });
+
+// A site is a copy of the viewer, so its script has the licences.
+const [own, openSeadragon] = await Promise.all(["LICENSE", "node_modules/openseadragon/LICENSE.txt"].map((name) => readFile(from(`../../${name}`), "utf8")));
+const banner = { js: `/*!\nEdgezoom: ${own.split(/^=+\n/m)[1].trim()}\n\nOpenSeadragon: ${openSeadragon.trim()}\n*/` };
+const outdir = from("../build/site");
+await build({ ...script, entryPoints: [{ in: from("site/site.js"), out: "viewer" }], entryNames: "[name]", outdir, format: "iife", banner });
+await build({ ...shared, entryPoints: [{ in: from("site/site.css"), out: "viewer" }], outdir });
+await cp(from("site/index.html"), `${outdir}/index.html`);
 
 await cp(from("icons"), `${to}assets`, { recursive: true });
 // Browsers request these without a link.

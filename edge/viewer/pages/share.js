@@ -3,10 +3,8 @@
 import { mountContent } from "../live/mount.js";
 import { schemeAssumption } from "./assumed.js";
 import { offerDetails, offerSharing } from "./dialogs.js";
+import { coverBy, describe } from "./panels.js";
 import { remember } from "./recent.js";
-
-/** Distance between the panels and the picture below them, in CSS pixels. */
-const BELOW_PANELS = 12;
 
 const stage = document.getElementById("stage");
 const known = JSON.parse(document.getElementById("content").textContent);
@@ -14,9 +12,6 @@ const { address, home, framed } = stage.dataset;
 const { search } = location;
 
 if (framed === undefined) {
-  const panels = document.querySelector(".top");
-  const coveredTop = () => panels.getBoundingClientRect().bottom + BELOW_PANELS;
-  new ResizeObserver(() => stage.style.setProperty("--covered", `${coveredTop()}px`)).observe(panels);
   let page = 0;
   const showSharing = offerSharing(() => page);
   const showDetails = offerDetails();
@@ -26,9 +21,9 @@ if (framed === undefined) {
     takeOver: schemeAssumption(address),
     ownsPage: true,
     search,
-    coveredTop,
+    coveredTop: coverBy(document.querySelector(".top"), stage),
     onPage: (number) => (page = number),
-    onReady: describe,
+    onReady: (content) => describe(content, " · "),
     onUpdate({ kind, content }) {
       if (content?.title) showTitle(content.title);
       showSharing(kind === "ready" || kind === "processing" ? content : null);
@@ -47,15 +42,6 @@ if (framed === undefined) {
 function showTitle(title, suffix = " – Edgezoom") {
   document.querySelector("h1").textContent = title;
   document.title = title + suffix;
-}
-
-/** Shows the size of the picture, and the warning if there is one. */
-function describe({ dzi, warning }) {
-  const [width, height] = [dzi.width, dzi.height].map((side) => side.toLocaleString("en"));
-  document.getElementById("size").textContent = ` · ${width} × ${height}`;
-  const line = document.getElementById("warning");
-  line.textContent = warning ?? "";
-  line.hidden = !warning;
 }
 
 /** Returns a parameter of the frame's URL, parsed like the embed script's. */

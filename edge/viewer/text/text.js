@@ -1,5 +1,5 @@
-// The words of a picture: they can be selected, copied, found, followed and heard, and their pages turned. Loaded only
-// for pictures that have words.
+// The words of a picture: they can be selected, copied, found, followed and heard, and their pages turned. The service
+// loads this only for pictures that have words.
 
 import { element, icon } from "../dom.js";
 import { placeText, withParameter } from "../zoom/place.js";
@@ -18,15 +18,14 @@ const TURNING = " Page Up and Page Down turn pages, W shows all pages.";
 const HOME = "Show the first page";
 
 /**
- * Adds the words of a response to a viewer. `open()` opens its picture if that waits for them, `region` is its element
+ * Adds words, the object of `text.json`, to a viewer. `open()` opens its picture if that waits for them, `region` is its element
  * and `bar` its controls, `usage` describes its keys, `selecting` says how to select words, `covered()` is that of the
  * camera, `coverAbove(height)` sets a function that returns the CSS pixels of controls above the bar, `onKey(listener)`
  * calls a listener that returns true for the keys it handles, and the others are those of `mountViewer`.
  */
-export async function mountText(response, parts) {
+export async function mountText(text, parts) {
   const { viewer, open, camera, region, bar, usage, covered, onKey, ownsPage } = parts;
-  if (!response.ok) throw new Error(`${response.url} responds with ${response.status}`);
-  const document = readDocument(await response.json());
+  const document = readDocument(text);
   if (document.pages.length === 0) return;
   const moves = movesOf(viewer, camera, covered, document);
   const isDocument = document.pages.length > 1;

@@ -33,10 +33,10 @@ export function withPlace(url, place) {
 
 /** Returns a URL with another value, which is escaped, of a parameter; without the parameter if the value is "". */
 export function withParameter(url, name, value) {
-  const { pathname, origin, search, hash } = new URL(url);
-  const others = search.slice(1).split("&").filter((pair) => pair && !pair.startsWith(`${name}=`));
-  const query = [...others, ...(value ? [`${name}=${value}`] : [])].join("&");
-  return origin + pathname + (query && `?${query}`) + hash;
+  const made = new URL(url);
+  const others = made.search.slice(1).split("&").filter((pair) => pair && !pair.startsWith(`${name}=`));
+  made.search = [...others, ...(value ? [`${name}=${value}`] : [])].join("&");
+  return made.href;
 }
 
 /**

@@ -36,12 +36,13 @@ const MEASURING = "M shows a ruler.";
  * the page if there is no fullscreen), `ownsPage` (keep the view in the page's URL, and take keys without having the
  * focus), `search` (the part of a URL that may name words and a page of a document), `onPage(number)` (called with the
  * number of the page in view, 0 if all are), `fit` (`contain` or `cover`), `background` (a CSS colour), `coveredTop()`
- * (CSS pixels that the page covers at the top), `attribution` (show a link to the share page). Returns `{ viewer,
- * canvas, focus }`: OpenSeadragon's viewer, and the element in which it draws.
+ * (CSS pixels that the page covers at the top), `attribution` (show a link to the share page), `loadText(content.text)`
+ * (returns a promise of the words and of what shows them, `{ text, mountText }`). Returns `{ viewer, canvas, focus }`:
+ * OpenSeadragon's viewer, and the element in which it draws.
  */
 export function mountViewer(host, content, options = {}) {
   const { name, cooperative = false, mayCover = false, ownsPage = false, fit = "contain", background } = options;
-  const { coveredTop = () => 0, attribution = false, search = "", onPage = () => {} } = options;
+  const { coveredTop = () => 0, attribution = false, search = "", onPage = () => {}, loadText = fetchText } = options;
   const root = shadow(host, shared, css);
   const canvas = element("div", { class: "canvas" });
   const label = name ? `Zoomable picture: ${name}` : "Zoomable picture";
@@ -148,14 +149,21 @@ export function mountViewer(host, content, options = {}) {
     region.append(selecting.note);
     const own = { viewer, open, camera, region, bar: controls.bar, usage, selecting, covered, coverAbove, onKey };
     const parts = { ...own, shareUrl: content.shareUrl, ownsPage, search, onPage };
-    // A module of its own, because few pictures have words. Without them the picture is shown all the same.
-    Promise.all([fetch(content.text), import("./text.js")])
-      .then(([response, { mountText }]) => mountText(response, parts))
+    // Without words the picture is shown all the same.
+    loadText(content.text)
+      .then(({ text, mountText }) => mountText(text, parts))
       .catch(console.warn)
       .finally(open);
   }
 
   return { viewer, canvas, focus: () => focusable.focus({ preventScroll: true }) };
+}
+
+/** Loads words, and the module that shows them: one of its own, because few pictures have words. */
+async function fetchText(url) {
+  const [response, { mountText }] = await Promise.all([fetch(url), import("./text.js")]);
+  if (!response.ok) throw new Error(`${response.url} responds with ${response.status}`);
+  return { text: await response.json(), mountText };
 }
 
 /** Returns true if a key press is for a field or a dialog of the page. */

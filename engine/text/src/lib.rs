@@ -23,6 +23,7 @@ mod markup;
 use serde::{Deserialize, Serialize};
 
 pub use bounds::{MAX_JSON_BYTES, MAX_PACKED_BYTES, MAX_PAGE_WORDS, MAX_WORDS};
+pub use markup::escape;
 
 /// Version of the format.
 const VERSION: u8 = 1;

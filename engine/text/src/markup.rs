@@ -204,8 +204,9 @@ fn write(to: &mut String, what: std::fmt::Arguments<'_>) {
     let _ = to.write_fmt(what);
 }
 
-/// Escapes text for elements and attributes in double quotes.
-fn escape(text: &str) -> Cow<'_, str> {
+/// Escapes text for HTML: for elements, and for attributes in quotes.
+#[must_use]
+pub fn escape(text: &str) -> Cow<'_, str> {
     if !text.contains(['&', '<', '>', '"', '\'']) {
         return Cow::Borrowed(text);
     }

@@ -192,11 +192,12 @@ impl Pipeline {
         let title = source.title.take();
         let mut options = *options;
         options.drawing.page = options.drawing.page.or(source.document_page);
-        let Built { dzi, damage, scale } = self.render(source, &options, sink, &mut on_progress).await?;
+        let built = self.render(source, &options, sink, &mut on_progress).await?;
         on_progress(Progress::Rendered);
         let on_stored = |missing, of| on_progress(Progress::Publishing { missing, of });
-        let published = sink.publish(&dzi, on_stored).await?;
+        let published = sink.publish(&built, title.as_ref(), on_stored).await?;
         on_progress(Progress::Published);
+        let Built { dzi, damage, scale } = built;
         Ok(Converted { dzi, title, damage, scale, published })
     }
 

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use edgezoom_content::{Attempt, ContentId, Dzi, PreviewKind, Previews, StoredText, TileRange};
-use edgezoom_pyramid::Tile;
+use edgezoom_content::{Attempt, ContentId, Dzi, PreviewKind, Previews, StoredText, TileRange, Title};
 use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveStream};
+use edgezoom_pyramid::{Built, Tile};
 use edgezoom_text::Text;
 use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
@@ -193,7 +193,8 @@ impl TileSink for Upload {
 
     async fn publish(
         &mut self,
-        _: &Dzi,
+        _: &Built,
+        _: Option<&Title>,
         mut on_stored: impl FnMut(usize, usize) + Send,
     ) -> Result<Places, SinkError> {
         let stream = self.stream.take().ok_or_else(|| self.failed("there are no tiles"))?;

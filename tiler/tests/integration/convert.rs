@@ -37,7 +37,7 @@ fn folder_with(name: &str, bytes: &[u8]) -> TempDir {
     folder
 }
 
-fn names(folder: &Path) -> Vec<String> {
+pub(crate) fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -47,7 +47,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// Returns the one line that a failed command prints.
-fn error_line(output: &Output) -> String {
+pub(crate) fn error_line(output: &Output) -> String {
     assert!(!output.status.success());
     let message = String::from_utf8(output.stderr.clone()).unwrap();
     assert_eq!(message.lines().count(), 1, "{message}");

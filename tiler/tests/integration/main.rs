@@ -16,6 +16,7 @@ mod renderer;
 mod s3_endpoint;
 mod secrets;
 mod serve;
+mod site;
 mod svg;
 mod upload;
 

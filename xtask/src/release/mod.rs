@@ -1,7 +1,7 @@
-//! `cargo xtask release`: an archive with the tiler, PDFium, all licences, man pages, completions, the systemd unit and
-//! the monitoring. It runs on any Linux whose glibc is at least as new as this machine's: PDFium is a glibc library
-//! loaded at run time, so static linking is impossible. `cargo xtask release deb` makes a Debian package of the same
-//! files; `worker`, `button` and `local` have the built Worker.
+//! `cargo xtask release`: an archive with the tiler, PDFium, the viewer of sites, all licences, man pages, completions,
+//! the systemd unit and the monitoring. It runs on any Linux whose glibc is at least as new as this machine's: PDFium is
+//! a glibc library loaded at run time, so static linking is impossible. `cargo xtask release deb` makes a Debian package
+//! of the same files; `worker`, `button` and `local` have the built Worker.
 //!
 //! The same commit makes the same bytes in any directory, with the same Rust, C compiler and cargo: nothing in an
 //! archive has a time or a path of the machine. `--check` builds twice and compares.
@@ -168,6 +168,9 @@ fn fill(project: &Project, target: &str, tiler: &Path, folder: &Path) -> Result<
     remove_paths(&program, target, &host)?;
     let (pdfium, copy) = (pinned::pdfium_folder(project, target), folder.join("pdfium"));
     command::run(Command::new("cp").args(["-R", "--no-target-directory"]).arg(&pdfium).arg(&copy))?;
+    command::run(project.node_tool("node")?.arg("edge/viewer/build.mjs"))?;
+    let (viewer, copy) = (project.root.join("edge/build/site"), folder.join("viewer"));
+    command::run(Command::new("cp").args(["-R", "--no-target-directory"]).arg(viewer).arg(copy))?;
     for (from, to) in FILES {
         fs::copy(project.root.join(from), folder.join(to)).with_context(|| from.to_owned())?;
     }
@@ -205,7 +208,7 @@ fn write_help(tiler: &Path, folder: &Path) -> Result<()> {
 /// Returns the licences of all crates in the tiler, with their licence files.
 fn notices(packages: &[Package]) -> Result<String> {
     let mut text =
-        "The tiler contains these packages. PDFium's licences are in pdfium/licenses/.\n".to_owned();
+        "The tiler contains these packages. PDFium's licences are in pdfium/licenses/, the viewer's in viewer/viewer.js.\n".to_owned();
     for package in packages.iter().filter(|package| !package.is_ours()) {
         let Package { name, version, licence, repository, .. } = package;
         write!(text, "\n{}\n{name} v{version}: {licence}\n{repository}\n", "-".repeat(80))?;

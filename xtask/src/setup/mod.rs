@@ -76,7 +76,7 @@ pub fn prepare(project: &Project, purpose: Purpose) -> Result<()> {
     if !matches!(purpose, Purpose::Release | Purpose::BenchPyramid | Purpose::BenchSources) {
         rust_target(WASM)?;
     }
-    if matches!(purpose, Purpose::Run | Purpose::Deploy | Purpose::Test | Purpose::BenchService) {
+    if !matches!(purpose, Purpose::Compile | Purpose::BenchPyramid | Purpose::BenchSources) {
         npm_packages(project)?;
     }
     if purpose == Purpose::Test {

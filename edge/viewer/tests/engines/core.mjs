@@ -293,7 +293,7 @@ async function sameAsChromium(engine, url, options = {}) {
 }
 
 /** Waits until `holds()` returns something true, and returns that. */
-async function until(what, holds) {
+export async function until(what, holds) {
   for (const end = Date.now() + PATIENCE_MS; Date.now() < end; ) {
     const held = await holds();
     if (held) return held;
@@ -302,11 +302,11 @@ async function until(what, holds) {
   assert.fail(`not true in time: ${what}`);
 }
 
-async function painted(engine) {
+export async function painted(engine) {
   await until("the picture is painted", async () => (await boxOf(engine, ".viewer")) && coloursIn(await engine.screenshot()) > 20);
 }
 
-const boxOf = (engine, selector) => engine.evaluate(inPage, selector, "box");
+export const boxOf = (engine, selector) => engine.evaluate(inPage, selector, "box");
 
 const mouse = (...actions) => ({ type: "pointer", id: "mouse", parameters: { pointerType: "mouse" }, actions });
 const to = ([x, y], duration = 0) => ({ type: "pointerMove", x: Math.round(x), y: Math.round(y), duration });
@@ -331,10 +331,10 @@ async function click(engine, selector) {
 const drag = (engine, from, target) => engine.act(mouse(to(from), DOWN, to(target, 200), UP));
 
 /** Keys without a character are in WebDriver's private range. */
-const [TAB, SHIFT, CONTROL] = ["\uE004", "\uE008", "\uE009"];
+export const [TAB, SHIFT, CONTROL] = ["\uE004", "\uE008", "\uE009"];
 
 /** Presses keys, of which the first `held` are held down. */
-async function type(engine, keys, { held = 0 } = {}) {
+export async function type(engine, keys, { held = 0 } = {}) {
   const [down, up] = ["keyDown", "keyUp"].map((kind) => (value) => ({ type: kind, value }));
   const modifiers = [...keys].slice(0, held);
   const actions = [...modifiers.map(down), ...[...keys].slice(held).flatMap((key) => [down(key), up(key)]), ...modifiers.map(up)];
@@ -368,7 +368,7 @@ async function placeOf(engine) {
 }
 
 /** Runs in the page: finds an element in any shadow root. Returns what is wanted of it, or gives it the focus. */
-function inPage(selector, wanted) {
+export function inPage(selector, wanted) {
   const find = (root) => root.querySelector(selector) ?? [...root.querySelectorAll("*")].map((host) => host.shadowRoot && find(host.shadowRoot)).find(Boolean);
   const found = find(document);
   if (wanted === "text") return found?.textContent;

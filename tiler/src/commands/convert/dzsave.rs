@@ -91,7 +91,18 @@ impl TileArgs {
     /// Returns the names of the files.
     pub(super) fn tree(&self) -> Tree {
         let tree = Tree::of(&self.options()).with_id(&*self.id).with_properties(self.properties);
-        if self.suffix.is_some_and(|suffix| suffix.is_jpeg) { tree.with_jpeg_extension() } else { tree }
+        if self.has_jpeg_extension() { tree.with_jpeg_extension() } else { tree }
+    }
+
+    /// Returns true if the names of JPEG tiles end in `.jpeg`.
+    pub(super) fn has_jpeg_extension(&self) -> bool {
+        self.suffix.is_some_and(|suffix| suffix.is_jpeg)
+    }
+
+    /// Returns true if the tiles are all that viewers of Deep Zoom expect.
+    pub(super) fn is_whole_deep_zoom(&self) -> bool {
+        let RenderOptions { layout, depth, skip_blanks, .. } = self.options();
+        layout == TileLayout::Dz && depth == Depth::OnePixel && skip_blanks.is_none()
     }
 }
 

@@ -4,6 +4,7 @@
 mod dzsave;
 mod output;
 mod progress_bars;
+mod site;
 mod suffix;
 
 use std::collections::HashMap;
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow, bail};
 use edgezoom_codecs::SourceError;
 use edgezoom_content::address::RefusedAddress;
-use edgezoom_content::{Failure, FailureCode, SourceUrl};
+use edgezoom_content::{Alternative, Failure, FailureCode, SourceUrl};
 use edgezoom_pyramid::sinks::ArchiveFormat;
 use edgezoom_tiler::browser::PageError;
 use edgezoom_tiler::fetch::FetchError;
@@ -30,6 +31,7 @@ use super::flags::ConversionArgs;
 use dzsave::TileArgs;
 use output::{Container, FileSink};
 use progress_bars::ProgressBars;
+use site::{Site, name_of};
 
 /// Exit code after an interrupt: 128 plus the number of SIGINT, as in shells.
 const INTERRUPTED: u8 = 130;
@@ -59,6 +61,13 @@ pub struct Args {
     /// Write the words of a document, too, as <OUTPUT>.text.json and <OUTPUT>.hocr
     #[arg(long)]
     text: bool,
+    /// Write a page with the viewer, too: index.html, viewer.js and viewer.css in the output's folder, for any web server
+    /// and for opening from a disk
+    #[arg(long)]
+    viewer: bool,
+    /// Alternative text of the picture on that page, for people who do not see it
+    #[arg(long, value_name = "TEXT", requires = "viewer")]
+    alt: Option<String>,
     /// Replace an existing pyramid
     #[arg(long)]
     force: bool,
@@ -69,6 +78,12 @@ pub struct Args {
     tiles: TileArgs,
     #[command(flatten)]
     conversion: ConversionArgs,
+}
+
+impl Args {
+    fn reads_words(&self) -> bool {
+        self.text || self.viewer
+    }
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -98,8 +113,11 @@ fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
 
 /// Converts each source. An error of one does not stop the others.
 async fn convert_all(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.viewer && args.sources.len() > 1 {
+        bail!("--viewer writes the page of one source: convert each alone, into a folder of its own");
+    }
     let mut settings = args.conversion.settings(None, std::env::temp_dir())?;
-    if !args.text {
+    if !args.reads_words() {
         settings.page_limits.words = 0;
     }
     let pipeline = Pipeline::new(settings);
@@ -156,7 +174,9 @@ async fn convert(args: &Args, pipeline: &Pipeline, source: &Path, output: &Path)
         Some(container) => container.archive(),
         None => chosen.and_then(ArchiveFormat::from_path),
     };
-    let mut sink = FileSink::new(output, archive, args.tiles.tree(), args.force)?;
+    let site = args.viewer.then(|| site(args, source, output, archive)).transpose()?;
+    let sink = FileSink::new(output, archive, args.tiles.tree(), args.force)?;
+    let mut sink = sink.with(args.text, site);
     let origin = origin(source)?;
     let mut bars = ProgressBars::new()?;
     let converted = pipeline.convert(origin, &options(args), &mut sink, |progress| bars.show(progress)).await;
@@ -166,6 +186,19 @@ async fn convert(args: &Args, pipeline: &Pipeline, source: &Path, output: &Path)
         eprintln!("tiler: {}: {damage}", shown(source));
     }
     Ok(())
+}
+
+/// Prepares the site of `--viewer`.
+fn site(args: &Args, source: &Path, output: &Path, archive: Option<ArchiveFormat>) -> anyhow::Result<Site> {
+    if archive.is_some() || !args.tiles.is_whole_deep_zoom() {
+        bail!(
+            "--viewer needs a directory with all tiles of Deep Zoom: leave out --container, --layout, --depth and \
+             --skip-blanks, and the extension of --output"
+        );
+    }
+    let name = if source == Path::new(STANDARD_INPUT) { name_of(output) } else { name_of(source) };
+    let alternative = args.alt.as_deref().and_then(Alternative::of);
+    Site::new(output, name, alternative, args.tiles.has_jpeg_extension(), args.force)
 }
 
 /// Returns the URL or file that the argument names.
@@ -195,7 +228,7 @@ fn options(args: &Args) -> RenderOptions {
     let options = args.tiles.options();
     RenderOptions {
         threads: args.threads.unwrap_or(options.threads),
-        drawing: args.conversion.drawing(args.page, args.text),
+        drawing: args.conversion.drawing(args.page, args.reads_words()),
         strict: args.strict,
         ..options
     }

@@ -7,11 +7,13 @@ use std::time::SystemTime;
 use anyhow::{Context, bail};
 use bytes::Bytes;
 use clap::ValueEnum;
-use edgezoom_content::{Dzi, PreviewKind};
+use edgezoom_content::{Dzi, PreviewKind, Title};
 use edgezoom_pyramid::sinks::{self, ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink, Tree};
 use edgezoom_text::Text;
-use edgezoom_tiler::renderer::Tile;
+use edgezoom_tiler::renderer::{Built, Tile};
 use edgezoom_tiler::tile_sink::{SinkError, TileSink};
+
+use super::site::Site;
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum Container {
@@ -39,12 +41,16 @@ pub(super) struct FileSink {
     sink: Box<dyn Sink>,
     writer: Option<Box<dyn PyramidWriter>>,
     path: PathBuf,
-    /// The words and the size of the picture.
+    /// The words of the picture.
     text: Option<Text>,
+    /// True if the words are written to files of their own.
+    writes_text: bool,
+    // Dropped last, because the files of the others may be in a folder that it deletes.
+    site: Option<Site>,
 }
 
 impl FileSink {
-    /// Creates a sink at `path` for a tree of files, in an archive or a directory.
+    /// Creates a sink at `path` for a tree of files, in an archive or a directory. It discards words.
     ///
     /// # Errors
     /// The directory does not exist, or the pyramid exists and `replace` is not set.
@@ -69,7 +75,12 @@ impl FileSink {
         } else {
             "add --force to replace it, or choose another --output"
         })?;
-        Ok(Self { sink, writer: None, path: path.to_owned(), text: None })
+        Ok(Self { sink, writer: None, path: path.to_owned(), text: None, writes_text: false, site: None })
+    }
+
+    /// Sets whether words are written to files of their own, and the site that is written beside the pyramid.
+    pub(super) fn with(self, writes_text: bool, site: Option<Site>) -> Self {
+        Self { writes_text, site, ..self }
     }
 }
 
@@ -104,9 +115,16 @@ impl TileSink for FileSink {
         Ok(())
     }
 
-    async fn publish(&mut self, _: &Dzi, _: impl FnMut(usize, usize) + Send) -> Result<(), SinkError> {
-        // The words first: an error then leaves no pyramid.
-        if let Some(text) = self.text.take() {
+    async fn publish(
+        &mut self,
+        built: &Built,
+        title: Option<&Title>,
+        _: impl FnMut(usize, usize) + Send,
+    ) -> Result<(), SinkError> {
+        let text = self.text.take();
+        // What may fail first: an error then leaves no pyramid.
+        let site = self.site.as_ref().map(|site| site.write(built, title, text.as_ref())).transpose()?;
+        if let Some(text) = text.filter(|_| self.writes_text) {
             let json = text.to_json().unwrap_or_default();
             for (ending, file) in [("text.json", json), ("hocr", text.hocr().into_bytes())] {
                 let path = self.path.with_added_extension(ending);
@@ -115,6 +133,9 @@ impl TileSink for FileSink {
         }
         if let Some(writer) = self.writer.take() {
             writer.publish()?;
+        }
+        if let Some(site) = site {
+            site.publish()?;
         }
         Ok(())
     }

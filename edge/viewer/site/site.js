@@ -1,0 +1,18 @@
+// The script of a site that `tiler convert --viewer` writes. It requests nothing but tiles: the page has the content
+// object, with the words themselves as `text`, because a page that is opened from a disk cannot fetch.
+
+import { coverBy, describe } from "../pages/panels.js";
+import { mountText } from "../text/text.js";
+import { mountViewer } from "../zoom/viewer.js";
+
+const stage = document.getElementById("stage");
+const content = JSON.parse(document.getElementById("content").textContent);
+content.shareUrl = location.href.split(/[?#]/)[0];
+describe(content);
+mountViewer(stage, content, {
+  name: content.alt ?? content.title,
+  ownsPage: true,
+  search: location.search,
+  coveredTop: coverBy(document.querySelector(".top"), stage),
+  loadText: async (text) => ({ text, mountText }),
+});

@@ -1,0 +1,145 @@
+//! Runs `tiler convert --viewer` as a user would, with the page of the real viewer.
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::convert::{error_line, names};
+
+/// The page of `edge/viewer/site/`, before it is filled.
+const PAGE: &str = include_str!("../../../edge/viewer/site/index.html");
+/// A text that is more than text wherever it is not escaped.
+const HOSTILE: &str = r#"<!--<script>{content}"'&lt;"#;
+
+/// Creates a folder with a drawing that has hostile words and a hostile name, and with the viewer in `viewer/`.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("viewer")).unwrap();
+    for (name, content) in [("index.html", PAGE), ("viewer.js", "a script"), ("viewer.css", "a style")] {
+        fs::write(folder.path().join("viewer").join(name), content).unwrap();
+    }
+    let svg = r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 100"><text x="9" y="50">&lt;/script>&lt;!--</text></svg>"#;
+    fs::write(folder.path().join(format!("{HOSTILE}.svg")), svg).unwrap();
+    fs::write(folder.path().join("broken.png"), &b"\x89PNG\r\n\x1a\n and no more"[..]).unwrap();
+    folder
+}
+
+fn convert(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tiler"));
+    command.current_dir(folder).env("EDGEZOOM_VIEWER", "viewer").arg("convert").args(args).arg("--viewer");
+    command.output().unwrap()
+}
+
+/// Returns the content object of a page.
+fn content(page: &str) -> Value {
+    let (_, after) = page.split_once(r#"<script type="application/json" id="content">"#).unwrap();
+    let (json, _) = after.split_once("</script>").unwrap();
+    assert!(!json.contains('<'), "{json}");
+    serde_json::from_str(json).unwrap()
+}
+
+#[test]
+fn a_site_has_the_page_the_viewer_and_the_pyramid() {
+    let folder = folder();
+    let source = format!("{HOSTILE}.svg");
+    let args = [&*source, "-o", "site/a 100%", "--svg-side", "600", "--alt", "A \"<b>\""];
+    let output = convert(folder.path(), &args);
+    assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+    let site = folder.path().join("site");
+    assert_eq!(names(&site), ["a 100%.dzi", "a 100%_files", "index.html", "viewer.css", "viewer.js"]);
+    assert_eq!(fs::read_to_string(site.join("viewer.js")).unwrap(), "a script");
+
+    let page = fs::read_to_string(site.join("index.html")).unwrap();
+    let escaped = "&lt;!--&lt;script&gt;{content}&quot;&#39;&amp;lt;";
+    for part in [
+        &*format!("<title>{escaped}</title>"),
+        &*format!("<h1>{escaped}</h1>"),
+        r#"<meta name="description" content="A &quot;&lt;b&gt;&quot;">"#,
+        r#"<img src="a%20100%25_files/9/0_0.jpg" alt="A &quot;&lt;b&gt;&quot;">"#,
+    ] {
+        assert!(page.contains(part), "{part} is missing in {page}");
+    }
+    assert_eq!(page.matches("<script").count(), PAGE.matches("<script").count());
+    let content = content(&page);
+    assert_eq!((&content["title"], &content["alt"]), (&json!(HOSTILE), &json!("A \"<b>\"")));
+    let dzi = json!({"url": "a%20100%25.dzi", "width": 600, "height": 200, "tileSize": 512, "tileOverlap": 0, "tileFormat": "jpg"});
+    assert_eq!(content["dzi"], dzi);
+    assert_eq!(content["text"]["pages"][0]["blocks"][0]["lines"][0]["text"], "</script><!--");
+    assert_eq!((&content["pages"], &content["scale"]), (&json!(1), &Value::Null));
+}
+
+#[test]
+fn words_are_files_of_their_own_only_on_request() {
+    let folder = folder();
+    let source = format!("{HOSTILE}.svg");
+    let output = convert(folder.path(), &[&source, "-o", "site/a", "--text"]);
+    assert!(output.status.success(), "{output:?}");
+    let expected = ["a.dzi", "a.hocr", "a.text.json", "a_files", "index.html", "viewer.css", "viewer.js"];
+    assert_eq!(names(&folder.path().join("site")), expected);
+}
+
+#[test]
+fn an_existing_site_is_kept_unless_forced_and_another_page_in_any_case() {
+    let folder = folder();
+    let source = format!("{HOSTILE}.svg");
+    let args = [&*source, "-o", "site/a"];
+    assert!(convert(folder.path(), &args).status.success());
+    let page = folder.path().join("site/index.html");
+    let first = fs::read(&page).unwrap();
+    assert_eq!(
+        error_line(&convert(folder.path(), &[&source, "-o", "site/b"])),
+        "tiler: add --force to replace it, or choose another folder for --output: site/index.html exists already"
+    );
+    assert_eq!(fs::read(&page).unwrap(), first);
+
+    assert!(convert(folder.path(), &[&source, "-o", "site/b", "--force"]).status.success());
+    assert_eq!(content(&fs::read_to_string(&page).unwrap())["dzi"]["url"], "b.dzi");
+
+    fs::write(&page, "my page").unwrap();
+    assert_eq!(
+        error_line(&convert(folder.path(), &[&source, "-o", "site/b", "--force"])),
+        "tiler: site/index.html is not a page of --viewer: choose another folder for --output"
+    );
+    assert_eq!(fs::read_to_string(&page).unwrap(), "my page");
+}
+
+#[test]
+fn a_failure_is_one_line_and_leaves_no_site() {
+    let folder = folder();
+    let before = names(folder.path());
+    let whole = "tiler: --viewer needs a directory with all tiles of Deep Zoom: leave out --container, --layout, --depth \
+                 and --skip-blanks, and the extension of --output";
+    for (args, expected) in [
+        (&["broken.png", "-o", "site/a"][..], "tiler: broken.png: "),
+        (&["nothing.png", "-o", "site/a"], "tiler: cannot read nothing.png: "),
+        (&["broken.png", "-o", "site/b/a"], "tiler: cannot create site/b: "),
+        (&["broken.png", "-o", "site/a", "--container", "zip"], whole),
+        (&["broken.png", "-o", "site/a.szi"], whole),
+        (&["broken.png", "-o", "site/a", "--layout", "iiif"], whole),
+        (&["broken.png", "-o", "site/a", "--depth", "onetile"], whole),
+        (&["broken.png", "-o", "site/a", "--skip-blanks", "0"], whole),
+        (&["broken.png", "nothing.png", "-o", "site"], "tiler: --viewer writes the page of one source: "),
+    ] {
+        let output = convert(folder.path(), args);
+        let message = error_line(&output);
+        assert!(message.starts_with(expected), "{message}");
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(names(folder.path()), before, "{args:?}");
+    }
+}
+
+#[test]
+fn a_missing_viewer_is_reported_with_a_remedy() {
+    let folder = folder();
+    fs::remove_file(folder.path().join("viewer/viewer.js")).unwrap();
+    assert_eq!(
+        error_line(&convert(folder.path(), &["broken.png", "-o", "site/a"])),
+        "tiler: --viewer needs the built viewer: take the program from a release, which has it in viewer/, or set \
+         EDGEZOOM_VIEWER to the path of such a folder: viewer/viewer.js: No such file or directory (os error 2)"
+    );
+    assert!(!folder.path().join("site").exists());
+}
