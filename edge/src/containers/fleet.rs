@@ -44,7 +44,7 @@ pub struct Fleet {
     used: u64,
     /// True if it is known that the day's time is used up.
     is_spent: bool,
-    /// Whatever happened since the last call of [`Fleet::take_events`].
+    /// Events since the last call of [`Fleet::take_events`].
     #[serde(skip)]
     events: Vec<Event>,
 }
@@ -91,13 +91,13 @@ pub enum Order {
     Destroy(Start),
 }
 
-/// Something to count.
+/// An event, which is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     Started,
     /// The first report came this long after the start.
     Reported(Duration),
-    /// It never reported, or no longer.
+    /// It never reported, or has been silent for too long.
     Hung,
     /// It ran for this time.
     Ended(Duration),
@@ -123,7 +123,7 @@ impl FromStr for Start {
     }
 }
 
-/// What the operator sees of the fleet.
+/// The fleet, for the operator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Overview {
@@ -279,12 +279,12 @@ impl Fleet {
         now.0 / DAY == self.day && self.used(now) >= limits.a_day
     }
 
-    /// Returns what happened since the last call.
+    /// Returns the events since the last call.
     pub fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
     }
 
-    /// Returns what the operator sees.
+    /// Returns the fleet for the operator.
     pub fn overview(&self, limits: &Limits, now: Timestamp) -> Overview {
         let shown = self.containers.iter().map(|container| Shown {
             container: container.start.container,

@@ -49,7 +49,7 @@ enum Message {
     ReportedIn { container: Start, report: BacklogReport },
     /// A container has ended.
     ContainerEnded(Start),
-    /// Get what the operator sees of the containers, if there are any.
+    /// Get the fleet of containers for the operator, if there is one.
     Containers,
     /// A client asks for a new job. The reply is an [`Admitted`].
     Admit(Asked),

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A flag that ends the work with a picture, from any thread. Clones are the same flag.
 ///
-/// A [file](crate::SourceFile::cancelled_by) with it can no longer be read, so opening and reading end at the next read
-/// of bytes. Decoders that first read all bytes and then decode all pixels, such as AVIF's, end when they have done so.
+/// Reads of a [file](crate::SourceFile::cancelled_by) with it fail, so opening and reading end at the next read of bytes.
+/// Decoders that first read all bytes and then decode all pixels, such as AVIF's, end after that.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 

@@ -98,7 +98,7 @@ impl Prepared {
         let file = BufReader::with_capacity(READ_BYTES, file);
         let input = Input { file, bounds, options, temporary: self.temporary.clone() };
         let opened = (self.opener)(input);
-        // What is cut off by the caller is not broken.
+        // A file that the caller cut off is not broken.
         let opened = if same.is_cancelled() { Err(SourceError::Cancelled) } else { opened };
         let Decoded { reader, orientation, profile, scale, text } = opened?;
         let reader: Box<dyn RowReader> = if options.strict {

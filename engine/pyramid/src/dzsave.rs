@@ -36,8 +36,8 @@ pub enum DzsaveError {
 /// A closure that takes the numbers of rows that are read and of all rows is one. So is a [`Cancel`], which also ends
 /// opening and reading if the [file has it](edgezoom_codecs::SourceFile::cancelled_by).
 pub trait Observer: Sync {
-    /// Is told how many rows of the picture have been read, of how many. The number never falls. It is called by the
-    /// thread that called [`dzsave_with`], every few rows, and encoders wait for it.
+    /// Receives the number of rows of the picture that have been read, which never falls, and of all rows. The thread that
+    /// called [`dzsave_with`] calls it every few rows, and encoders wait for it.
     fn progress(&self, rows: u32, of: u32) {
         let _ = (rows, of);
     }
@@ -127,7 +127,7 @@ fn run(
     options.check()?;
     sink.check()?;
     let source = TileSource::open(options, open);
-    // What the flag ends may end with the error of a file that can no longer be read.
+    // The error may be that of the read that the flag ended.
     if observer.is_cancelled() {
         return Err(DzsaveError::Cancelled);
     }

@@ -1,7 +1,7 @@
 //! Reports the length of the queue to the edge, which creates no contents while it is over its limit. The edge responds
 //! with the number of tilers. Each pull returns the queue's length. While nothing is pulled, the last length is
 //! reported again, because the edge assumes an empty queue if no tiler reports. A tiler that takes no more jobs says so,
-//! and is no longer counted.
+//! and the edge stops counting it.
 
 use std::time::{Duration, Instant};
 
