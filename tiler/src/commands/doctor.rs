@@ -22,29 +22,32 @@ use reqwest::StatusCode;
 use rustix::io::{FdFlags, fcntl_setfd};
 use url::Url;
 
+use super::machine::Machine;
+
 /// Checks this machine: what protects it from sources, and what is installed to convert them. Fails if a requirement is
 /// missing.
 #[derive(clap::Args)]
 pub struct Args {
     /// Requirements besides the renderer's sandbox, temporary files and, if a browser is installed, its namespaces
     #[arg(long, value_delimiter = ',')]
-    require: Vec<Requirement>,
+    pub(super) require: Vec<Requirement>,
     /// The Chromium for web pages [default: the first of the usual ones that is installed]
     #[arg(long, env = "EDGEZOOM_CHROMIUM")]
-    chromium: Option<PathBuf>,
+    pub(super) chromium: Option<PathBuf>,
     /// Directory for temporary files [default: the system's]
     #[arg(long, env = "EDGEZOOM_TMP")]
-    tmp: Option<PathBuf>,
-    /// Number of concurrent conversions that `tiler serve` will run
-    #[arg(long, env = "EDGEZOOM_JOBS", default_value = "2")]
-    jobs: NonZeroUsize,
+    pub(super) tmp: Option<PathBuf>,
+    /// Number of concurrent conversions that `tiler serve` will run [default: its own]
+    #[arg(long, env = "EDGEZOOM_JOBS")]
+    pub(super) jobs: Option<NonZeroUsize>,
     /// URL of the Worker, to check that it is set up
     #[arg(long, env = "EDGEZOOM_EDGE_URL")]
-    edge_url: Option<Url>,
+    pub(super) edge_url: Option<Url>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Requirement {
+/// A requirement that depends on what the tiler is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Requirement {
     /// Landlock, which denies files to the renderer in addition to its system call filter
     Landlock,
     /// A user other than root
@@ -82,12 +85,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Prints the result of each check. Returns true if all requirements are met.
-async fn examine(args: &Args) -> bool {
+pub(super) async fn examine(args: &Args) -> bool {
     let is_required = |requirement| args.require.contains(&requirement);
     let (sandbox, landlock) = sandbox();
     let browser = find_browser(args.chromium.as_deref());
     let needs_namespaces = is_required(Requirement::Pages) || browser.is_ok();
     let folder = args.tmp.clone().unwrap_or_else(std::env::temp_dir);
+    let jobs = args.jobs.unwrap_or_else(|| Machine::this().jobs(Limits::default().renderer_memory));
     let mut checks = vec![
         ("renderer: sandbox", true, sandbox),
         ("renderer: Landlock", is_required(Requirement::Landlock), landlock),
@@ -99,7 +103,7 @@ async fn examine(args: &Args) -> bool {
         ("fonts", is_required(Requirement::Fonts), fonts()),
         ("fonts: Chinese, Japanese, Korean", false, cjk_fonts(edgezoom_codecs::installed_cjk_font())),
         ("temporary files", true, temporary(&folder)),
-        ("temporary files: room", false, room(&folder, args.jobs)),
+        ("temporary files: room", false, room(&folder, jobs)),
     ];
     if let Some(browser) = browser::find_browser(args.chromium.as_deref()) {
         checks.push(("web pages: browser's age", false, browser_age(&browser, SystemTime::now())));

@@ -6,4 +6,5 @@ pub mod doctor;
 pub mod edge_metrics;
 mod flags;
 mod log;
+mod machine;
 pub mod serve;

@@ -5,11 +5,9 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::thread::available_parallelism;
 use std::time::Duration;
 
 use anyhow::Context;
-use edgezoom_codecs::machine_memory;
 use edgezoom_tiler::pipeline::PipelineSettings;
 use edgezoom_tiler::proc;
 use edgezoom_tiler::renderer::RenderOptions;
@@ -20,8 +18,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use super::doctor::{self, Requirement};
 use super::flags::ConversionArgs;
 use super::log::{self, LogFormat};
+use super::machine::Machine;
 
 /// Interval at which renderers produce coarse pictures. The service stores a few of them.
 const COARSE_EVERY: Duration = Duration::from_secs(1);
@@ -65,6 +65,9 @@ pub struct Args {
     /// Maximum number of API calls that all tilers of the account make together in 5 minutes; 0 for no limit
     #[arg(long, env = "EDGEZOOM_API_CALLS", default_value = "1200")]
     api_calls: u32,
+    /// Check the machine first as `tiler doctor --require` does, and end if one of these is missing
+    #[arg(long, env = "EDGEZOOM_DOCTOR", value_delimiter = ',')]
+    doctor: Vec<Requirement>,
     /// Time without a job after which the tiler exits, in seconds [default: it never does]
     #[arg(long, env = "EDGEZOOM_EXIT_WHEN_IDLE")]
     exit_when_idle: Option<u64>,
@@ -87,6 +90,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     share_disk(&mut settings.pipeline, settings.jobs)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
+        if !args.doctor.is_empty() && !doctor::examine(&checks(args, &settings)).await {
+            return Ok(ExitCode::FAILURE);
+        }
         let shutdown = CancellationToken::new();
         tokio::spawn(shut_down_on(
             signal(SignalKind::terminate())?,
@@ -98,11 +104,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })
 }
 
+/// Returns the checks of the machine before it serves. The pull loop finds out whether the edge answers.
+fn checks(args: &Args, Settings { pipeline, jobs, .. }: &Settings) -> doctor::Args {
+    let (require, chromium) = (args.doctor.clone(), pipeline.browser.clone());
+    doctor::Args { require, chromium, tmp: args.tmp.clone(), jobs: Some(*jobs), edge_url: None }
+}
+
 fn settings(args: &Args) -> anyhow::Result<Settings> {
     let edge_url = required(&args.edge_url, "EDGEZOOM_EDGE_URL")?;
     let mut pipeline = args.conversion.settings(Some(&edge_url), temporary(args)?)?;
-    let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let machine = Machine { cores, memory: machine_memory().unwrap_or_default() };
+    let machine = Machine::this();
     let (renderer, page) = (pipeline.limits.renderer_memory, pipeline.page_limits.memory);
     let jobs = args.jobs.unwrap_or_else(|| machine.jobs(renderer));
     pipeline.page_limits.at_once = machine.pages(jobs, renderer, page);
@@ -131,36 +142,6 @@ fn settings(args: &Args) -> anyhow::Result<Settings> {
             ..RenderOptions::default()
         },
     })
-}
-
-/// The machine, or the part of it that this program may use.
-#[derive(Clone, Copy, Debug)]
-struct Machine {
-    cores: NonZeroUsize,
-    /// Bytes.
-    memory: u64,
-}
-
-impl Machine {
-    /// Returns the number of jobs that it carries: two for each core, because half of a job's time is a download, each
-    /// with a renderer's memory.
-    fn jobs(self, renderer: u64) -> NonZeroUsize {
-        self.cores.saturating_mul(NonZeroUsize::MIN.saturating_add(1)).min(self.fitting(renderer))
-    }
-
-    /// Returns the number of web pages that may be open at once, of this number of jobs: each takes a core, and the
-    /// memory of a browser and its renderer. A place is left for a picture, which takes less.
-    fn pages(self, jobs: NonZeroUsize, renderer: u64, page: u64) -> NonZeroUsize {
-        let others = NonZeroUsize::new(jobs.get() - 1).unwrap_or(NonZeroUsize::MIN);
-        let left = Self { memory: self.memory.saturating_sub(renderer), ..self };
-        others.min(self.cores).min(left.fitting(page.saturating_add(renderer)))
-    }
-
-    /// Returns how often some bytes fit into the memory; at least 1.
-    fn fitting(self, bytes: u64) -> NonZeroUsize {
-        let number = usize::try_from(self.memory / bytes.max(1)).unwrap_or(usize::MAX);
-        NonZeroUsize::new(number).unwrap_or(NonZeroUsize::MIN)
-    }
 }
 
 /// Reduces the temporary files of each job to its share of what is free, so that one job cannot make the others fail.
@@ -202,24 +183,4 @@ async fn shut_down_on(mut terminate: Signal, mut interrupt: Signal, shutdown: Ca
     shutdown.cancel();
     next().await;
     std::process::exit(1);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn jobs_and_pages_are_as_many_as_cores_and_memory_carry() {
-        let number = |number| NonZeroUsize::new(number).unwrap();
-        let machine = |cores, memory: u64| Machine { cores: number(cores), memory: memory << 30 };
-        let (renderer, page) = (1 << 30, 2 << 30);
-        let jobs = |cores, memory| machine(cores, memory).jobs(renderer).get();
-        assert_eq!((jobs(4, 12), jobs(64, 12), jobs(1, 64), jobs(1, 0)), (8, 12, 2, 1));
-        let pages = |jobs, cores, memory| machine(cores, memory).pages(number(jobs), renderer, page).get();
-        assert_eq!(pages(8, 4, 12), 3, "one of Cloudflare's largest containers");
-        assert_eq!(pages(32, 8, 64), 8);
-        assert_eq!(pages(32, 64, 25), 8);
-        assert_eq!(pages(4, 64, 64), 3, "a picture finds a place");
-        assert_eq!((pages(4, 8, 1), pages(1, 8, 64)), (1, 1));
-    }
 }

@@ -85,3 +85,11 @@ async fn a_tiler_that_shuts_down_says_goodbye_before_its_last_job_ends() {
     tiler.terminate();
     world.until("a goodbye", |state| goodbyes(state).contains(&true)).await;
 }
+
+#[tokio::test]
+async fn a_tiler_that_is_to_check_its_machine_ends_if_something_is_missing() {
+    let world = world().await;
+    let missing = [("EDGEZOOM_DOCTOR", "pdf"), ("EDGEZOOM_PDFIUM", "/nowhere/libpdfium.so")];
+    assert_eq!(Tiler::start(&world, &missing).ended().await.code(), Some(1));
+    assert!(world.state().log.is_empty(), "it never pulled");
+}
