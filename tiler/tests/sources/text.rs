@@ -433,7 +433,7 @@ fn a_link_within_a_text_has_the_place_of_its_words() {
     let [tables, ask] = &text.pages[0].links[..] else { panic!("{:?}", text.pages[0].links) };
     assert_eq!(tables.to, Target::Url("https://example.com/a".to_owned()));
     assert_eq!(ask.to, Target::Url("mailto:b@example.com".to_owned()));
-    let span = |at: Rect| (at.x, at.x + at.width);
+    let span = |at: Rect| (at.left, at.left + at.width);
     let (tables, ask, whole) = (span(tables.at), span(ask.at), span(line.at));
     let order = [whole.0, tables.0, tables.1, ask.0, ask.1];
     assert!(order.is_sorted() && tables.0 > whole.0 && ask.1 <= whole.1 + 2, "{order:?} {whole:?}");
