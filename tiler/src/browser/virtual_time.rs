@@ -35,6 +35,9 @@ const STILL_FRAMES: u32 = 4;
 /// Number of frames after which the painting of one is reported, on a busy machine, too.
 const LATEST_REPORT: u32 = 10;
 
+/// Time of a frame above which the machine is busy. It takes 17 ms otherwise.
+const SLOW_FRAME: Duration = Duration::from_millis(30);
+
 /// Maximum number of tasks without a delay that run before the clock moves on: a page may post messages to itself for
 /// ever.
 const MAX_TASKS: u32 = 1000;
@@ -50,6 +53,31 @@ const PAUSE_ENDLESS: &str = "async () => {
     return endless.length;
 }";
 
+/// The frames since the last painting.
+#[derive(Default)]
+struct Still {
+    frames: u32,
+    /// Time that they took.
+    drawing: Duration,
+}
+
+impl Still {
+    /// Adds a frame, unless `changed` says that something was painted.
+    fn note(&mut self, changed: bool, took: Duration) {
+        *self = if changed {
+            Self::default()
+        } else {
+            Self { frames: self.frames + 1, drawing: self.drawing + took }
+        };
+    }
+
+    /// Returns true if these are enough frames. On a busy machine, whose frames are slow, reports are later.
+    fn is_rest(&self, enough: u32) -> bool {
+        let is_slow = self.drawing > SLOW_FRAME * self.frames;
+        self.frames >= if is_slow { LATEST_REPORT } else { enough }
+    }
+}
+
 impl Tab {
     /// Lets `time` pass on the page's clock, frame by frame, and waits until its window has come to rest: until frames
     /// leave it as it is. Returns after `patience` at the latest for a window that never rests, in any case at
@@ -61,25 +89,26 @@ impl Tab {
         deadline: Instant,
     ) -> Result<(), PageError> {
         let document = self.state.document_count;
-        let (mut left, mut still, mut step) = (time, 0, STEP);
+        let (mut left, mut still, mut step) = (time, Still::default(), STEP);
         while !left.is_zero() {
             step = step.min(left);
             left -= step;
-            let painted = self.frame_after(step, deadline).await?;
+            let (painted, took) = self.frame_after(step, deadline).await?;
             if self.state.document_count != document || Instant::now() >= deadline {
                 return Ok(());
             }
-            still = if painted { 0 } else { still + 1 };
+            still.note(painted, took);
             step = if painted { FINE_STEP } else { STEP };
         }
         self.call(PAUSE_ENDLESS, json!({})).await?;
         let (began, end) = (Instant::now(), deadline.min(Instant::now() + patience));
         while Instant::now() < end && self.state.document_count == document {
             // A worker's results and the messages of a WebSocket arrive in real time, without a request.
-            if still >= STILL_FRAMES && (!self.state.has_helpers || began.elapsed() >= patience / 2) {
+            if still.is_rest(STILL_FRAMES) && (!self.state.has_helpers || began.elapsed() >= patience / 2) {
                 break;
             }
-            still = if self.frame_after(FRAME, deadline).await? { 0 } else { still + 1 };
+            let (painted, took) = self.frame_after(FRAME, deadline).await?;
+            still.note(painted, took);
         }
         Ok(())
     }
@@ -95,26 +124,32 @@ impl Tab {
     ) -> Result<Duration, PageError> {
         let enough = if in_haste { STILL_FRAMES / 2 } else { STILL_FRAMES };
         let began = Instant::now();
-        let (mut still, mut frames) = (0, 0);
+        let (mut still, mut frames) = (Still::default(), 0);
         loop {
-            let paintings = self.state.paintings;
+            let (paintings, drawing) = (self.state.paintings, Instant::now());
             self.next_frame().await?;
             frames += 1;
             let is_late = scrolled == Some(self.state.paintings) && frames < LATEST_REPORT;
-            still = if self.state.paintings == paintings && !is_late { still + 1 } else { 0 };
-            if still >= enough || began.elapsed() >= patience {
+            still.note(self.state.paintings != paintings || is_late, drawing.elapsed());
+            if still.is_rest(enough) || began.elapsed() >= patience {
                 return Ok(began.elapsed());
             }
             self.pass_time_anyway(FRAME).await?;
         }
     }
 
-    /// Lets `time` pass on the page's clock, then waits for a frame. Returns true if something was painted.
-    async fn frame_after(&mut self, time: Duration, deadline: Instant) -> Result<bool, PageError> {
+    /// Lets `time` pass on the page's clock, then waits for a frame. Returns true if something was painted, and the time
+    /// of the frame.
+    async fn frame_after(
+        &mut self,
+        time: Duration,
+        deadline: Instant,
+    ) -> Result<(bool, Duration), PageError> {
         let paintings = self.state.paintings;
         self.pass_time(time, deadline).await?;
+        let drawing = Instant::now();
         self.next_frame().await?;
-        Ok(self.state.paintings != paintings)
+        Ok((self.state.paintings != paintings, drawing.elapsed()))
     }
 
     /// Waits until the page has drawn a frame.
