@@ -68,7 +68,9 @@ async fn pages_look_as_their_references() {
     let mut settings = settings();
     // At a device scale factor of 2, Chromium rounds line heights differently than with an emulated one.
     settings.limits.scale = 1;
-    settings.limits.settle = Duration::from_secs(60); // other tests run beside this one
+    // Other tests run beside this one: a chart of 40 frames may take seconds.
+    settings.limits.settle = Duration::from_secs(60);
+    settings.limits.rest = Duration::from_secs(8);
     let pages = Pages::new(settings);
     let references = References::default();
     let tests = stream::iter(&names).map(|name| test(name, &pages, &site, &references));
