@@ -64,7 +64,7 @@ test("the command deploys with the real wrangler, changes nothing the second tim
   }
 });
 
-test("the real wrangler deploys containers, changes nothing the second time, and all of it is removed", async () => {
+test("the real wrangler deploys containers, changes nothing the second time, and everything is removed", async () => {
   const settings = SETTINGS.replace("[production]", '[production]\n  tilers = "containers"');
   const { root, provider, close } = await stage({ build: true, settings });
   const { token, address } = provider.credentials;

@@ -33,7 +33,7 @@ export function put({ scripts }, name, { annotations, bindings = [], migrations 
 
 /** Returns the workers.dev settings of a Worker. */
 const subdomain = ({ scripts }, [name]) => ({ enabled: get(scripts, name).workersDev, previews_enabled: false });
-/** What an account may use. */
+/** Limits of an account. */
 const LIMITS = { vcpu_per_deployment: 4, memory_mib_per_deployment: 12_288, disk_mb_per_deployment: 20_000, total_vcpu: 1500, total_memory_mib: 6_000_000, node_group: "metal" };
 const same = (_, __, { body }) => body;
 

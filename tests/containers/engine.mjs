@@ -62,7 +62,7 @@ export async function startEngine(socket, program) {
     send(204);
   });
 
-  /** Starts a sidecar: an HTTP server that is told the runtime's port. */
+  /** Starts a sidecar: an HTTP server that receives the runtime's port. */
   async function startSidecar(one) {
     one.sidecar = createServer(async (request, response) => {
       const body = await textOf(request);

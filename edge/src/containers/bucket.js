@@ -5,7 +5,7 @@
 /** R2's code for an upload that is complete, aborted or unknown. */
 const NO_SUCH_UPLOAD = /\(10024\)/;
 
-/** Responds to a request for `/<bucket>/<key>`. Whoever calls this has checked the token. */
+/** Responds to a request for `/<bucket>/<key>`. The caller has checked the token. */
 export async function answerStore(request, bucket) {
   const url = new URL(request.url);
   const [, , path = ""] = /^\/([^/]+)\/?(.*)$/.exec(url.pathname) ?? [];

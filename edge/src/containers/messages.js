@@ -16,7 +16,7 @@ const MAX_RETRIES = 3;
 /** Returns the object with the messages of the queue, by its namespace. */
 export const queueOf = (namespace) => namespace.getByName(QUEUE);
 
-/** Responds to a tiler's pull or acknowledgement. Whoever calls this has checked the token. */
+/** Responds to a tiler's pull or acknowledgement. The caller has checked the token. */
 export async function answerPull(request, namespace) {
   const [, operation] = OPERATION.exec(new URL(request.url).pathname) ?? [];
   if (!operation) return refused(404, 10000, "No such operation");

@@ -5,7 +5,7 @@ use std::thread::available_parallelism;
 
 use edgezoom_codecs::machine_memory;
 
-/// The machine, or the part of it that this program may use.
+/// The machine, as far as this program may use it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Machine {
     cores: NonZeroUsize,

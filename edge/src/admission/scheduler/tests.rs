@@ -584,7 +584,7 @@ fn a_day_has_tiles_for_all_clients_together() {
         scheduler.end(id(&number.to_string()), End::Made(170), START);
     }
     assert_eq!(scheduler.admit(asked("another", "3"), START, &shares), refused);
-    // What waits when they are used up waits for the next day, as it is stored.
+    // A job that waits when they are used up waits for the next day, as it is stored.
     scheduler.enqueue(asked("another", "4"));
     assert_eq!(scheduler.due(START, &shares), []);
     let mut restored = Scheduler::default();

@@ -186,7 +186,7 @@ fn when_the_days_time_is_used_up_tilers_finish_and_start_again_after_midnight() 
     assert_eq!(fleet.orders(9, &hour, midnight), [Order::Start(start(0, 2))]);
     let spent = fleet.take_events().iter().filter(|event| **event == Event::Spent).count();
     assert_eq!(spent, 1);
-    // What began the day before counts from midnight.
+    // A container that began the day before counts from midnight.
     let mut fleet = Fleet::default();
     let evening = Timestamp(20_001 * DAY - 60_000);
     fleet.orders(1, &hour, evening);

@@ -122,7 +122,7 @@ impl TileSink for FileSink {
         _: impl FnMut(usize, usize) + Send,
     ) -> Result<(), SinkError> {
         let text = self.text.take();
-        // What may fail first: an error then leaves no pyramid.
+        // The files that may fail first: an error then leaves no pyramid.
         let site = self.site.as_ref().map(|site| site.write(built, title, text.as_ref())).transpose()?;
         if let Some(text) = text.filter(|_| self.writes_text) {
             let json = text.to_json().unwrap_or_default();
