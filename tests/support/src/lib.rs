@@ -13,8 +13,17 @@ pub mod likeness;
 pub mod pdf;
 pub mod pyramid;
 
+use std::time::Duration;
+
 use edgezoom_codecs::{Layout, RowReader, SourceError};
 use edgezoom_geometry::Size;
+
+/// Returns the longest time that a test waits for what should happen soon. It is long because a busy machine must not
+/// fail a test, and only a failure takes it. `EDGEZOOM_PATIENCE` sets it, in seconds.
+pub fn patience() -> Duration {
+    let set = std::env::var("EDGEZOOM_PATIENCE").ok().and_then(|seconds| seconds.parse().ok());
+    Duration::from_secs(set.unwrap_or(120))
+}
 
 /// A picture in memory. Pictures are equal if their pixels have the same colours and opacity, in any layout.
 #[derive(Clone, Debug)]
