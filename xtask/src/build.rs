@@ -133,7 +133,7 @@ pub fn tools(project: &Project) -> Step<'_> {
 /// others meanwhile.
 pub fn wasm(project: &Project, purpose: Purpose) -> Step<'_> {
     let module = |package| {
-        let mut cargo = project.cargo();
+        let mut cargo = project.cargo_beside_tests();
         cargo.args(["build", "--target", WASM, "--package", package, "--profile=edge"]);
         cargo
     };
@@ -166,7 +166,9 @@ pub fn worker(project: &Project, purpose: Purpose) -> Vec<Step<'_>> {
 /// Builds the Worker into `edge/build`.
 pub fn worker_alone(project: &Project, purpose: Purpose) -> Result<()> {
     setup::prepare(project, Purpose::Compile)?;
-    steps::run(worker(project, purpose)).result()
+    let results = steps::run(worker(project, purpose), &project.logs());
+    results.print();
+    results.result()
 }
 
 #[cfg(test)]

@@ -107,7 +107,9 @@ fn worker(project: &Project, profile: Profile) -> Result<()> {
     graph.push(tiler.after(&["tools"]));
     let picture = Step::new("home's picture", |out| out.prepare(&mut home_picture(project)?));
     graph.push(picture.needs(&["edge"]));
-    let result = steps::run(graph).result();
+    let results = steps::run(graph, &project.logs());
+    results.print();
+    let result = results.result();
     if result.is_err()
         && let Some(cargo) = &mut *lock()
     {

@@ -30,13 +30,7 @@ enum Task {
         profile: Profile,
     },
     /// Run all tests and checks, or only the named steps
-    Test {
-        #[arg(value_enum)]
-        steps: Vec<test::Step>,
-        /// Ignore cached results
-        #[arg(long)]
-        again: bool,
-    },
+    Test(test::Options),
     /// Run the engine's tests on ARM64, in an emulator, and compare its tiles with this machine's
     TestArm64 {
         /// Part of the names of the tests to run [default: all]
@@ -111,7 +105,7 @@ fn run(task: Task) -> Result<()> {
     match task {
         Task::Dev(options) => dev::run(&project, &options),
         Task::BuildRenderer { profile } => dev::renderer(&project, profile),
-        Task::Test { steps, again } => test::run(&project, &steps, again),
+        Task::Test(options) => test::run(&project, &options),
         Task::TestArm64 { name } => test::arm64::run(&project, &name),
         Task::Bench { subject, options } => tasks::bench(&project, subject, &options),
         Task::Chaos(options) => tasks::chaos(&project, &options),

@@ -70,7 +70,7 @@ impl Project {
         self.without_package_variables(Command::new(cargo()))
     }
 
-    /// Like [`Self::cargo`], with low priority: tests that run meanwhile measure time.
+    /// Like [`Self::cargo`], with the priority of [`beside_tests`].
     pub fn cargo_beside_tests(&self) -> Command {
         self.without_package_variables(beside_tests(cargo()))
     }
@@ -135,6 +135,11 @@ impl Project {
         self.target.join(profile.folder()).join(name)
     }
 
+    /// Directory of the outputs of steps and failed tests.
+    pub fn logs(&self) -> PathBuf {
+        self.target.join("logs")
+    }
+
     /// Locks out set-up and Worker builds of other tasks until the returned file is dropped.
     pub fn lock(&self) -> Result<File> {
         std::fs::create_dir_all(&self.target)?;
@@ -148,10 +153,11 @@ impl Project {
     }
 }
 
-/// Returns a command with low priority, so that it does not slow down tests that measure time.
+/// Returns a command with lower priority than tests that wait for browsers and processes. Beside a busy program of
+/// normal priority it still gets a quarter of its time.
 pub fn beside_tests(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("nice");
-    command.arg("-n15").arg(program);
+    command.arg("-n5").arg(program);
     command
 }
 

@@ -144,6 +144,15 @@ pub const PYRAMID_BENCHMARK: &[Tool] = &[
     tool(&["/usr/share/backgrounds/mate/nature/Garden.jpg"], "mate-backgrounds", "as a photograph"),
 ];
 
+/// Prints the version of each installed browser that the tests drive: a new one may be why a test fails.
+pub fn print_browsers() {
+    let mut query = Command::new("dpkg-query");
+    query.args(["--show", "--showformat=xtask | browser: ${Package} ${Version}\\n"]);
+    let browsers =
+        query.args(["chromium", "chromium-headless-shell", "firefox-esr", "webkit2gtk-driver"]).output();
+    eprint!("{}", String::from_utf8_lossy(&browsers.map(|output| output.stdout).unwrap_or_default()));
+}
+
 /// Installs the tools that are missing.
 pub fn require(lists: &[&[Tool]]) -> Result<()> {
     let tools = lists.concat();

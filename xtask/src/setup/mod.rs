@@ -82,6 +82,7 @@ pub fn prepare(project: &Project, purpose: Purpose) -> Result<()> {
     if purpose == Purpose::Test {
         pinned::mirador(project)?;
         pinned::iiif_validator(project)?;
+        debian::print_browsers();
     }
     Ok(())
 }

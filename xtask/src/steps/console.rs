@@ -1,7 +1,9 @@
 //! One terminal for concurrent steps. The oldest running step prints directly; the output of the others is buffered
-//! until their turn, so the lines of two steps never mix.
+//! until their turn, so the lines of two steps never mix. A file for each step has its output at once.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,14 +13,19 @@ use super::Tally;
 use crate::command;
 
 /// The terminal.
-#[derive(Default)]
-pub struct Console(Mutex<Vec<Page>>);
+pub struct Console {
+    pages: Mutex<Vec<Page>>,
+    /// Directory of the steps' files.
+    logs: PathBuf,
+}
 
 /// The output of a step that has not been shown yet. The first page is shown as it grows.
 struct Page {
     name: &'static str,
     text: Vec<u8>,
     complete: bool,
+    /// Its file, if that can be written.
+    log: Option<File>,
 }
 
 /// The output of one step.
@@ -28,16 +35,22 @@ pub struct Transcript<'a> {
 }
 
 impl Console {
+    /// Returns a terminal whose steps have files in `logs`.
+    pub fn new(logs: &Path) -> Self {
+        Self { pages: Mutex::default(), logs: logs.to_owned() }
+    }
+
     /// Starts a step's output with its name.
     pub fn begin(&self, name: &'static str) -> Transcript<'_> {
         let text = format!("xtask | {name} …\n").into_bytes();
-        self.change(|pages| pages.push(Page { name, text, complete: false }));
+        let log = std::fs::create_dir_all(&self.logs).and_then(|()| File::create(log(&self.logs, name))).ok();
+        self.change(|pages| pages.push(Page { name, text, complete: false, log }));
         Transcript { console: self, name }
     }
 
     /// Changes the pages, then prints the first one and every complete one behind it.
     fn change(&self, change: impl FnOnce(&mut Vec<Page>)) {
-        let mut pages: MutexGuard<'_, Vec<Page>> = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pages: MutexGuard<'_, Vec<Page>> = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut pages);
         let mut output = std::io::stdout().lock();
         while let Some(page) = pages.first_mut() {
@@ -56,8 +69,9 @@ impl Transcript<'_> {
     /// Prints a line.
     pub fn line(&self, line: &[u8]) {
         self.change(|page| {
-            page.text.extend_from_slice(line);
-            page.text.push(b'\n');
+            let line = [line, b"\n"].concat();
+            page.text.extend_from_slice(&line);
+            let _ = page.log.as_mut().map(|log| log.write_all(&line)); // a full disk fails other things
         });
     }
 
@@ -127,6 +141,11 @@ impl Drop for Transcript<'_> {
     fn drop(&mut self) {
         self.change(|page| page.complete = true);
     }
+}
+
+/// Returns the path of a step's file.
+pub fn log(logs: &Path, step: &str) -> PathBuf {
+    logs.join(step.replace([' ', ','], "-") + ".log")
 }
 
 fn each_line(source: impl std::io::Read, mut take: impl FnMut(&[u8])) -> Result<()> {

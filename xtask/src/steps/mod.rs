@@ -1,17 +1,18 @@
 //! Concurrent steps: each [`Step`] has a name, the steps that it waits for, and its work. It runs as early as possible,
 //! its output stays together, and its failure stops only the steps that need it. A table at the end shows how long each
-//! took.
+//! took, and its output is in a file.
 
 mod console;
 mod tally;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 
-pub use console::Transcript;
+pub use console::{Transcript, log};
 pub use tally::Tally;
 
 use console::Console;
@@ -54,6 +55,46 @@ struct Ended {
     took: Duration,
 }
 
+/// The results of all steps, in the order in which they began.
+pub struct Results(Vec<Ended>);
+
+impl Results {
+    /// Returns the sum.
+    pub fn total(&self) -> Tally {
+        self.0.iter().fold(Tally::default(), |sum, step| sum + step.tally)
+    }
+
+    /// Returns an error if anything failed.
+    pub fn result(&self) -> Result<()> {
+        self.total().result()
+    }
+
+    /// Returns the names of the steps in which something failed.
+    pub fn failed(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().filter(|step| step.tally.failed > 0).map(|step| step.name)
+    }
+
+    /// Changes the counts of a step.
+    pub fn change(&mut self, name: &str, change: impl FnOnce(&mut Tally)) {
+        if let Some(step) = self.0.iter_mut().find(|step| step.name == name) {
+            change(&mut step.tally);
+        }
+    }
+
+    /// Prints the table of the steps.
+    pub fn print(&self) {
+        let head = ("step", "passed", "cached", "flaky", "failed", "began at", "took");
+        println!(
+            "\n{:13} {:>7} {:>7} {:>7} {:>7} {:>10} {:>10}",
+            head.0, head.1, head.2, head.3, head.4, head.5, head.6
+        );
+        for Ended { name, tally: Tally { passed, failed, cached, flaky }, began, took } in &self.0 {
+            let [began, took] = [began, took].map(|time| format!("{:.1} s", time.as_secs_f64()));
+            println!("{name:13} {passed:7} {cached:7} {flaky:7} {failed:7} {began:>10} {took:>10}");
+        }
+    }
+}
+
 /// The steps that have ended so far.
 #[derive(Default)]
 struct Board {
@@ -80,11 +121,11 @@ impl Board {
     }
 }
 
-/// Runs all steps, prints the table, and returns the total.
-pub fn run(steps: Vec<Step<'_>>) -> Tally {
+/// Runs all steps. Writes the output of each to a file in `logs`, too.
+pub fn run(steps: Vec<Step<'_>>, logs: &Path) -> Results {
     let started = Instant::now();
     let names: Vec<&str> = steps.iter().map(|step| step.name).collect();
-    let (console, board) = (Console::default(), Board::default());
+    let (console, board) = (Console::new(logs), Board::default());
     std::thread::scope(|scope| {
         for mut step in steps {
             step.needs.retain(|name| names.contains(name));
@@ -107,8 +148,7 @@ pub fn run(steps: Vec<Step<'_>>) -> Tally {
     });
     let mut ended = board.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
     ended.sort_by_key(|step| step.began);
-    print_table(&ended);
-    ended.into_iter().fold(Tally::default(), |sum, step| sum + step.tally)
+    Results(ended)
 }
 
 /// Runs a step's work. An error or a panic counts as one failure.
@@ -118,17 +158,6 @@ fn perform(work: Work<'_>, transcript: &Transcript<'_>) -> Tally {
         transcript.line(format!("{error:#}").as_bytes());
         Tally::FAILED
     })
-}
-
-fn print_table(ended: &[Ended]) {
-    println!(
-        "\n{:13} {:>7} {:>7} {:>7} {:>10} {:>10}",
-        "step", "passed", "cached", "failed", "began at", "took"
-    );
-    for Ended { name, tally: Tally { passed, failed, cached }, began, took } in ended {
-        let [began, took] = [began, took].map(|time| format!("{:.1} s", time.as_secs_f64()));
-        println!("{name:13} {passed:7} {cached:7} {failed:7} {began:>10} {took:>10}");
-    }
 }
 
 #[cfg(test)]
@@ -145,14 +174,23 @@ mod tests {
                 Ok(tally)
             }
         };
-        let total = run(vec![
+        let steps = vec![
             Step::new("last", note("last", Tally::PASSED)).after(&["needy", "bad"]),
             Step::new("needy", note("needy", Tally::PASSED)).needs(&["bad", "absent"]),
             Step::new("bad", note("bad", Tally::FAILED)).after(&["first"]),
             Step::new("first", note("first", Tally { passed: 3, ..Tally::default() })),
             Step::new("panics", |_| panic!("on purpose")).after(&["last"]),
-        ]);
+        ];
+        let logs = std::env::temp_dir().join(format!("edgezoom-steps-{}", std::process::id()));
+        let results = run(steps, &logs);
+        let log = std::fs::read_to_string(logs.join("panics.log")).unwrap();
+        std::fs::remove_dir_all(&logs).unwrap();
         assert_eq!(*order.lock().unwrap(), ["first", "bad", "last"]);
-        assert_eq!(total, Tally { passed: 4, failed: 3, cached: 0 });
+        assert_eq!(results.total(), Tally { passed: 4, failed: 3, ..Tally::default() });
+        assert_eq!(
+            results.failed().collect::<std::collections::BTreeSet<_>>(),
+            ["bad", "needy", "panics"].into()
+        );
+        assert!(log.contains("the step panicked"), "{log}");
     }
 }

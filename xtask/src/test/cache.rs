@@ -1,9 +1,11 @@
 //! Cached test results, as in `go test`: tests that passed do not run again while everything that they can read is
 //! unchanged: files of the repository, built programs, the machine's packages. `--again` runs everything.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 
@@ -11,12 +13,14 @@ use crate::project::{Profile, Project};
 use crate::steps::{Tally, Transcript};
 
 /// Inputs of a test besides its program and the installed packages.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reads {
     /// The engine, the tiler, and the files of tests.
     Engine,
-    /// Everything except Rust files: those are in the programs and in the built Worker.
-    AllButRust,
+    /// The viewer alone, without the built Worker.
+    Viewer,
+    /// Everything except Rust files, which are in the programs and in the built Worker, and texts for people.
+    Node,
     /// Everything.
     Everything,
 }
@@ -25,12 +29,14 @@ pub enum Reads {
 pub struct Cache<'a> {
     project: &'a Project,
     again: bool,
+    /// Digests of what has been asked for.
+    digests: Mutex<HashMap<Reads, Option<String>>>,
 }
 
 impl<'a> Cache<'a> {
     /// Returns the cache of a project. With `again` it stores results and returns none.
     pub fn new(project: &'a Project, again: bool) -> Self {
-        Self { project, again }
+        Self { project, again, digests: Mutex::default() }
     }
 
     /// Returns the cached result of the tests called `name` in `program`, or else runs them.
@@ -38,7 +44,7 @@ impl<'a> Cache<'a> {
         &self,
         out: &Transcript<'_>,
         name: &str,
-        (reads, program): (Reads, Option<&Path>),
+        (reads, program): (Reads, &Path),
         run: impl FnOnce() -> Result<Tally>,
     ) -> Result<Tally> {
         let path = self.project.target.join("cached-results").join(name.replace(['/', ' ', ':'], "_"));
@@ -50,7 +56,7 @@ impl<'a> Cache<'a> {
             && key.as_deref() == Some(of)
         {
             out.line(format!("{name}: {passed} passed (cached)").as_bytes());
-            return Ok(Tally { passed, cached: passed, failed: 0 });
+            return Ok(Tally { passed, cached: passed, ..Tally::default() });
         }
         let tally = run()?;
         match key {
@@ -65,23 +71,35 @@ impl<'a> Cache<'a> {
         Ok(tally)
     }
 
-    /// Returns a digest of everything that a test can read, or `None` if that fails, for example without Git.
-    fn key(&self, reads: Reads, program: Option<&Path>) -> Option<String> {
+    /// Returns a digest of everything that the tests of a program can read, or `None` if that fails, for example
+    /// without Git.
+    fn key(&self, reads: Reads, program: &Path) -> Option<String> {
+        let mut digests = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
+        let inputs = digests.entry(reads).or_insert_with(|| self.digest(reads)).clone()?;
+        let own = output(Command::new("b2sum").arg("--length=128").arg(program))?;
+        Some(format!("{inputs}{own}"))
+    }
+
+    fn digest(&self, reads: Reads) -> Option<String> {
         let built = |name| self.project.program(name, Profile::Dev);
         let mut files =
             vec![PathBuf::from("/var/lib/dpkg/status"), self.project.target.join("pdfium/installed")];
-        files.extend(program.map(Path::to_owned));
         let sources: &[&str] = match reads {
             Reads::Engine => &["docs", "engine", "tests", "tiler", "Cargo.toml"],
-            Reads::AllButRust => &[":!*.rs"],
+            Reads::Viewer => &["edge/viewer", "edge/interface", "edge/tests"],
+            Reads::Node => {
+                &[":!*.rs", ":!/README.md", ":!/CHANGELOG.md", ":!/CONTRIBUTING.md", ":!/SECURITY.md"]
+            }
             Reads::Everything => &["."],
         };
-        if !matches!(reads, Reads::AllButRust) {
+        if matches!(reads, Reads::Engine | Reads::Everything) {
             files.push(built("tiler"));
         }
-        if !matches!(reads, Reads::Engine) {
-            let worker = ["edge/build/made-of", "node_modules/.package-lock.json"];
-            files.extend(worker.map(|file| self.project.root.join(file)));
+        if reads != Reads::Engine {
+            files.push(self.project.root.join("node_modules/.package-lock.json"));
+        }
+        if matches!(reads, Reads::Node | Reads::Everything) {
+            files.push(self.project.root.join("edge/build/made-of"));
             files.extend(["xtask", "xtask-tools"].map(built));
         }
         let files = files.iter().filter(|path| path.is_file()).map(|path| path.display().to_string());
@@ -89,11 +107,15 @@ impl<'a> Cache<'a> {
         let settings: Vec<String> = settings.map(|(name, value)| format!("{name}={value}")).collect();
         // The digest includes the files' names.
         let script = "sum() { xargs -0 -r b2sum; }
-            { git ls-files -coz --exclude-standard -- \"$@\" | sum; printf '%s' \"$FILES\" | tr '\\n' '\\0' | sum; printf '%s' \"$SETTINGS\"; } | b2sum";
+            { git ls-files -coz --exclude-standard -- \"$@\" | sum; printf '%s' \"$FILES\" | tr '\\n' '\\0' | sum; printf '%s' \"$SETTINGS\"; } | b2sum --length=128";
         let mut shell = Command::new("bash");
         shell.args(["-o", "pipefail", "-ec", script, "bash"]).args(sources).current_dir(&self.project.root);
-        shell.env("FILES", files.collect::<Vec<_>>().join("\n")).env("SETTINGS", settings.join("\n"));
-        let output = shell.stderr(Stdio::null()).output().ok().filter(|output| output.status.success())?;
-        Some(String::from_utf8_lossy(&output.stdout).split_whitespace().next()?.to_owned())
+        output(shell.env("FILES", files.collect::<Vec<_>>().join("\n")).env("SETTINGS", settings.join("\n")))
     }
+}
+
+/// Returns the first word that a command prints, or `None` if it fails.
+fn output(command: &mut Command) -> Option<String> {
+    let output = command.stderr(Stdio::null()).output().ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8_lossy(&output.stdout).split_whitespace().next()?.to_owned())
 }

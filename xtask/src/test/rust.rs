@@ -3,16 +3,16 @@
 //! `test = false` in its manifest, so plain `cargo test` skips it; here it runs in a step of its own.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use anyhow::{Result, ensure};
+use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::cache::{Cache, Reads};
+use super::cache::Reads;
+use super::suite::{Runtime, Suite};
 use crate::build::linted;
-use crate::project::{self, Project};
+use crate::project::Project;
 use crate::steps::{Tally, Transcript};
 
 /// Directory of the package with the end-to-end tests.
@@ -35,8 +35,24 @@ const PATIENT: [(&str, &str); 5] = [
 /// CPU-bound tests in a program that has others too.
 const PATIENT_TESTS: [&str; 1] = ["fuzz::"];
 
-/// For tests that mostly wait for a browser: more at once than there are cores.
-const WAITING: &[&str] = &["--test-threads=4"];
+/// Programs with tests that compare with references, and the beginnings of these tests.
+const JUDGED: [(&str, &[&str]); 3] = [
+    ("sources", &["damaged", "documents", "drawings", "text"]),
+    ("formats", &[]),
+    ("integration", &["kept", "dzsave", "libvips"]),
+];
+
+/// What the programs that made the committed references do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Judges {
+    /// Compare with what they make today
+    Compare,
+    /// Also write the references anew, and pictures of the differences to target/judges
+    Remake,
+}
+
+/// Number of tests that run at once in a program whose tests mostly wait.
+const AT_ONCE: usize = 2;
 
 /// The test programs, empty until [`Programs::build`].
 #[derive(Default)]
@@ -88,18 +104,20 @@ impl Programs {
         Ok(Tally::PASSED)
     }
 
-    /// Runs what plain `cargo test` runs, except doc tests and [`Self::patient`].
-    pub fn unit(&self, cache: &Cache<'_>, out: &Transcript<'_>) -> Result<Tally> {
+    /// Returns what plain `cargo test` runs, except doc tests and [`Self::patient`].
+    pub fn unit(&self) -> Vec<Suite> {
         let usual = |program: &Program| program.plain && !program.is_patient() && !program.is_mixed();
         let but_patient = PATIENT_TESTS.map(|tests| ["--skip", tests]).concat();
-        let tally = self.run(Some(cache), out, Program::is_mixed, false, &but_patient)?;
-        Ok(tally + self.run(None, out, usual, false, &[])?)
+        let mut suites = self.suites(Program::is_mixed, true, &but_patient);
+        suites.extend(self.suites(usual, false, &[]));
+        suites
     }
 
-    /// Runs the CPU-bound tests among those that plain `cargo test` runs.
-    pub fn patient(&self, cache: &Cache<'_>, out: &Transcript<'_>) -> Result<Tally> {
-        let tally = self.run(Some(cache), out, Program::is_patient, true, &[])?;
-        Ok(tally + self.run(Some(cache), out, Program::is_mixed, true, &PATIENT_TESTS)?)
+    /// Returns the CPU-bound tests among those that plain `cargo test` runs.
+    pub fn patient(&self) -> Vec<Suite> {
+        let mut suites = self.suites(Program::is_patient, false, &[]);
+        suites.extend(self.suites(Program::is_mixed, false, &PATIENT_TESTS));
+        suites
     }
 
     /// Runs the examples in the documentation, which only Cargo can find. Besides them it compiles the edge's library,
@@ -109,47 +127,47 @@ impl Programs {
         out.count(linted(project, &mut cargo).args(["test", "--workspace", "--doc", "--no-fail-fast"]))
     }
 
-    /// Runs the tests that need a browser, PDFium or other renderers.
-    pub fn sources(&self, cache: &Cache<'_>, out: &Transcript<'_>) -> Result<Tally> {
+    /// Returns the tests that need a browser, PDFium or other renderers.
+    pub fn sources(&self) -> Vec<Suite> {
         let is_ours = |program: &Program| !program.plain && !program.folder.ends_with(END_TO_END);
-        let mut tally = self.run(Some(cache), out, is_ours, false, WAITING)?;
-        for (name, arguments) in MORE {
-            tally += self.run(Some(cache), out, |program| program.name == name, false, arguments)?;
+        let mut suites = self.suites(is_ours, true, &[]);
+        for (name, part) in MORE {
+            suites.extend(self.suites(|program| program.name == name, true, part));
         }
-        Ok(tally)
+        suites
     }
 
-    /// Runs the tests that drive the built service from outside.
-    pub fn end_to_end(&self, cache: &Cache<'_>, out: &Transcript<'_>) -> Result<Tally> {
-        let is_ours = |program: &Program| !program.plain && program.folder.ends_with(END_TO_END);
-        self.run(Some(cache), out, is_ours, false, WAITING)
+    /// Returns the tests that drive the built service from outside.
+    pub fn end_to_end(&self) -> Vec<Suite> {
+        self.suites(|program| !program.plain && program.folder.ends_with(END_TO_END), true, &[])
     }
 
-    /// Runs programs, except those with cached results.
-    fn run(
-        &self,
-        cache: Option<&Cache<'_>>,
-        out: &Transcript<'_>,
-        which: impl Fn(&Program) -> bool,
-        is_patient: bool,
-        arguments: &[&str],
-    ) -> Result<Tally> {
-        let programs = self.lock().programs.clone();
-        let mut tally = Tally::default();
-        for program in programs.iter().filter(|program| which(program)) {
-            out.line(format!("\n{}:", program.text()).as_bytes());
-            let started = Instant::now();
-            let run = || out.count(program.command(is_patient).args(arguments));
-            tally += match cache {
-                Some(cache) => {
-                    let name = [&program.text(), arguments.join(" ").as_str()].join(" ");
-                    cache.or_run(out, name.trim(), (program.reads(), Some(&program.path)), run)?
-                }
-                None => run()?,
-            };
-            out.line(format!("{}: {:.1} s", program.text(), started.elapsed().as_secs_f64()).as_bytes());
-        }
-        Ok(tally)
+    /// Returns the tests that compare with references which other programs made, and lets these programs answer.
+    pub fn judges(&self, judges: Judges) -> Vec<Suite> {
+        let value = if judges == Judges::Remake { "remake" } else { "1" };
+        let suites = JUDGED.iter().flat_map(|(name, tests)| {
+            let suites = self.suites(|program| program.name == *name, true, tests);
+            suites
+                .into_iter()
+                .map(|suite| Suite { variables: vec![("EDGEZOOM_JUDGES", value.to_owned())], ..suite })
+        });
+        suites.collect()
+    }
+
+    fn suites(&self, which: impl Fn(&Program) -> bool, waits: bool, part: &[&str]) -> Vec<Suite> {
+        let programs = self.lock();
+        let chosen = programs.programs.iter().filter(|program| which(program));
+        let suite = |program: &Program| Suite {
+            name: program.text(),
+            path: program.path.clone(),
+            folder: program.folder.clone(),
+            runtime: Runtime::Native,
+            reads: program.reads(),
+            waiting: waits.then_some(AT_ONCE),
+            part: part.iter().map(|word| (*word).to_owned()).collect(),
+            variables: vec![],
+        };
+        chosen.map(suite).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Built> {
@@ -188,16 +206,6 @@ impl Program {
     /// Returns true if it has this package directory and name.
     fn is(&self, (folder, name): &(&str, &str)) -> bool {
         self.folder.ends_with(folder) && self.name == *name
-    }
-
-    /// Returns a command that runs it in the same place and with the same variables as Cargo.
-    fn command(&self, is_patient: bool) -> Command {
-        let mut command =
-            if is_patient { project::beside_tests(&self.path) } else { Command::new(&self.path) };
-        command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
-        // Decoders panic on some broken files and are caught. Backtraces took a sixth of the picture tests' time.
-        command.env("RUST_BACKTRACE", "0");
-        command
     }
 
     /// Returns its package directory and name.

@@ -101,8 +101,10 @@ async fn show(name: String, source: impl AsyncRead + Unpin) {
     }
 }
 
-/// Time that a part has until it must answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time that a part has until it must answer, while its process lives: a busy machine takes minutes.
+const PATIENCE: Duration = Duration::from_secs(10 * 60);
+/// Time between two messages about a part that does not answer yet.
+const NOTICE: Duration = Duration::from_secs(30);
 /// Time limit of one request.
 const REQUEST: Duration = Duration::from_secs(5);
 /// First and longest pause between requests. A part that answers with errors logs each request.
@@ -114,6 +116,7 @@ pub async fn answers(url: String, token: &str) -> Result<()> {
         url.strip_prefix("http://").and_then(|rest| rest.split_once('/')).context("not an http URL")?;
     let started = Instant::now();
     let [mut pause, longest] = PAUSE;
+    let mut notice = NOTICE;
     loop {
         let answer = match timeout(REQUEST, status(address, path, token)).await {
             Ok(Ok(status)) if (200..300).contains(&status) => return Ok(()),
@@ -123,8 +126,13 @@ pub async fn answers(url: String, token: &str) -> Result<()> {
             }
             Ok(Err(_)) | Err(_) => "does not answer".to_owned(),
         };
-        if started.elapsed() > PATIENCE {
+        let waited = started.elapsed();
+        if waited > PATIENCE {
             bail!("{url} {answer} after {} s", PATIENCE.as_secs());
+        }
+        if waited > notice {
+            eprintln!("xtask | {url} {answer} after {} s; waiting", waited.as_secs());
+            notice = waited + NOTICE;
         }
         tokio::time::sleep(pause).await;
     }

@@ -1,6 +1,6 @@
 //! Nothing that a task starts may outlive it, even if the task is killed. The watchdog is a separate process that reads
-//! from a pipe which process groups its parent runs. When the pipe closes, the parent is gone, and the watchdog ends
-//! the groups that are left.
+//! from a pipe which process groups its parent runs (`+123`, `-123`). When the pipe closes, the parent is gone, and the
+//! watchdog ends the groups that are left, and deletes the folders that the pipe has named (`/…`).
 
 use std::collections::HashSet;
 use std::io::{BufRead, Write};
@@ -54,11 +54,19 @@ impl Drop for Watchdog {
     }
 }
 
-/// Runs the watchdog: reads process groups from standard input until it closes, then ends them.
+/// Runs the watchdog: reads process groups and folders from standard input until it closes, then ends and deletes them.
 pub fn run() -> Result<()> {
-    let mut groups = HashSet::new();
-    for line in std::io::stdin().lock().lines() {
+    watch(std::io::stdin().lock())
+}
+
+fn watch(pipe: impl BufRead) -> Result<()> {
+    let (mut groups, mut folders) = (HashSet::new(), vec![]);
+    for line in pipe.lines() {
         let line = line?;
+        if line.starts_with('/') {
+            folders.push(line);
+            continue;
+        }
         let Some(group) = line.get(1..).and_then(|digits| digits.parse().ok()).and_then(Pid::from_raw) else {
             continue;
         };
@@ -78,5 +86,28 @@ pub fn run() -> Result<()> {
         }
         let _ = kill_process_group(*group, Signal::KILL);
     }
+    for folder in folders {
+        std::fs::remove_dir_all(folder)?;
+    }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_that_are_left_end_and_folders_are_deleted() {
+        let folder = std::env::temp_dir().join(format!("edgezoom-watchdog-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("state")).unwrap();
+        let [left, stopped] = [(), ()].map(|()| Command::new("sleep").arg("600").process_group(0).spawn().unwrap());
+        let pipe = format!("+{0}\n+{1}\n{2}\n-{1}\n", left.id(), stopped.id(), folder.display());
+        let ends = std::thread::spawn(move || { left }.wait().unwrap());
+        watch(pipe.as_bytes()).unwrap();
+        assert!(!ends.join().unwrap().success() && !folder.exists());
+        let mut stopped = stopped;
+        assert_eq!(stopped.try_wait().unwrap(), None, "it was removed from the list");
+        stopped.kill().unwrap();
+        stopped.wait().unwrap();
+    }
 }
