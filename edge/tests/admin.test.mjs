@@ -4,11 +4,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aroundTests } from "./around.mjs";
-import { ADMIN_TOKEN, TOKEN, byUrl, eventually, start } from "./system.mjs";
+import { ADMIN_TOKEN, PLAIN, TOKEN, byUrl, eventually, start, startWithClock } from "./system.mjs";
 
+const DAY = 86_400_000;
 let system;
 aroundTests(async () => (system = await start({ DENY_HOSTS: "denied.example" })), () => system.close());
-
 
 const actions = async (target) => (await system.operate("audit", { target })).actions.map(({ by, what, result }) => [by, what, result]);
 
@@ -124,7 +124,7 @@ test("URLs of a blocked host are refused like those of DENY_HOSTS, until it is u
 });
 
 test("old contents are purged in batches, as one action, and converted again on request", async () => {
-  const other = await start({ UPLOAD_BYTES: "1000" });
+  const other = await startWithClock({ UPLOAD_BYTES: "1000" });
   try {
     const ids = [];
     for (let number = 0; number < 5; number++) ids.push(await other.content(`http://example.com/${number}.jpg`, number === 4 ? "failed" : "ready"));
@@ -132,8 +132,8 @@ test("old contents are purged in batches, as one action, and converted again on 
     const { id: file } = JSON.parse((await other.send("/v1/content/", { method: "POST", body: "a file" })).body);
     await other.claim(file);
     await other.report(file, 1, { finished: { dzi: { width: 1, height: 1, tileSize: 510, tileOverlap: 0, tileFormat: "jpg" } } });
-    const before = Date.now() + 0;
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await other.advance(1);
+    const before = other.now();
     const young = await other.content("http://example.com/young.jpg", "ready");
     const purge = (body) => other.operate("purge", { before, by: "at", ...body });
     const counted = await purge({ dry: true });
@@ -160,18 +160,23 @@ test("old contents are purged in batches, as one action, and converted again on 
 });
 
 test("contents unused for RETENTION_DAYS are deleted, and used ones stay", async () => {
-  const seconds = 4;
-  const other = await start({ RETENTION_DAYS: String(seconds / 86_400) }, `export { default } from "./index.js"; export * from "./index.js";`);
+  const other = await startWithClock({ RETENTION_DAYS: "2" }, PLAIN);
   try {
     const unused = await other.content("http://example.com/unused.jpg", "ready");
     const used = await other.content("http://example.com/used.jpg", "ready");
-    const until = Date.now() + 20_000;
-    for (;;) {
+    const lastUse = async () => (await other.operate("list", {})).contents.find(({ id }) => id === used).used;
+    for (let days = 0; days < 2; days += 1) {
+      assert.ok(await other.finished.get(unused), `after ${days} days`);
+      await other.advance(DAY);
+      const now = other.now();
       assert.equal((await other.find(used)).ready, true);
-      if ((await other.finished.get(unused)) === null) break;
-      assert.ok(Date.now() < until, "it was not deleted");
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await other.timers(1, 2000); // a batch of uses is collected
+      await other.advance(2000);
+      await eventually(async () => (await lastUse()) >= now);
     }
+    await other.advance(DAY / 4);
+    assert.equal(await other.finished.get(unused), null);
+    assert.equal((await other.find(used)).ready, true);
     const { actions: log } = await other.operate("audit", {});
     assert.deepEqual(log.map(({ by, what, contents }) => [by, what, contents]), [["retention", "retention", 1]]);
     assert.equal((await other.find(unused)).stage, "queued", "it is converted again");

@@ -4,36 +4,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aroundTests } from "./around.mjs";
-import { PICTURE, start } from "./system.mjs";
-
-/** An entry module with a clock that tests advance. */
-const LATER = `
-  import edge from "./index.js";
-  export * from "./index.js";
-
-  let later = 0;
-  const Real = Date;
-  globalThis.Date = class extends Real {
-    constructor(...of) {
-      super(...(of.length > 0 ? of : [Date.now()]));
-    }
-    static now() {
-      return Real.now() + later;
-    }
-  };
-
-  export default {
-    queue() {},
-    async fetch(request, env, context) {
-      const { pathname, searchParams } = new URL(request.url);
-      if (pathname === "/later") return Response.json((later += Number(searchParams.get("ms"))));
-      return edge.fetch(request, env, context);
-    },
-  };
-`;
+import { PICTURE, startWithClock } from "./system.mjs";
 
 let system;
-aroundTests(async () => (system = await start({}, LATER)), () => system.close());
+aroundTests(async () => (system = await startWithClock()), () => system.close());
 
 /** Subscribes to a content; `next` returns the next event, or null at the end. */
 async function listen(id, sent = {}) {
@@ -117,19 +91,23 @@ test("a content has at most a hundred subscribers, and those that leave make roo
   await Promise.all([late, ...all].map((events) => events.leave()));
 });
 
-test("an idle stream sends a heartbeat", { timeout: 20_000 }, async () => {
+test("a stream that is idle for fifteen seconds sends a heartbeat", async () => {
   const id = await system.content("http://example.com/silent.jpg", "rendering");
   const events = await listen(id);
   await events.next();
-  const begun = Date.now();
+  await system.timers(1, 15_000);
+  await system.advance(14_999);
+  await system.report(id, 1, { progress: { stage: "rendering", progress: 0.5 } });
+  assert.equal((await events.next()).content.progress, 0.5, "no heartbeat before that");
+  await system.timers(1, 15_000);
+  await system.advance(15_000);
   assert.deepEqual(await events.next(), { id: undefined, retry: undefined, content: undefined });
-  assert.ok(Date.now() - begun > 10_000);
   await events.leave();
 });
 
 test("contents that wait keep no stream open, however many a client creates", async () => {
   const queued = await system.content("http://example.com/queued.jpg", "queued");
-  await system.send("/later?ms=10000");
+  await system.advance(10_000);
   const waiting = await system.content("http://example.com/waiting.jpg", "rendering");
   const open = await listen(waiting);
   await open.next();
@@ -147,11 +125,13 @@ test("contents that wait keep no stream open, however many a client creates", as
 
 test("a stream that is open while a content is queued ends by time, unless a tiler claims it", async () => {
   const left = await system.content("http://example.com/left.jpg", "queued");
-  await system.send("/later?ms=9000");
+  await system.advance(9000);
   const claimed = await system.content("http://example.com/claimed.jpg", "queued");
   const [ending, going] = [await listen(left), await listen(claimed)];
   assert.deepEqual([(await ending.next()).content.stage, (await going.next()).content.stage], ["queued", "queued"]);
   await system.claim(claimed);
+  await system.timers(1, 1000);
+  await system.advance(1000);
   assert.equal(await ending.next(), null);
   assert.equal((await going.next()).content.stage, "downloading");
   await going.leave();

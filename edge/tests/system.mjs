@@ -3,6 +3,9 @@
 
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { setTimeout as pause } from "node:timers/promises";
+import { BEGIN, clocked } from "./clock.mjs";
+import { PATIENCE_MS } from "./patience.mjs";
 
 // Not imported: Node.js would parse its six megabytes a second time, for the names of its exports.
 export const { Miniflare, convertV4MiniflareOptions } = createRequire(import.meta.url)("miniflare");
@@ -99,6 +102,19 @@ const COMMON = {
   unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
 };
 
+const CLASSES = {
+  BACKLOG: "BacklogObject",
+  CONTENTS: "ContentsObject",
+  OPERATOR: "OperatorObject",
+  CONVERSIONS: "ConversionObject",
+  MESSAGES: "MessagesObject",
+  TILERS: "TilerObject",
+  UPLOADS: "UploadsObject",
+};
+
+/** Requests a minute that the rate limiters admit. */
+const LIMITS = { CREATIONS: 20, CREATIONS_56: 30, CREATIONS_48: 40, RENDERINGS: 20, RENDERINGS_56: 30, RENDERINGS_48: 40 };
+
 /** Places in an archive, for contents whose archive no test reads. */
 const PLACES = { archive: { indexOffset: 90, indexLength: 9 }, previews: { large: { offset: 60, length: 9 }, thumbnail: { offset: 70, length: 9 } } };
 
@@ -117,15 +133,19 @@ export const byUrl = (url, parameters = "") => `/v1/content/?url=${encodeURIComp
  */
 export const start = (bindings = {}, entry = COUNTING, ...others) => startWith({ bindings, entry, others });
 
+/** Starts a separate system with a simulated clock. `limits` override the requests a minute of its rate limiters. */
+export const startWithClock = (bindings, entry, limits) => startWith({ bindings, entry, limits: { ...LIMITS, ...limits }, hasClock: true });
+
 /** Starts a separate system whose tilers run in containers of Docker's API at a socket. */
 export const startWithContainers = (bindings, socket) => startWith({ bindings: { DEVELOPMENT: "off", ...bindings }, entry: PLAIN, socket });
 
 /** Starts a separate system; with `isQueueOurs` without Cloudflare's queue, as for containers. */
-export async function startWith({ bindings, entry = COUNTING, others = [], socket, isQueueOurs = Boolean(socket) }) {
+export async function startWith({ bindings, entry = COUNTING, others = [], socket, isQueueOurs = Boolean(socket), limits = LIMITS, hasClock = false }) {
   const edgezoom = {
     ...COMMON,
     name: "edgezoom",
     modules: [
+      ...(hasClock ? [{ type: "ESModule", path: "clock.mjs", contents: clocked(CLASSES, limits) }] : []),
       { type: "ESModule", path: "entry.mjs", contents: entry },
       { type: "ESModule", path: "index.js", contents: await built("index.js") },
       { type: "CompiledWasm", path: "index_bg.wasm", contents: await built("index_bg.wasm") },
@@ -138,23 +158,13 @@ export async function startWith({ bindings, entry = COUNTING, others = [], socke
       queueProducers: { JOBS: "edgezoom-jobs" },
       queueConsumers: { "edgezoom-jobs": { maxBatchSize: 1, maxBatchTimeout: 0 } },
     }),
-    durableObjects: {
-      BACKLOG: { className: "BacklogObject", useSQLite: true },
-      CONTENTS: { className: "ContentsObject", useSQLite: true },
-      OPERATOR: { className: "OperatorObject", useSQLite: true },
-      CONVERSIONS: { className: "ConversionObject", useSQLite: true },
-      MESSAGES: { className: "MessagesObject", useSQLite: true },
-      TILERS: { className: "TilerObject", useSQLite: true, ...(socket && { container: { imageName: "edgezoom-tiler:test" } }) },
-      UPLOADS: { className: "UploadsObject", useSQLite: true },
-    },
-    ratelimits: {
-      CREATIONS: { namespace_id: "1001", simple: { limit: 20, period: 60 } },
-      CREATIONS_56: { namespace_id: "1002", simple: { limit: 30, period: 60 } },
-      CREATIONS_48: { namespace_id: "1003", simple: { limit: 40, period: 60 } },
-      RENDERINGS: { namespace_id: "1004", simple: { limit: 20, period: 60 } },
-      RENDERINGS_56: { namespace_id: "1005", simple: { limit: 30, period: 60 } },
-      RENDERINGS_48: { namespace_id: "1006", simple: { limit: 40, period: 60 } },
-    },
+    durableObjects: Object.fromEntries(
+      Object.entries(CLASSES).map(([binding, className]) => {
+        const container = socket && binding === "TILERS" ? { imageName: "edgezoom-tiler:test" } : undefined;
+        return [binding, { className, useSQLite: true, container }];
+      }),
+    ),
+    ratelimits: Object.fromEntries(Object.entries(limits).map(([name, limit], number) => [name, { namespace_id: `${1001 + number}`, simple: { limit, period: 60 } }])),
   };
   // The emulator of `cargo xtask dev` provides the dataset.
   if (others.some(({ name }) => name === "edgezoom-local")) {
@@ -199,6 +209,7 @@ export async function startWith({ bindings, entry = COUNTING, others = [], socke
     return JSON.parse(text);
   }
 
+  let now = BEGIN;
   return {
     origin: ORIGIN,
     /** Address on the network, for clients with an HTTP stack of their own. */
@@ -224,18 +235,28 @@ export async function startWith({ bindings, entry = COUNTING, others = [], socke
     /** Sends a call of the operator and returns its response. */
     admin,
     operate,
+    /** Returns the time of the simulated clock. */
+    now: () => now,
+    /** Advances the simulated clock. What is due by then has happened, except for what a timer has started. */
+    async advance(ms) {
+      now += ms;
+      const { status, body } = await send(`/advance?ms=${ms}`);
+      if (status !== 200) throw new Error(`the clock: ${body}`);
+    },
+    /** Waits until a number of timers in the system have this time left by the simulated clock. */
+    timers: (number, ms) => eventually(async () => JSON.parse((await send("/timers")).body).filter((left) => left === ms).length >= number),
     finished: await miniflare.getKVNamespace("FINISHED"),
     pyramids: await miniflare.getR2Bucket("PYRAMIDS"),
     close: () => miniflare.dispose(),
   };
 }
 
-/** Repeats `check` until it returns something true; fails after five seconds. */
+/** Repeats `check` until it returns something true. */
 export async function eventually(check) {
-  for (const end = Date.now() + 5000; ; ) {
+  for (const end = Date.now() + PATIENCE_MS; ; ) {
     const result = await check();
     if (result) return result;
     if (Date.now() > end) throw new Error(`never came true: ${check}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(10);
   }
 }

@@ -5,21 +5,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DZI, archive } from "./archive.mjs";
 import { aroundTests } from "./around.mjs";
-import { byUrl, eventually, start } from "./system.mjs";
+import { byUrl, eventually, startWithClock } from "./system.mjs";
 
+const LEASE = 60_000;
 const REASON = `The owner's <wish> & "right".`;
 
 /**
- * An entry module with a clock that tests advance, a count of calls for the operator's lists, and a way to take a
- * content down as another isolate does: without this one.
+ * An entry module with a count of calls for the operator's lists, and a way to take a content down as another isolate
+ * does: without this one.
  */
 const ELSEWHERE = `
   import edge, { OperatorObject as Inner } from "./index.js";
   export * from "./index.js"; // except for the class below
 
-  let later = 0;
-  const now = Date.now;
-  Date.now = () => now() + later;
   let lists = 0;
   let loaded = 0;
   let outages = 0;
@@ -43,7 +41,6 @@ const ELSEWHERE = `
       const { pathname, searchParams } = new URL(request.url);
       if (pathname === "/lists") return Response.json(lists);
       if (pathname === "/loaded") return Response.json(loaded);
-      if (pathname === "/later") return Response.json((later += Number(searchParams.get("ms"))));
       if (pathname === "/outage") return Response.json((outages = Number(searchParams.get("calls"))));
       if (pathname !== "/elsewhere") return edge.fetch(request, env, context);
       return new Response(await env.CONVERSIONS.getByName(searchParams.get("id")).send(await request.text()));
@@ -53,7 +50,7 @@ const ELSEWHERE = `
 
 const { object, place, previews } = archive();
 let system;
-aroundTests(async () => (system = await start({ UPLOAD_BYTES: "1000", LEASE_SECONDS: "1" }, ELSEWHERE)), () => system.close());
+aroundTests(async () => (system = await startWithClock({ UPLOAD_BYTES: "1000" }, ELSEWHERE)), () => system.close());
 
 const actionsOf = async (target) => (await system.operate("audit", { target })).actions.map(({ what }) => what);
 const takeDown = (target, reason = REASON) => system.operate("takedown", { target, reason });
@@ -65,7 +62,7 @@ async function ready(url) {
   const { id } = await system.ask(url);
   await system.pyramids.put(`${id}/1.szi`, object);
   for (const key of ["1_coarse/1.jpg", "1_coarse/2.jpg"]) await system.pyramids.put(`${id}/${key}`, "left");
-  await system.claim(id); // not earlier: leases are short here
+  await system.claim(id);
   assert.equal((await system.report(id, 1, { finished: { dzi: DZI, archive: place, previews } })).status, 204);
   return id;
 }
@@ -139,7 +136,7 @@ test("other isolates stop serving from caches within twenty seconds, even if KV 
   const id = await ready(url);
   const record = await eventually(() => system.finished.get(id));
   for (const path of [tile(id), `/v1/content/${id}`]) assert.equal((await system.send(path)).status, 200);
-  await system.send("/later?ms=21000"); // the lists are loaded
+  await system.advance(21_000); // the lists are loaded
   await system.send(`/v1/content/${id}`);
   const removal = { kind: "taken-down", reason: REASON, action: "elsewhere", by: "ben" };
   const body = JSON.stringify({ event: { removed: { id, url: null, removal } } });
@@ -148,19 +145,19 @@ test("other isolates stop serving from caches within twenty seconds, even if KV 
   // KV may return the old record for a minute.
   await system.finished.put(id, record);
   assert.equal((await system.send(tile(id))).status, 200, "the isolate does not know yet");
-  await system.send("/later?ms=21000");
+  await system.advance(21_000);
   assert.equal((await system.send(tile(id))).status, 410);
   await allGone(id, url);
 });
 
 test("the lists take one call in ten seconds, in the background", async () => {
   const id = await system.content("http://example.com/counted.jpg", "ready");
-  await system.send("/later?ms=21000");
+  await system.advance(21_000);
   const count = async () => Number((await system.send("/lists")).body);
   const before = await count();
   for (let times = 0; times < 50; times++) assert.equal((await system.send(`/v1/content/${id}`)).status, 200);
   assert.equal((await count()) - before, 1);
-  await system.send("/later?ms=11000");
+  await system.advance(11_000);
   for (let times = 0; times < 50; times++) await system.send(`/v1/content/${id}`);
   assert.equal(await eventually(async () => (await count()) - before), 2);
 });
@@ -174,14 +171,14 @@ test("isolates load what has changed, once for all requests, and not the whole l
   const count = async (of) => Number((await system.send(of)).body);
   const [calls, loaded] = [await count("/lists"), await count("/loaded")];
   const another = await system.content("http://example.com/listed.jpg", "ready");
-  await system.send("/later?ms=21000");
+  await system.advance(21_000);
   const removal = { kind: "taken-down", reason: REASON, action: "changed", by: "ben" };
   await system.send(`/elsewhere?id=${another}`, { method: "POST", body: JSON.stringify({ event: { removed: { id: another, url: null, removal } } }) });
   const answers = await Promise.all(Array.from({ length: 30 }, () => system.send(tile(another))));
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([410]));
   assert.deepEqual([(await count("/lists")) - calls, (await count("/loaded")) - loaded], [1, 1], "a call, and a removed content");
   await system.operate("lift", { target: ids[0] });
-  await system.send("/later?ms=21000");
+  await system.advance(21_000);
   for (const id of ids.slice(1)) assert.equal((await system.send(`/v1/content/${id}`)).status, 410);
   assert.notEqual((await system.send(`/v1/content/${ids[0]}`)).status, 410, "lifted");
 });
@@ -196,11 +193,8 @@ test("a takedown stops the conversion, ends event streams, and deletes late uplo
   await system.pyramids.put(`${id}/1.szi`, "late");
   assert.equal((await system.report(id, 1, { finished: { dzi: DZI } })).status, 409);
   assert.equal((await system.claim(id)).status, 409);
-  const until = Date.now() + 20_000; // five leases, on a slow machine
-  while ((await objectsOf(id)).length > 0) {
-    assert.ok(Date.now() < until, "the late upload was not deleted");
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+  await system.advance(5 * LEASE);
+  assert.deepEqual(await objectsOf(id), [], "the late upload is deleted");
 });
 
 test("an upload with the bytes of a taken-down file is refused and not stored", async () => {

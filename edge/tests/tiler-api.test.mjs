@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aroundTests } from "./around.mjs";
-import { PICTURE, TOKEN, eventually, start } from "./system.mjs";
+import { PICTURE, TOKEN, eventually, start, startWithClock } from "./system.mjs";
 
 let system;
-aroundTests(async () => (system = await start({ LEASE_SECONDS: "1" })), () => system.close());
+aroundTests(async () => (system = await startWithClock({ LEASE_SECONDS: "30" })), () => system.close());
 
 const jobsOf = async (id) => (await system.seen()).jobs.filter((job) => job === id).length;
 const rendering = (progress) => ({ progress: { stage: "rendering", progress } });
@@ -35,7 +35,7 @@ test("a Worker without TILER_TOKEN refuses all calls", async () => {
 test("a job is claimed once, and only reports of its attempt are accepted", async () => {
   const { id } = await system.ask("http://example.com/claimed.jpg");
   const claim = await system.claim(id);
-  assert.deepEqual(await claim.json(), { id, url: "http://example.com/claimed.jpg", attempt: 1, leaseMs: 1000 });
+  assert.deepEqual(await claim.json(), { id, url: "http://example.com/claimed.jpg", attempt: 1, leaseMs: 30_000 });
   assert.equal((await system.claim(id)).status, 409);
   assert.equal((await system.report(id, 2, rendering(0.5))).status, 409);
   assert.equal((await system.report(id, 1, rendering(0.5))).status, 204);
@@ -99,6 +99,9 @@ test("an expired lease queues the job again, and progress does not decrease", as
   const { id } = await system.ask("http://example.com/killed.jpg");
   await system.claim(id);
   await system.report(id, 1, rendering(0.7));
+  await system.advance(29_999);
+  assert.equal((await system.claim(id)).status, 409);
+  await system.advance(1);
   await eventually(async () => (await jobsOf(id)) === 2);
   assert.equal((await system.report(id, 1, rendering(0.8))).status, 409);
   assert.equal((await (await system.claim(id)).json()).attempt, 2);
