@@ -12,7 +12,7 @@ let system;
 aroundTests(async () => (system = await start({ SIGNING_KEYS: `shop:${KEY}`, ALLOW_HOSTS: "example.com", DENY_HOSTS: "private.example.com", UPLOAD_BYTES: "100000" })), () => system.close());
 
 /** Returns the parameters that sign a request for a URL or an id. */
-function signature(what, { key = KEY, expires = Math.floor(Date.now() / 1000) + 60 } = {}) {
+function signature(what, { key = KEY, expires = Math.floor(Date.now() / 1000) + 3600 } = {}) {
   const signature = createHmac("sha256", key).update(`${expires}\n${what}`).digest("hex");
   return `key=shop&expires=${expires}&signature=${signature}`;
 }

@@ -6,7 +6,7 @@ import { mock, test } from "node:test";
 import { free, hold } from "../src/platform/bounds.js";
 import { chunksOf, putPart, takePlace } from "../src/uploads/files.js";
 import { aroundTests } from "./around.mjs";
-import { countingCalls, start } from "./system.mjs";
+import { countingCalls, startWithClock } from "./system.mjs";
 
 const PART = 8 << 20;
 const MOST = 2 * PART;
@@ -15,7 +15,7 @@ const MINUTE = 60_000;
 const [MAX_OPEN, MAX_TRIES, MAX_PUTS, FILES_A_DAY] = [16, 16, 2 * 2 + 8, 20];
 
 let system;
-aroundTests(async () => (system = await start({ UPLOAD_BYTES: String(MOST) }, countingCalls(["PYRAMIDS", "CREATIONS", "UPLOADS"]))), () => system.close());
+aroundTests(async () => (system = await startWithClock({ UPLOAD_BYTES: String(MOST) }, countingCalls(["PYRAMIDS", "CREATIONS", "UPLOADS"]))), () => system.close());
 
 let clients = 0;
 /** Returns the headers of a client that has not sent anything yet. */
