@@ -5,27 +5,27 @@ import assert from "node:assert/strict";
 import { randomFillSync } from "node:crypto";
 import net from "node:net";
 import { test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { encodePng } from "../viewer/png.mjs";
 import { DZI as LARGE, archive, grid, store } from "./archive.mjs";
 import { aroundTests } from "./around.mjs";
-import { eventually, start } from "./system.mjs";
+import { eventually, start, startWithClock } from "./system.mjs";
 
 const DZI = { ...LARGE, tileFormat: "png" };
 /** Level of which a picture of the whole takes all 48 tiles, if it is a little wider than the level above. */
 const LEVEL = 12;
 
 /**
- * The Worker with a store and an operator's object that take their time, so that clients can leave meanwhile. `/slow`
- * sets the milliseconds that each call takes; `/made` returns the number of calls that were slow, and the size of
- * the largest memory of the second wasm module. The first one has two megabytes.
+ * The Worker with a gate behind its store and its objects, so that clients can leave meanwhile: while it is `/closed`,
+ * no call returns. `/made` returns the number of calls, that of requests that made any, and the size of the largest
+ * memory of the second wasm module. The first one has two megabytes.
  */
-const SLOW = `
+const GATED = `
   import edge from "./index.js";
   export * from "./index.js";
 
-  let slow = 0;
-  let begun = 0;
+  let isClosed = false;
+  let calls = 0;
+  const callers = new Set();
   const memories = [];
   const { Instance } = WebAssembly;
   WebAssembly.Instance = function (...of) {
@@ -34,18 +34,19 @@ const SLOW = `
     return instance;
   };
 
-  /** Returns a binding whose calls of these methods take their time. */
-  const slowly = (binding, methods) =>
+  /** Returns a binding whose calls of a method by a request wait for the gate. */
+  const gated = (binding, method, request) =>
     new Proxy(binding, {
       get(target, property) {
         const value = target[property];
         if (property === "constructor" || typeof value !== "function") return value;
-        if (property === "getByName") return (...of) => slowly(target.getByName(...of), methods);
+        if (property === "getByName") return (...of) => gated(target.getByName(...of), method, request);
         return async (...of) => {
-          if (!methods.includes(property)) return target[property](...of);
-          if (slow > 0) begun += 1;
           const result = await target[property](...of);
-          await scheduler.wait(slow);
+          if (property !== method) return result;
+          calls += 1;
+          callers.add(request);
+          while (isClosed) await scheduler.wait(10);
           return result;
         };
       },
@@ -54,10 +55,12 @@ const SLOW = `
   export default {
     queue() {},
     async fetch(request, env, context) {
-      const { pathname, searchParams } = new URL(request.url);
-      if (pathname === "/slow") return Response.json((slow = Number(searchParams.get("ms"))));
-      if (pathname === "/made") return Response.json({ begun, bytes: Math.max(...memories.map(({ buffer }) => buffer.byteLength)) });
-      return edge.fetch(request, { ...env, PYRAMIDS: slowly(env.PYRAMIDS, ["get"]), OPERATOR: slowly(env.OPERATOR, ["countRenderings"]) }, context);
+      const { pathname } = new URL(request.url);
+      if (pathname === "/closed" || pathname === "/open") return Response.json((isClosed = pathname === "/closed"));
+      if (pathname === "/made") return Response.json({ calls, callers: callers.size, bytes: Math.max(...memories.map(({ buffer }) => buffer.byteLength)) });
+      const methods = { PYRAMIDS: "get", OPERATOR: "countRenderings", UPLOADS: "receive" };
+      const bindings = Object.entries(methods).map(([name, method]) => [name, gated(env[name], method, request)]);
+      return edge.fetch(request, { ...env, ...Object.fromEntries(bindings) }, context);
     },
   };
 `;
@@ -80,25 +83,24 @@ let system;
 let noisy;
 aroundTests(
   async () => {
-    system = await start({ REGIONS: "on", UPLOAD_BYTES: String(20 << 20) }, SLOW);
+    system = await start({ REGIONS: "on", UPLOAD_BYTES: String(20 << 20) }, GATED);
     noisy = await store(system, "http://example.com/noisy.png", archiveOf(noise), DZI);
   },
   () => system.close(),
 );
 
-/** Sends a request, and closes the connection by RST once one of the slow calls, or another condition, has begun. */
-async function leave(at, request, hasBegun) {
+/** Sends a request, and closes the connection by RST once it has made one of the calls. */
+async function leave(at, request) {
   const { hostname, port } = new URL(at.address);
-  const { begun } = await made(at);
+  const { callers } = await made(at);
   const socket = net.connect(Number(port), hostname);
   socket.on("error", () => {});
   const [head, body = ""] = request.split("\n\n");
   socket.write(`${head.replace("\n", `\nHost: ${hostname}\n`).replaceAll("\n", "\r\n")}\r\n\r\n${body}`);
-  await (hasBegun ? hasBegun() : eventually(async () => (await made(at)).begun > begun));
+  await eventually(async () => (await made(at)).callers > callers);
   socket.resetAndDestroy();
 }
 const get = (path) => `GET ${path} HTTP/1.1\n`;
-const slow = (milliseconds, at = system) => at.send(`/slow?ms=${milliseconds}`);
 const made = async (at) => JSON.parse((await at.send("/made")).body);
 let regions = 0;
 /** Returns the path of a region that nobody has requested yet. */
@@ -108,10 +110,10 @@ const whole = () => `/iiif/${noisy}/full/2040,${700 + (regions += 1)}/0/default.
 test("regions of clients that leave hold no memory, and the next one finds room", async () => {
   // Reads the index, and takes a block of the day's renderings.
   assert.equal((await system.send(whole())).status, 200);
-  await slow(1500);
+  await system.send("/closed");
   // Both together have nearly all of it.
   for (let number = 0; number < 2; number += 1) await leave(system, get(whole()));
-  await slow(0);
+  await system.send("/open");
   for (let number = 0; number < 3; number += 1) {
     const { status, body } = await system.send(whole());
     assert.equal(status, 200, body.slice(0, 200));
@@ -119,7 +121,7 @@ test("regions of clients that leave hold no memory, and the next one finds room"
 });
 
 test("the largest region takes less than 64 MB", async (t) => {
-  const alone = await start({ REGIONS: "on" }, SLOW);
+  const alone = await start({ REGIONS: "on" }, GATED);
   try {
     const of = await store(alone, "http://example.com/noisy.png", archiveOf(noise), DZI);
     for (const format of ["png", "jpg", "webp"]) {
@@ -136,12 +138,13 @@ test("the largest region takes less than 64 MB", async (t) => {
 
 test("a client that leaves while the day's renderings are counted uses up no more than its own", async () => {
   const aDay = 8; // the first block
-  const bounded = await start({ REGIONS: "on", REGIONS_A_DAY: `${aDay}` }, SLOW);
+  const bounded = await start({ REGIONS: "on", REGIONS_A_DAY: `${aDay}` }, GATED);
   try {
     const of = await store(bounded, "http://example.com/plain.png", archiveOf(() => small), DZI);
-    await slow(1500, bounded);
+    await bounded.send(`/cache/${of}/1.dzi`); // reads the index
+    await bounded.send("/closed");
     await leave(bounded, get(region(of)));
-    await slow(0, bounded);
+    await bounded.send("/open");
     const statuses = [];
     for (let number = 0; number < aDay; number += 1) statuses.push((await bounded.send(region(of))).status);
     assert.deepEqual(statuses, [...Array(aDay - 1).fill(200), 503]);
@@ -151,14 +154,17 @@ test("a client that leaves while the day's renderings are counted uses up no mor
 });
 
 test("requests that run at the same time take one block of the day's renderings", async () => {
-  const bounded = await start({ REGIONS: "on", REGIONS_A_DAY: "1000" }, SLOW);
+  const bounded = await startWithClock({ REGIONS: "on", REGIONS_A_DAY: "1000" }, GATED);
   try {
     const of = await store(bounded, "http://example.com/plain.png", archiveOf(() => small), DZI);
     await bounded.send(`/cache/${of}/1.dzi`);
-    await slow(100, bounded);
-    const answers = await Promise.all(Array.from({ length: 8 }, () => bounded.send(region(of))));
-    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
-    assert.equal((await made(bounded)).begun, 8 + 1, "reads of the store, and one message");
+    const { calls } = await made(bounded);
+    await bounded.send("/closed");
+    const answers = Array.from({ length: 8 }, () => bounded.send(region(of)));
+    await bounded.timers(7, 5000); // the others wait for the first one
+    await bounded.send("/open");
+    for (const answer of answers) assert.equal((await answer).status, 200);
+    assert.equal((await made(bounded)).calls - calls, 8 + 1, "reads of the store, and one message");
   } finally {
     await bounded.close();
   }
@@ -166,7 +172,7 @@ test("requests that run at the same time take one block of the day's renderings"
 
 test("uploads of clients that leave keep no place", async () => {
   const request = `POST /v1/content/ HTTP/1.1\nContent-Type: image/png\nContent-Length: 9000000\n\n${"x".repeat(1000)}`;
-  for (let number = 0; number < 7; number += 1) await leave(system, request, () => pause(60));
+  for (let number = 0; number < 7; number += 1) await leave(system, request);
   const upload = async () => (await system.send("/v1/content/", { method: "POST", body: Buffer.alloc(9_000_000, `${(regions += 1)}`), headers: { "Content-Type": "image/png" } })).status;
   const statuses = await Promise.all([upload(), upload(), upload()]);
   assert.deepEqual(statuses, [301, 301, 301]);
