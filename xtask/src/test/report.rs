@@ -118,7 +118,7 @@ impl Report {
     pub fn summary(&self, project: &Project, results: &Results) -> String {
         let mut times = lock(&self.times);
         times.sort_by(|one, other| other.0.total_cmp(&one.0));
-        let mut text = "\nslowest tests\n".to_owned();
+        let mut text = if times.is_empty() { String::new() } else { "\nslowest tests\n".to_owned() };
         for (seconds, name) in times.iter().take(SLOWEST) {
             let _ = writeln!(text, "{seconds:8.1} s  {name}"); // never fails
         }
