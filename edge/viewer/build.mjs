@@ -48,9 +48,9 @@ await cp(from("pages/_headers"), `${to}_headers`);
 await access(`${to}assets/hero.json`).catch(() => writeFile(`${to}assets/hero.json`, "{}"));
 
 // Deletes files of earlier builds. The folder stays: a running `wrangler dev` does not notice a new one.
-const hero = ["hero.json", "hero.dzi", "hero_files"];
+const others = ["hero.json", "hero.dzi", "hero_files", "docs.css"]; // docs.css: see edge/interface/build.mjs
 const made = ["viewer.js", "share.js", "home.js", "text.js", "page.css", "openseadragon-licence.txt"];
-const built = new Set([...made, ...(await readdir(from("icons"))), ...hero]);
+const built = new Set([...made, ...(await readdir(from("icons"))), ...others]);
 for (const name of await readdir(`${to}assets`)) {
   if (!built.has(name)) await rm(`${to}assets/${name}`, { recursive: true });
 }
