@@ -7,8 +7,8 @@ import { SeamlessDrawer } from "./drawer.js";
 /** OpenSeadragon's default of 1.2 s feels slow. */
 const ANIMATION_S = 0.7;
 
-/** Time without a drawn frame after which OpenSeadragon's frames pause. */
-const REST_MS = 500;
+/** Number of frames in a row without a change after which OpenSeadragon's frames pause. */
+const REST_FRAMES = 10;
 /** The events of a change at rest. */
 const WAKING = ["open", "zoom", "pan", "rotate", "tile-loaded", "tile-load-failed", "update-viewport"];
 
@@ -35,6 +35,7 @@ export function openPicture(element, dzi, { still, cooperative, drawer = Seamles
     hash: `edgezoom-${crypto.getRandomValues(new Uint32Array(2)).join("")}`,
     drawer,
     showNavigationControl: false,
+    autoHideControls: false, // there are none; their fading requests frames for 1.5 s after a move
     keyboardNavEnabled: false,
     cooperativeGestures: cooperative,
     gestureSettingsMouse: POINTER,
@@ -55,27 +56,50 @@ export function openPicture(element, dzi, { still, cooperative, drawer = Seamles
 
 /**
  * Pauses OpenSeadragon's frames while nothing changes: it would request one after the other, which keeps the processor
- * awake. Sets `viewer.wake()`, for changes that raise none of the events of `WAKING`.
+ * awake. Counts frames, not time: on a busy machine the frame that ends a movement may be late. The element has the
+ * attribute `data-at-rest` while they are paused. Sets `viewer.wake()`, for changes that raise none of the events of
+ * `WAKING`.
  */
 function pauseAtRest(viewer) {
+  let isMoving = false;
+  let isAwake = false;
+  let quiet = 0;
   let held = null;
-  let timer = 0;
-  function pause() {
-    if (!viewer.isOpen() || viewer.world.needsDraw() || viewer.imageLoader.jobsInProgress > 0) return wake();
-    // On a busy machine no frame may have come since a movement began.
-    if (springs(viewer).some((spring) => !spring.isAtTargetValue())) return wake();
+  function look() {
+    isAwake = viewer.isOpen();
+    if (!isAwake) return;
+    const isLoading = viewer.imageLoader.jobsInProgress > 0 || !viewer.world.getItemAt(0).getFullyLoaded();
+    quiet = isMoving || isLoading || viewer.world.needsDraw() ? 0 : quiet + 1;
+    if (quiet <= REST_FRAMES) return requestAnimationFrame(look);
+    isAwake = false;
     held = viewer._updateRequestId;
     OpenSeadragon.cancelAnimationFrame(held);
+    viewer.element.dataset.atRest = "";
   }
   function wake() {
-    if (held) request(held);
+    quiet = 0;
+    if (isAwake) return;
+    isAwake = true;
+    delete viewer.element.dataset.atRest;
+    if (held) resume();
+    requestAnimationFrame(look);
+  }
+  function resume() {
+    // Springs measure time from the last frame, and would jump to their targets.
+    for (const { start, current, target } of springs(viewer)) {
+      const rested = OpenSeadragon.now() - current.time;
+      for (const moment of [start, current, target]) moment.time += rested;
+    }
+    request(held);
     held = null;
-    clearTimeout(timer);
-    timer = setTimeout(pause, REST_MS);
   }
   viewer.wake = wake;
   for (const event of WAKING) viewer.addHandler(event, wake);
-  new ResizeObserver(wake).observe(viewer.container);
+  viewer.addHandler("animation-start", () => (isMoving = true));
+  viewer.addHandler("animation-finish", () => (isMoving = false));
+  const resizes = new ResizeObserver(wake);
+  resizes.observe(viewer.container);
+  viewer.addHandler("before-destroy", () => resizes.disconnect());
 }
 
 /** Returns the tile source that OpenSeadragon would read from the descriptor. */
