@@ -5,10 +5,8 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import assert from "node:assert/strict";
 
+import { PATIENCE_MS } from "../../tests/patience.mjs";
 import { decodePng } from "../png.mjs";
-
-/** Maximum time to wait for something that should happen at once, on a busy machine. */
-const PATIENCE_MS = 20_000;
 
 /** Debian's paths of Chromium. */
 const BROWSERS = ["/usr/bin/chromium", "/usr/lib/chromium/chromium-headless-shell"];
@@ -20,9 +18,17 @@ const require = createRequire(import.meta.url);
 const { chromium } = require("playwright-core");
 const axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
 
-export async function startBrowser() {
-  const root = process.getuid?.() === 0;
-  return chromium.launch({ executablePath, args: root ? ["--no-sandbox"] : [] });
+const LAUNCH = { executablePath, args: process.getuid?.() === 0 ? ["--no-sandbox"] : [], timeout: PATIENCE_MS };
+
+/** Starts a browser for `startBrowser` in other processes, and returns its address. */
+export async function startSharedBrowser() {
+  return (await chromium.launchServer(LAUNCH)).wsEndpoint();
+}
+
+/** Connects to the shared browser (`shared_browser.mjs`). If there is none, or `own` is true, starts one. */
+export function startBrowser({ own = false } = {}) {
+  const shared = process.env.EDGEZOOM_SHARED_BROWSER;
+  return shared && !own ? chromium.connect(shared, { timeout: PATIENCE_MS }) : chromium.launch(LAUNCH);
 }
 
 /**
@@ -31,8 +37,8 @@ export async function startBrowser() {
  */
 export async function newPage(browser, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options });
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
   page.wrongs = [];
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) page.wrongs.push(message.text());
@@ -63,31 +69,57 @@ export const parts = (scope) => ({
   rotate: scope.getByRole("button", { name: "Rotate by 90°" }),
   fullscreen: scope.getByRole("button", { name: /ullscreen/ }),
   scale: scope.locator(".scale"),
+  atRest: scope.locator("[data-at-rest]"),
 });
 
-/** Returns the scale that a viewer shows, in percent, once it is stable. */
+/** Returns the scale that a viewer shows, in percent, when its view is at rest. Sees a new size after two frames. */
 export async function restingScale(viewer) {
-  let before;
-  for (;;) {
-    const now = parseInt(await viewer.scale.textContent(), 10);
-    if (now === before) return now;
-    before = now;
-    await new Promise((resolve) => setTimeout(resolve, 250));
-  }
+  await viewer.scale.evaluate(async () => {
+    for (let frames = 0; frames < 2; frames += 1) await new Promise(requestAnimationFrame);
+  });
+  await viewer.atRest.waitFor({ state: "attached" });
+  return parseInt(await viewer.scale.textContent(), 10);
+}
+
+/** Changes the size of a page, and waits until the page has it. */
+export async function resize(page, size) {
+  await page.setViewportSize(size);
+  await page.waitForFunction(({ width, height }) => innerWidth === width && innerHeight === height, size);
+}
+
+/** Counts the frames that a page requests, for `assertNoFrames`. Call it before the page is opened. */
+export function countFrames(page) {
+  return page.addInitScript(() => {
+    const { requestAnimationFrame } = window;
+    window.nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    window.requested = 0;
+    window.requestAnimationFrame = (callback) => {
+      window.requested += 1;
+      return requestAnimationFrame(callback);
+    };
+  });
+}
+
+/** Waits until a view is at rest, and fails if it requests a frame in the time of 30. */
+export async function assertNoFrames(page, viewer) {
+  await restingScale(viewer);
+  const requested = await page.evaluate(async () => {
+    const before = window.requested;
+    for (let frames = 0; frames < 30; frames += 1) await window.nextFrame();
+    return window.requested - before;
+  });
+  assert.equal(requested, 0);
 }
 
 /**
- * Waits until the middle of a viewer has many colours. Uses a screenshot, because a canvas with tiles of another origin
- * cannot be read.
+ * Waits until the view is at rest and the middle of a viewer has many colours. Uses a screenshot, because a canvas with
+ * tiles of another origin cannot be read.
  */
 export async function painted(page, scope = page) {
-  const { region } = parts(scope);
-  await region.first().waitFor();
-  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; ) {
-    if (coloursIn(await region.first().screenshot()) > 20) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error("the viewer painted nothing");
+  const { region, atRest } = parts(scope);
+  await region.first().scrollIntoViewIfNeeded(); // a frame out of view is not painted
+  await atRest.first().waitFor({ state: "attached" });
+  await assertEventually(async () => coloursIn(await region.first().screenshot()) > 20, "the viewer painted nothing");
 }
 
 /** Returns the number of colours in the middle half of a picture. */
@@ -129,10 +161,11 @@ export async function placed(page, check = () => true) {
   return placeIn(page.url());
 }
 
-/** Waits until `holds()` returns true. */
+/** Waits until `holds()` returns something true, and returns that. */
 export async function assertEventually(holds, message) {
   for (const end = Date.now() + PATIENCE_MS; Date.now() < end; ) {
-    if (await holds()) return;
+    const held = await holds();
+    if (held) return held;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   assert.fail(message);

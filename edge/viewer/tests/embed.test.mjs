@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { decodePng } from "../png.mjs";
-import { assertAccessible, globalsLeft, painted, parts, restingScale } from "./browser.mjs";
+import { assertAccessible, assertEventually, globalsLeft, painted, parts, restingScale } from "./browser.mjs";
 import { ofTheViewer } from "./service.mjs";
 import { host, openEmpty, page, ready, service, setUp } from "./site.mjs";
 
@@ -98,7 +98,8 @@ test("several embeds load the viewer once", ofTheViewer, async () => {
 
 test("the viewer is loaded when the reader scrolls near", ofTheViewer, async () => {
   await openElsewhere(`<p style="height: 4000px">Long text</p>${script()}`);
-  await page.waitForTimeout(500);
+  // An observer that was created later is called later.
+  await embeds().evaluate((host) => new Promise((resolve) => new IntersectionObserver(resolve).observe(host)));
   assert.equal(viewerLoads, 0);
   assert.equal((await embeds().boundingBox()).height, 400, "its space is reserved");
   await embeds().scrollIntoViewIfNeeded();
@@ -140,9 +141,8 @@ test("a mark links to the share page, unless it is turned off", async () => {
   await openElsewhere(script());
   await painted(page);
   assert.equal(await mark(page).getAttribute("href"), `${service.origin}/${ready}`);
-  const opened = page.waitForEvent("popup");
-  await mark(page).click();
-  assert.equal((await opened).url(), `${service.origin}/${ready}`);
+  const [opened] = await Promise.all([page.waitForEvent("popup"), mark(page).click()]);
+  await opened.waitForURL(`${service.origin}/${ready}`);
   await assertAccessible(page);
   await openElsewhere(script("?attribution=0"));
   await painted(page);
@@ -239,12 +239,9 @@ test("the wheel scrolls the page and shows a hint; with Ctrl it zooms", ofTheVie
   await page.evaluate(() => scrollTo(0, 0));
   await viewer.picture.hover();
   await page.keyboard.down("Control");
-  for (let turns = 0; turns < 4; turns += 1) {
-    await page.mouse.wheel(0, -100);
-    await page.waitForTimeout(80);
-  }
+  await page.mouse.wheel(0, -100);
+  await assertEventually(async () => (await restingScale(viewer)) > before, "it does not zoom");
   await page.keyboard.up("Control");
-  assert.ok((await restingScale(viewer)) > before);
   assert.equal(await page.evaluate(() => scrollY), 0);
 });
 
@@ -256,11 +253,8 @@ test("in fullscreen the wheel zooms", ofTheViewer, async () => {
   await page.waitForFunction(() => document.fullscreenElement !== null);
   const before = await restingScale(viewer);
   await viewer.picture.hover();
-  for (let turns = 0; turns < 4; turns += 1) {
-    await page.mouse.wheel(0, -100);
-    await page.waitForTimeout(80);
-  }
-  assert.ok((await restingScale(viewer)) > before);
+  await page.mouse.wheel(0, -100);
+  await assertEventually(async () => (await restingScale(viewer)) > before, "it does not zoom");
 });
 
 test("one finger scrolls the page, two fingers zoom", ofTheViewer, async () => {
@@ -271,31 +265,32 @@ test("one finger scrolls the page, two fingers zoom", ofTheViewer, async () => {
   const before = await restingScale(viewer);
   const { x, y } = await viewer.picture.boundingBox();
   await touch((step) => [{ x: x + 100, y: y + 300 - step * 15 }]);
-  assert.ok((await page.evaluate(() => scrollY)) > 50);
+  await page.waitForFunction(() => scrollY > 50);
   assert.equal(await restingScale(viewer), before);
   assert.match(await page.locator(".hint").textContent(), /two fingers/);
 
   await page.evaluate(() => scrollTo(0, 0));
   await touch((step) => [{ x: x + 150, y: y + 180 - step * 8 }, { x: x + 150, y: y + 220 + step * 8 }]);
-  assert.ok((await restingScale(viewer)) > before * 2);
+  await assertEventually(async () => (await restingScale(viewer)) > before * 2, "it does not zoom");
   assert.deepEqual(await page.evaluate(() => [scrollY, visualViewport.scale]), [0, 1]);
 });
 
-/** Moves fingers over the page; `at(step)` returns their places. */
+/**
+ * Moves fingers over the page; `at(step)` returns their places. By the events' times each step is a frame, and the
+ * fingers rest before they are lifted, so that the page does not go on to scroll.
+ */
 async function touch(at) {
   const fingers = await page.context().newCDPSession(page);
-  const dispatch = (type, points) => {
+  let timestamp = Date.now() / 1000;
+  const dispatch = (type, points, pause = 0.016) => {
     const touchPoints = points.map((point, id) => ({ ...point, id }));
-    return fingers.send("Input.dispatchTouchEvent", { type, touchPoints });
+    timestamp += pause;
+    return fingers.send("Input.dispatchTouchEvent", { type, touchPoints, timestamp });
   };
   await dispatch("touchStart", at(0).slice(0, 1));
   if (at(0).length > 1) await dispatch("touchStart", at(0));
-  for (let step = 1; step <= 12; step += 1) {
-    await dispatch("touchMove", at(step));
-    await page.waitForTimeout(16);
-  }
-  await dispatch("touchEnd", []);
-  await page.waitForTimeout(300);
+  for (let step = 1; step <= 12; step += 1) await dispatch("touchMove", at(step));
+  await dispatch("touchEnd", [], 1);
 }
 
 test("without fullscreen the viewer covers the page, and Escape ends that", ofTheViewer, async () => {
@@ -386,6 +381,5 @@ test("the page for frames can be framed, and lets the outer page scroll", async 
 
 test("the share page cannot be framed", async () => {
   await openElsewhere(`<iframe title="Picture" src="${service.origin}/${ready}" width="800" height="400"></iframe>`);
-  await page.waitForTimeout(300);
-  assert.match(page.wrongs.join(), /frame-ancestors/);
+  await assertEventually(() => /frame-ancestors/.test(page.wrongs.join()), "it is framed");
 });

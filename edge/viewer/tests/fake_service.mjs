@@ -118,6 +118,8 @@ export async function startFakeService() {
     listeners.set(id, [...(listeners.get(id) ?? []), response]);
     response.writeHead(200, { "Content-Type": "text/event-stream", ...CORS });
     publish(id);
+    const { steps = [] } = states.get(id);
+    for (const step of steps) fake.set(id, { steps: undefined, ...step });
   }
 
   /** Returns the response object of an upload. */
@@ -126,12 +128,11 @@ export async function startFakeService() {
     return { type: TYPES.json, body: JSON.stringify(value) };
   }
 
-  /** Creates the content of an upload and converts it within a second. */
+  /** Creates the content of an upload, which is converted when a page follows it. */
   function uploaded(name, path = "/v1/content/") {
     if (name.endsWith(".refused")) return wrapped(path, { status: 415, statusText: "Unsupported Media Type", error: "Send the file as multipart/form-data." });
-    const id = fake.create({ kind: "processing", url: `${FILE_URL}?name=${encodeURIComponent(name)}` });
-    setTimeout(() => fake.set(id, { stage: "rendering", progress: 0.5 }), 200);
-    setTimeout(() => fake.set(id, { kind: "ready" }), 700);
+    const steps = [{ stage: "rendering", progress: 0.5 }, { kind: "ready" }];
+    const id = fake.create({ kind: "processing", url: `${FILE_URL}?name=${encodeURIComponent(name)}`, steps });
     const redirectLocation = `${server.origin}/v1/content/${id}`;
     return wrapped(path, { status: 301, statusText: "Moved Permanently", redirectLocation, content: { ...contentObject(id), deletionKey: `key of ${id}` } });
   }

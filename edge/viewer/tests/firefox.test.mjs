@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-import { pinch, testsOf, touch } from "./engines/core.mjs";
+import { hold, pinch, testsOf } from "./engines/core.mjs";
 import { startFirefox } from "./engines/firefox.mjs";
 
 const firefox = testsOf("Firefox", startFirefox);
@@ -19,7 +19,7 @@ for (const place of ["page", "embed"]) {
   for (const turn of [0, 90]) {
     firefox.it(`a finger that rests selects a word in ${place} at ${turn}°`, async () => {
       const at = await firefox.openManual(place, turn);
-      await touch(firefox.engine(), at(6), { target: at(14), rests: 700 });
+      await hold(firefox.engine(), at(6), at(14));
       await firefox.isMarked("selected", 2);
     });
   }

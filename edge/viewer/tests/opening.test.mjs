@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { assertAccessible, assertEventually, isFocused, painted, parts, placed, restingScale } from "./browser.mjs";
+import { assertAccessible, assertEventually, assertNoFrames, countFrames, isFocused, painted, parts, placed, resize, restingScale } from "./browser.mjs";
 import { startFake } from "./service.mjs";
 import { open, openEmpty, page, ready, service, setUp } from "./site.mjs";
 
@@ -120,66 +120,85 @@ test("the wheel zooms about the pointer", async () => {
   await painted(page);
   const before = await restingScale(viewer);
   await page.mouse.move(300, 250);
-  for (let turns = 0; turns < 6; turns += 1) {
-    await page.mouse.wheel(0, -100);
-    await page.waitForTimeout(60);
-  }
-  const after = await restingScale(viewer);
-  assert.ok(after > before * 2, `${after} is more than twice ${before}`);
+  for (let turns = 0; turns < 6; turns += 1) await page.mouse.wheel(0, -100);
+  await assertEventually(async () => (await restingScale(viewer)) > before * 2, `it does not become twice ${before}`);
   const { x, y } = await placed(page);
   const { dzi } = await (await fetch(`${service.origin}/v1/content/${ready}`)).json();
   assert.ok(x < dzi.width / 2 && y < dzi.height / 2, "it did not move towards the pointer, left of and above the centre");
 });
 
 test("a double tap and drag zooms with one finger, as in maps", async () => {
-  const viewer = await open(`/${ready}`, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+  await openEmpty({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+  await page.clock.install();
+  await page.goto(`${service.origin}/${ready}`);
+  const viewer = parts(page);
   await painted(page);
   const before = await restingScale(viewer);
   const finger = await page.context().newCDPSession(page);
   const touch = (type, y) => finger.send("Input.dispatchTouchEvent", { type, touchPoints: y === undefined ? [] : [{ x: 195, y }] });
+  // The second tap follows within 0.3 s by the page's clock.
+  await page.clock.pauseAt(Date.now() + 60_000);
   await touch("touchStart", 400);
   await touch("touchEnd");
-  await page.waitForTimeout(60);
   await touch("touchStart", 400);
-  for (let step = 1; step <= 12; step += 1) {
-    await touch("touchMove", 400 + step * 12);
-    await page.waitForTimeout(16);
-  }
+  for (let step = 1; step <= 12; step += 1) await touch("touchMove", 400 + step * 12);
   await touch("touchEnd");
+  await page.clock.resume();
+  await assertEventually(async () => (await restingScale(viewer)) > before, "it does not zoom");
+});
+
+test("a step after a rest is animated", async () => {
+  await openEmpty();
+  await page.clock.install();
+  await page.goto(`${service.origin}/${ready}`);
+  const viewer = parts(page);
+  await painted(page);
+  const before = await restingScale(viewer);
+  await page.clock.pauseAt(Date.now() + 60_000);
+  await page.keyboard.press("+");
+  await page.clock.runFor(100);
+  const soon = parseInt(await viewer.scale.textContent(), 10);
+  await page.clock.resume();
   const after = await restingScale(viewer);
-  assert.notEqual(after, before);
+  assert.ok(before < soon && soon < after, `${before} %, ${soon} %, ${after} %`);
+});
+
+test("the end of a move is noticed although frames come late, as on a busy machine", async () => {
+  await openEmpty();
+  await page.clock.install();
+  await page.addInitScript(() => {
+    const { requestAnimationFrame, cancelAnimationFrame } = window;
+    window.requestAnimationFrame = (callback) => (window.isSlow ? setTimeout(callback, 600) : requestAnimationFrame(callback));
+    window.cancelAnimationFrame = (id) => (window.isSlow ? clearTimeout(id) : cancelAnimationFrame(id));
+  });
+  await page.goto(`${service.origin}/${ready}`);
+  await painted(page);
+  await page.keyboard.press("+");
+  await placed(page);
+  await page.evaluate(() => (window.isSlow = true));
+  await page.keyboard.press("0"); // whose tiles are loaded
+  await page.clock.runFor(30_000);
+  await page.waitForURL((url) => url.search === "");
 });
 
 test("a view at rest requests no frames until something changes", async () => {
   await openEmpty();
-  await page.addInitScript(() => {
-    const { requestAnimationFrame } = window;
-    window.requested = 0;
-    window.requestAnimationFrame = (callback) => {
-      window.requested += 1;
-      return requestAnimationFrame(callback);
-    };
-  });
+  await countFrames(page);
   await page.goto(`${service.origin}/${ready}`);
   const viewer = parts(page);
   await painted(page);
   const requested = () => page.evaluate(() => window.requested);
-  const rests = async () => {
-    const before = await requested();
-    await page.waitForTimeout(700);
-    return (await requested()) === before;
-  };
   const { width, height } = page.viewportSize();
   const changes = [
     () => viewer.zoomIn.click(),
     () => viewer.picture.press("ArrowLeft"),
     () => viewer.picture.press("r"),
-    () => page.setViewportSize({ width: width - 300, height }),
+    () => resize(page, { width: width - 300, height }),
     () => page.mouse.wheel(0, -300),
   ];
   await viewer.picture.hover();
   for (const change of changes) {
-    await assertEventually(rests, "the frames do not end");
+    await assertNoFrames(page, viewer);
     const before = await requested();
     await change();
     await assertEventually(async () => (await requested()) > before + 3, `nothing is drawn after ${change}`);

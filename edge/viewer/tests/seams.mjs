@@ -32,10 +32,8 @@ export async function seamsPage() {
       viewport.zoomTo(item.imageToViewportZoom(scale), null, true);
       viewport.panTo(item.imageToViewportCoordinates(x, y), true);
       const painted = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
-      for (let frames = 0; !item.getFullyLoaded(); frames += 1) {
-        if (frames > 300) throw new Error("the tiles do not load");
-        await painted();
-      }
+      await painted();
+      while (!item.getFullyLoaded()) await new Promise((resolve) => item.addOnceHandler("fully-loaded-change", resolve));
       viewer.forceRedraw();
       await painted();
     };`;

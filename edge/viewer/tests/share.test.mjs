@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { assertAccessible, assertEventually, coloursIn, globalsLeft, isFocused, painted, parts, placed, restingScale } from "./browser.mjs";
+import { assertAccessible, assertEventually, coloursIn, globalsLeft, isFocused, painted, parts, placed, resize, restingScale } from "./browser.mjs";
 import { ofTheViewer } from "./service.mjs";
 import { open, openEmpty, page, ready, service, setUp } from "./site.mjs";
 
@@ -174,19 +174,25 @@ test("a content that waits for its next attempt shows its reason, whole URL and 
   if (service.real) return t.skip("needs a source that is down");
   const url = `https://example.com/${"folder/".repeat(20)}picture.jpg`;
   const id = service.create(waiting(65, 3, { url }));
-  await open(`/${id}`, { viewport: { width: 320, height: 640 } });
+  await openEmpty({ viewport: { width: 320, height: 640 } });
+  await page.clock.install();
+  await page.clock.pauseAt(Date.now() + 60_000);
+  await page.goto(`${service.origin}/${id}`);
   await page.getByRole("heading", { name: "The source cannot be reached" }).waitFor();
   await page.getByText(DOWN.message).waitFor();
   const source = page.getByRole("link", { name: url });
   assert.ok(await source.evaluate((link) => link.parentElement.scrollWidth <= link.parentElement.clientWidth), "the URL is not cut");
-  await page.getByText(/^Next try in 1\u00a0min [0-5]\u00a0s, then up to 2 more\.$/).waitFor();
-  await page.getByText(/^Next try in 5\d\u00a0s/).waitFor({ timeout: 15_000 });
-  await assertAccessible(page);
+  const says = (words) => page.getByText(words, { exact: true }).waitFor();
+  await says("Next try in 1\u00a0min 5\u00a0s, then up to 2 more.");
+  await page.clock.runFor(6000);
+  await says("Next try in 59\u00a0s, then up to 2 more.");
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320);
   service.set(id, waiting(1800, 1));
-  await page.getByText(/^Last try in (30\u00a0min 0|29\u00a0min 59)\u00a0s\.$/).waitFor();
-  service.set(id, waiting(1, 1));
-  await page.getByText("Trying …").waitFor();
+  await says("Last try in 30\u00a0min 0\u00a0s.");
+  await page.clock.runFor(1_800_000);
+  await says("Trying …");
+  await page.clock.resume();
+  await assertAccessible(page);
   service.set(id, { retry: undefined, stage: "downloading" });
   await page.getByRole("progressbar").waitFor();
   service.set(id, { kind: "ready" });
@@ -205,11 +211,11 @@ test("a waiting content can be tried now, and leads to another picture", async (
   await page.getByText("Waiting in the queue").waitFor();
   assert.ok(await page.evaluate(() => document.activeElement.shadowRoot?.activeElement?.matches(".card")), "the focus stays");
   assert.equal(asked.filter((url) => url.endsWith("/events")).length, 2, "the page follows the content once");
-  service.set(id, waiting(10, 4, { again: undefined }));
+  service.set(id, waiting(1000, 4, { again: undefined }));
   await page.getByRole("link", { name: "Another picture" }).waitFor();
   await page.getByRole("button", { name: "Try now" }).click();
   await page.getByText("You can retry in a minute.").waitFor();
-  await page.getByText(/^Next try in \d+\u00a0s, then up to 3 more\.$/).waitFor();
+  await page.getByText(/^Next try in 1\d\u00a0min \d+\u00a0s, then up to 3 more\.$/).waitFor();
   service.set(id, { kind: "ready", retry: undefined });
   await painted(page);
   assert.deepEqual(page.wrongs, []);
@@ -327,8 +333,8 @@ test("in a resized window the picture is still whole", ofTheViewer, async () => 
   const viewer = await open(`/${ready}`);
   await painted(page);
   await restingScale(viewer);
-  await page.setViewportSize({ width: 600, height: 900 });
-  await assertEventually(async () => (await restingScale(viewer)) === 10, "6,000 pixels fill the width of 600");
+  await resize(page, { width: 600, height: 900 });
+  assert.equal(await restingScale(viewer), 10, "6,000 pixels fill the width of 600");
   assert.equal(await viewer.home.getAttribute("aria-disabled"), "true");
 });
 
@@ -354,7 +360,7 @@ test("a rotation is part of the place's address, at the opening view too", ofThe
     await painted(page);
     assert.equal(await restingScale(viewer), onItsSide);
     assert.equal(await viewer.home.getAttribute("aria-disabled"), "true");
-    await page.setViewportSize({ width: 500, height: 900 }); // whole in every window
+    await resize(page, { width: 500, height: 900 }); // whole in every window
     await restingScale(viewer);
     assert.equal(await viewer.home.getAttribute("aria-disabled"), "true");
     await page.keyboard.press("+");
@@ -463,10 +469,9 @@ test("a link opens its place, and so does a fragment that is typed later", ofThe
   await painted(page);
   const deep = await restingScale(viewer);
   await page.evaluate(() => (location.hash = "#700,300,2"));
-  await page.waitForTimeout(300);
+  assert.deepEqual(await placed(page, ({ x }) => x === 700), { x: 700, y: 300, zoom: 2, turn: 0 });
   const shallow = await restingScale(viewer);
   assert.ok(Math.abs(deep / shallow - 3) < 0.1, `${deep} is three times ${shallow}`);
-  assert.deepEqual(await placed(page, ({ x }) => x === 700), { x: 700, y: 300, zoom: 2, turn: 0 });
   assert.equal(new URL(page.url()).hash, "");
 });
 

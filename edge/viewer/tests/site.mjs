@@ -17,11 +17,14 @@ export let ready;
 /** Page of the running test. */
 export let page;
 
-/** Registers the hooks of a file of tests; `prepare` runs after the start. */
-export function setUp(prepare = () => {}, start = startService) {
+/**
+ * Registers the hooks of a file of tests; `prepare` runs after the start. A file that uses the clipboard has a browser of
+ * its `own`.
+ */
+export function setUp(prepare = () => {}, start = startService, { own = false } = {}) {
   aroundTests(
     async () => {
-      [browser, service, host] = await Promise.all([startBrowser(), start(), startHost()]);
+      [browser, service, host] = await Promise.all([startBrowser({ own }), start(), startHost()]);
       ready = await service.ready();
       await prepare();
     },

@@ -7,12 +7,12 @@ import { addressed } from "../text/address.js";
 import { around, readDocument, textBetween } from "../text/document.js";
 import { MAX_HITS, fold, searcher } from "../text/search.js";
 import { withParameter } from "../zoom/place.js";
-import { assertAccessible, assertEventually, isFocused, painted, parts, restingScale } from "./browser.mjs";
+import { assertAccessible, assertEventually, assertNoFrames, countFrames, isFocused, painted, parts, placed, resize, restingScale } from "./browser.mjs";
 import { line, manual } from "./manual.mjs";
 import { startFake } from "./service.mjs";
 import { host, open, openEmpty, page, ready, service, setUp } from "./site.mjs";
 
-setUp(undefined, startFake);
+setUp(undefined, startFake, { own: true });
 
 /** Returns a document of one page with a paragraph of lines. */
 const documentOf = (...lines) => readDocument({ pages: [{ at: [0, 0, 1000, 1000], blocks: [{ role: "p", lines }] }] });
@@ -111,11 +111,15 @@ test("search and page are parameters beside others", () => {
 
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
-/** Opens the share page of a manual and waits for its words. */
-async function openManual(pages = 6, { path = "", total, ...options } = {}) {
+/** Opens the share page of a manual, with a simulated clock if wanted, and waits for its words and until its view is at rest. */
+async function openManual(pages = 6, { path = "", total, clock = false, ...options } = {}) {
   const id = service.create({ kind: "ready", ...manual(pages, total) });
-  const viewer = await open(`/${id}${path}`, { reducedMotion: "reduce", ...options });
+  await openEmpty({ reducedMotion: "reduce", ...options });
+  if (clock) await page.clock.install();
+  await page.goto(`${service.origin}/${id}${path}`);
+  const viewer = parts(page);
   await page.locator(".words > div").first().waitFor({ state: "attached" });
+  await restingScale(viewer);
   return { ...viewer, id };
 }
 /** Returns the line of words with a text, on its first page in the layer. */
@@ -195,7 +199,7 @@ test("dragging over words selects them, and elsewhere moves the picture", async 
 
   const { x, y, height } = await lineWith("The tide").boundingBox();
   await drag({ x: x + 100, y: y + 20 * height }, { x: x + 180, y: y + 22 * height });
-  await assertEventually(async () => (await lineWith("The tide").boundingBox()).x > before.x + 50 || (await restingScale(viewer)) > 0, "the picture did not move");
+  await assertEventually(async () => (await lineWith("The tide").boundingBox()).x > before.x + 50, "the picture did not move");
   assert.equal(await marks("selected").count(), 0);
   assert.equal(await copied(), "nothing");
 });
@@ -214,7 +218,7 @@ test("a selection crosses lines, blocks and columns' ends, and Escape ends it", 
 });
 
 test("the view follows a selection beyond its edge, to the next page", async () => {
-  await openManual(6, { path: "?at=600,200,4" });
+  const viewer = await openManual(6, { path: "?at=600,200,4" });
   const [from] = await placesOf("The tide of day 1", 4, 4);
   await page.mouse.move(from.x, from.y);
   await page.mouse.down();
@@ -228,7 +232,7 @@ test("the view follows a selection beyond its edge, to the next page", async () 
   assert.match(text, /^tide of day 1 [^]+A short line\.\nRead the notes/);
   assert.ok(text.includes("Chapter 2") && !text.includes("The tide of day 6"), text);
   const stays = await lineWith("Chapter 5").boundingBox();
-  await page.waitForTimeout(200);
+  await restingScale(viewer);
   assert.deepEqual(await lineWith("Chapter 5").boundingBox(), stays);
 });
 
@@ -259,7 +263,7 @@ test("words are selected in a rotated view, and upright ones too", async () => {
 });
 
 test("a long press selects a word, and a button copies it", async () => {
-  await openManual(1, PHONE);
+  await openManual(1, { ...PHONE, clock: true });
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   const [from, to] = await placesOf("The tide of day 1", 6, 14);
   const before = await lineWith("The tide").boundingBox();
@@ -271,7 +275,7 @@ test("a long press selects a word, and a button copies it", async () => {
 
   await send("touchStart", from);
   for (let step = 1; step <= 4; step += 1) await send("touchMove", { x: from.x, y: from.y + 15 * step });
-  await page.waitForTimeout(600);
+  await page.clock.fastForward(10_000);
   await send("touchEnd");
   assert.equal(await marks("selected").count(), 0, "a finger that moves selects nothing");
 });
@@ -316,10 +320,10 @@ test("words are found by keys and button, marked, counted and shown one after an
     return mark.x >= 0 && mark.x + mark.width < 1200 && mark.y > words.y && mark.y < 720;
   };
   assert.equal(await marks("hits").count(), 6);
-  assert.ok(await isMarked());
+  await assertEventually(isMarked, "the match is out of view");
   await field().press("Enter");
   assert.equal(await count(), "3 of 6");
-  assert.ok(await isMarked());
+  await assertEventually(isMarked, "the match is out of view");
   await button("Previous match").click();
   await button("Previous match").click();
   await button("Previous match").click();
@@ -327,6 +331,7 @@ test("words are found by keys and button, marked, counted and shown one after an
   await assertEventually(isMarked, "the match is out of view");
   await assertEventually(async () => (await pageField().inputValue()) === "6", "the page is not shown");
   await page.waitForURL(/[?&]q=THE%20CAFE/);
+  await placed(page);
   await assertAccessible(page);
   await button("Share").click();
   assert.match(await page.getByLabel("Link to this view", { exact: true }).inputValue(), /\?at=[\d.,]+&q=THE%20CAFE$/);
@@ -361,7 +366,7 @@ test("a match is marked where its words are, in a rotated view too", async () =>
     });
   };
   assert.equal(await count(), "1 of 1");
-  assert.ok(await areOver());
+  await assertEventually(areOver, "the marks are not over the words");
   await viewer.rotate.click();
   await assertEventually(areOver, "the marks did not turn with the picture");
 });
@@ -462,7 +467,7 @@ for (const [name, options, most] of [["a phone", PHONE, 390], ["a large screen",
       await page.keyboard.press("0");
       await isAt("1");
       await assertEventually(isHome, "0 does not show the first page");
-      await page.setViewportSize({ width: most, height: 700 });
+      await resize(page, { width: most, height: 700 });
       await assertEventually(isHome, "it does not stay after a change of size");
       assert.deepEqual(page.wrongs, []);
     }
@@ -488,6 +493,7 @@ test("a small move leaves home, in a document of any length", async () => {
   const pages = Array.from({ length: 60 }, (_, index) => ({ at: [1140 * index, 0, 1100, 1500], blocks: [{ role: "p", lines: [line("Words", 100, 100)] }] }));
   const viewer = await open(`/${service.create({ kind: "ready", text: { version: 1, total: 60, pages }, size: { width: 60 * 1140, height: 1500 } })}`, { reducedMotion: "reduce" });
   await pageField().waitFor();
+  await restingScale(viewer);
   assert.equal(await viewer.home.getAttribute("aria-disabled"), "true");
   await drag({ x: 600, y: 400 }, { x: 570, y: 400 });
   await assertEventually(async () => (await viewer.home.getAttribute("aria-disabled")) === "false", "it counts as home");
@@ -505,34 +511,48 @@ test("the first view waits for the words, but not long, and does not jump", asyn
     };
     look();
   };
-  /** Opens a page whose words come after `delay` milliseconds, or after its place is shown, and returns the scales. */
-  async function seen(delay, path) {
+  /**
+   * Opens a page whose words come when the picture has waited for `wait` milliseconds by the page's clock, and returns
+   * the scales that were shown before and after.
+   */
+  async function seen(path, wait) {
     await openEmpty();
+    await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 60_000);
     await page.addInitScript(record);
-    const arrival = Promise.withResolvers();
+    const words = Promise.withResolvers();
+    const asked = Promise.withResolvers();
     await page.route("**/text", async (route) => {
-      await (path.startsWith("?at") ? arrival.promise : new Promise((resolve) => setTimeout(resolve, delay)));
+      asked.resolve();
+      await words.promise;
       await route.continue();
     });
     await page.goto(`${service.origin}/${id}${path}`);
-    if (path.startsWith("?at")) {
-      await page.locator(".scale", { hasText: "53" }).waitFor();
-      assert.equal(await pageField().count(), 0, "a place waited for the words");
-      arrival.resolve();
-    }
-    await pageField().waitFor();
-    await page.waitForTimeout(200);
-    return page.evaluate(() => [...window.scales]);
+    await asked.promise;
+    await page.clock.runFor(wait);
+    const before = await page.evaluate(() => [...window.scales]);
+    assert.equal(await pageField().count(), 0, "there are no words yet");
+    words.resolve();
+    await assertEventually(async () => {
+      await page.clock.runFor(1);
+      return (await pageField().count()) > 0;
+    }, "there are no words");
+    await page.clock.resume();
+    await restingScale(parts(page));
+    return [before, await page.evaluate(() => [...window.scales])];
   }
-  for (const [delay, path, scales] of [[200, "", [80]], [200, "?page=3", [80]], [200, "?q=day%205", [80]], [1800, "", [22]], [0, "?at=500,500,2", [53]]]) {
-    let shown = await seen(delay, path);
-    // On a busy machine the words may come too late.
-    for (let again = 0; again < 3 && delay === 200 && shown.length > 1; again += 1) shown = await seen(delay, path);
-    assert.deepEqual(shown, scales, `${delay} ms ${path}`);
-    assert.equal(await pageField().inputValue(), { "": delay > 1000 ? "" : "1", "?page=3": "3", "?q=day%205": "5", "?at=500,500,2": "1" }[path]);
-    if (delay < 1000) continue;
-    await page.setViewportSize({ width: 1200, height: 700 });
-    await page.waitForTimeout(200);
+  for (const [path, wait, before, after, number] of [
+    ["", 500, [], [80], "1"],
+    ["?page=3", 500, [], [80], "3"],
+    ["?q=day%205", 500, [], [80], "5"],
+    ["", 1500, [22], [22], ""],
+    ["?at=500,500,2", 500, [53], [53], "1"],
+  ]) {
+    assert.deepEqual(await seen(path, wait), [before, after], `${wait} ms ${path}`);
+    assert.equal(await pageField().inputValue(), number);
+    if (wait < 1000) continue;
+    await resize(page, { width: 1200, height: 700 });
+    await restingScale(parts(page));
     assert.equal(await pageField().inputValue(), "", "a change of size left the view of all pages");
     await page.keyboard.press("0");
     await assertEventually(async () => (await pageField().inputValue()) === "1", "home is not the first page");
@@ -549,7 +569,7 @@ test("in a narrow view the pages are above the controls, and cover neither the p
   }, "the picture is covered");
   await viewer.home.click();
   assert.equal(await page.getByRole("application", { name: "Overview" }).isVisible(), false, "it covers the page");
-  await page.setViewportSize({ width: 300, height: 500 });
+  await resize(page, { width: 300, height: 500 });
   assert.equal(await page.locator(".pages").isVisible(), false);
   await button("Show the first page").press("w");
   await assertEventually(async () => Math.abs((await matrix()).a * manual(6).size.width - 300) < 1, "the picture does not fill the width");
@@ -680,43 +700,49 @@ for (const [name, options] of [["a phone", PHONE], ["a large screen", { viewport
 test("pointers are told how to select words, once in a session and never while they act", async () => {
   const drags = () => page.getByText("Drag over words to select them");
   const presses = () => page.getByText("Press and hold to select words");
-  const { id } = await openManual(1);
+  const rests = 1000;
+  const { id } = await openManual(1, { clock: true });
   const [on] = await placesOf("The tide of day 1", 6, 6);
   const margin = { x: on.x, y: on.y + 250 };
+  await page.clock.pauseAt(Date.now() + 60_000);
   await page.mouse.move(on.x, on.y);
   await page.mouse.move(margin.x, margin.y);
-  await page.waitForTimeout(1000);
+  await page.clock.runFor(rests);
   assert.equal(await drags().count(), 0, "the pointer does not rest over words");
   await page.mouse.move(on.x, on.y);
-  await drags().waitFor();
+  await page.clock.runFor(rests);
   await page.mouse.move(on.x + 20, on.y);
   assert.ok(await drags().isVisible(), "it is gone before it can be read");
   await page.mouse.down();
   await drags().waitFor({ state: "hidden" });
   await page.mouse.up();
+  await page.clock.resume();
   for (const path of [`/${id}`, `/${id}/embed`]) {
     await page.goto(service.origin + path);
-    await lineWith("The tide").waitFor({ state: "attached" });
+    await restingScale(parts(page));
     const [again] = await placesOf("The tide of day 1", 6, 6);
     await page.mouse.move(again.x, again.y);
-    await page.waitForTimeout(1000);
+    await page.clock.fastForward(rests);
     assert.equal(await drags().count(), path.endsWith("embed") ? 1 : 0, path);
   }
 
-  await openManual(1);
+  await openManual(1, { clock: true });
   const [from, to] = await placesOf("The tide of day 1", 4, 15);
   await drag(from, to);
   await page.mouse.move(from.x, from.y);
-  await page.waitForTimeout(1000);
+  await page.clock.fastForward(rests);
   assert.equal(await drags().count(), 0, "readers who select are not told");
 
-  await openManual(1, PHONE);
+  await openManual(1, { ...PHONE, clock: true });
   const [tap] = await placesOf("The tide of day 1", 6, 6);
+  await page.clock.pauseAt(Date.now() + 60_000); // a slow touch is no tap
   await page.touchscreen.tap(tap.x, tap.y + 150);
-  await page.waitForTimeout(1000);
+  await page.clock.runFor(rests);
   assert.equal(await presses().count(), 0, "there are no words");
   await page.touchscreen.tap(tap.x, tap.y);
+  await page.clock.runFor(rests);
   await presses().waitFor();
+  await page.clock.resume();
   await assertAccessible(page);
   assert.deepEqual(page.wrongs, []);
 });
@@ -731,6 +757,7 @@ test("links and embeds may begin at the page in view, with the search", async ()
   await page.keyboard.press("/");
   await field().fill("day 5");
   await page.waitForURL(/[?&]q=day%205/);
+  await placed(page);
   await assertEventually(async () => (await pageField().inputValue()) === "5", "the match is not shown");
   await button("Share").click();
   const plain = await line("Link").inputValue();
@@ -758,11 +785,17 @@ for (const { place, turn, pointer } of USES) {
   test(`words are found, selected, copied and followed with ${pointer} in ${place} at ${turn}°`, async () => {
     await openEmpty({ reducedMotion: "reduce", viewport: { width: 800, height: 800 }, ...(pointer === "touch" && { hasTouch: true, isMobile: true }) });
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    if (pointer === "touch") await page.clock.install();
     const id = service.create({ kind: "ready", ...manual(6) });
     const embed = `<script src="${service.origin}/${id}.js?height=700&q=day%201"></script>`;
     await page.goto(place === "embed" ? host.put(embed) : `${service.origin}/${id}?q=day%201`);
     const press = (locator) => (pointer === "touch" ? locator.tap() : locator.click());
-    const pressAt = ({ x, y }) => page[pointer === "touch" ? "touchscreen" : "mouse"][pointer === "touch" ? "tap" : "click"](x, y);
+    const pressAt = async ({ x, y }) => {
+      if (pointer === "mouse") return page.mouse.click(x, y);
+      await page.clock.pauseAt(Date.now() + 60_000); // a slow touch is no tap
+      await page.touchscreen.tap(x, y);
+      await page.clock.resume();
+    };
     const isAt = (number) => assertEventually(async () => (await pageField().inputValue()) === number && (await lineWith(`Chapter ${number}`).count()) > 0, `page ${number} is not shown`);
     const isOver = async (kind, text) => {
       const [mark, line] = await Promise.all([marks(kind).first().boundingBox(), lineWith(text).boundingBox()]);
@@ -833,21 +866,10 @@ for (const [kind, at] of [["script", (id) => `<script src="${service.origin}/${i
 
 test("a view with words requests no frames at rest, and only lines in view exist", async () => {
   await openEmpty();
-  await page.addInitScript(() => {
-    const { requestAnimationFrame } = window;
-    window.requested = 0;
-    window.requestAnimationFrame = (callback) => {
-      window.requested += 1;
-      return requestAnimationFrame(callback);
-    };
-  });
+  await countFrames(page);
   await page.goto(`${service.origin}/${service.create({ kind: "ready", ...manual(40) })}?page=3`);
   await lineWith("Chapter 3").waitFor({ state: "attached" });
-  await assertEventually(async () => {
-    const before = await page.evaluate(() => window.requested);
-    await page.waitForTimeout(700);
-    return (await page.evaluate(() => window.requested)) === before;
-  }, "the frames do not end");
+  await assertNoFrames(page, parts(page));
   assert.ok((await page.locator(".words > div").count()) < 40);
   await page.keyboard.press("w");
   await assertEventually(async () => (await page.locator(".words > div").count()) === 0, "lines too small to read stay");

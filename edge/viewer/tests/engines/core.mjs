@@ -5,14 +5,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { decodePng } from "../../png.mjs";
-import { coloursIn, newPage, startBrowser } from "../browser.mjs";
+import { assertEventually, coloursIn, newPage, startBrowser } from "../browser.mjs";
 import { manual } from "../manual.mjs";
 import { startHost } from "../servers.mjs";
 import { startFake } from "../service.mjs";
 import { aroundTests } from "../../../tests/around.mjs";
 import { assertTilesDecode } from "./tiles.mjs";
 
-const PATIENCE_MS = 30_000;
 const WIDE = [1440, 900];
 /** The narrowest window that all engines have. */
 const NARROW = [448, 844];
@@ -48,15 +47,8 @@ export function testsOf(name, start) {
   };
   /** Waits until the view rests, and returns its percentage. */
   async function resting() {
-    let last = null;
-    await until("the view rests", async () => {
-      const now = await percent();
-      const rests = now === last;
-      last = now;
-      if (!rests) await new Promise((resolve) => setTimeout(resolve, 200));
-      return rests;
-    });
-    return last;
+    await until("the view rests", () => seen("[data-at-rest]"));
+    return percent();
   }
 
   it("the home page takes a URL and leads to the picture", async () => {
@@ -281,7 +273,6 @@ async function sameAsChromium(engine, url, options = {}) {
     const [width, height] = WIDE;
     const page = await newPage(chromium, { viewport: { width, height }, ...options });
     await page.goto(url);
-    await page.waitForLoadState("networkidle");
     let share;
     await until(`${url} looks as in Chromium`, async () => {
       share = difference(await engine.screenshot(), await page.screenshot());
@@ -293,18 +284,10 @@ async function sameAsChromium(engine, url, options = {}) {
 }
 
 /** Waits until `holds()` returns something true, and returns that. */
-export async function until(what, holds) {
-  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; ) {
-    const held = await holds();
-    if (held) return held;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  assert.fail(`not true in time: ${what}`);
-}
+export const until = (what, holds) => assertEventually(holds, `not true in time: ${what}`);
 
-export async function painted(engine) {
-  await until("the picture is painted", async () => (await boxOf(engine, ".viewer")) && coloursIn(await engine.screenshot()) > 20);
-}
+export const painted = (engine) =>
+  until("the picture is painted", async () => (await boxOf(engine, "[data-at-rest]")) && coloursIn(await engine.screenshot()) > 20);
 
 export const boxOf = (engine, selector) => engine.evaluate(inPage, selector, "box");
 
@@ -355,10 +338,12 @@ export async function pinch(engine, [x, y]) {
   await engine.act(finger("left", -1, 0), finger("right", 1, 1));
 }
 
-/** Touches a place for some time, moves the finger and lifts it. */
-export async function touch(engine, from, { target = from, rests = 0 } = {}) {
-  const actions = [to(from), DOWN, { type: "pause", duration: rests }, to(target, 100), UP];
-  await engine.act({ type: "pointer", id: "finger", parameters: { pointerType: "touch" }, actions });
+/** Rests a finger on a place until a word is selected, moves it and lifts it. */
+export async function hold(engine, from, target) {
+  const finger = (...actions) => engine.act({ type: "pointer", id: "finger", parameters: { pointerType: "touch" }, actions });
+  await finger(to(from), DOWN);
+  await until("a word is selected", () => boxOf(engine, ".selected i"));
+  await finger(to(target, 100), UP);
 }
 
 async function placeOf(engine) {

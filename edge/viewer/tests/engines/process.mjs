@@ -6,8 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Time for a process to start, on a busy machine. */
-const START_MS = 60_000;
+import { PATIENCE_MS } from "../../../tests/patience.mjs";
 
 /**
  * Starts a program in a group of its own and waits until it has written what matches `ready`, to a stream by its
@@ -28,7 +27,7 @@ export async function startProcess(program, args, { ready, stream = 2, env = {} 
   process.once("exit", kill);
   const match = await new Promise((resolve, reject) => {
     let said = "";
-    const late = setTimeout(() => reject(new Error(`${program} does not start: ${said.slice(-2000)}`)), START_MS);
+    const late = setTimeout(() => reject(new Error(`${program} does not start: ${said.slice(-2000)}`)), PATIENCE_MS);
     child.once("error", reject);
     if (!ready) child.once("spawn", () => resolve(null));
     child.once("exit", (code) => reject(new Error(`${program} ended with ${code}: ${said.slice(-2000)}`)));

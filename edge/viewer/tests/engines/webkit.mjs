@@ -3,6 +3,8 @@
 
 import { createServer } from "node:net";
 
+import { PATIENCE_MS } from "../../../tests/patience.mjs";
+import { assertEventually } from "../browser.mjs";
 import { expressionOf, startProcess } from "./process.mjs";
 
 const MINI_BROWSER = ["x86_64", "aarch64"].map((machine) => `/usr/lib/${machine}-linux-gnu/webkit2gtk-4.1/MiniBrowser`);
@@ -22,7 +24,7 @@ export async function startWebKit({ dark = false } = {}) {
   };
   const binary = MINI_BROWSER[process.arch === "arm64" ? 1 : 0];
   const browser = { "webkitgtk:browserOptions": { binary, args: ["--automation"] } };
-  const { sessionId } = await call("POST", "", { capabilities: { alwaysMatch: browser } });
+  const { sessionId } = await call("POST", "", { capabilities: { alwaysMatch: { ...browser, timeouts: { script: PATIENCE_MS } } } });
   const command = (method, path, body) => call(method, `/${sessionId}${path}`, body);
   const evaluate = async (script, ...args) =>
     JSON.parse(await command("POST", "/execute/sync", { script: `return ${expressionOf(script, args)}`, args: [] }));
@@ -47,12 +49,9 @@ export async function startWebKit({ dark = false } = {}) {
 /** Starts the driver, and waits until it answers: it prints nothing. */
 async function startDriver(port, env) {
   const driver = await startProcess("WebKitWebDriver", [`--port=${port}`], { env });
-  for (const end = Date.now() + 60_000; ; ) {
-    const status = await fetch(`http://127.0.0.1:${port}/status`).catch(() => null);
-    if (status?.ok) return driver;
-    if (Date.now() > end) throw new Error("WebKitWebDriver does not start");
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  const answers = async () => (await fetch(`http://127.0.0.1:${port}/status`).catch(() => null))?.ok;
+  await assertEventually(answers, "WebKitWebDriver does not start");
+  return driver;
 }
 
 async function freePort() {
