@@ -1,6 +1,8 @@
 //! Measures what other processes use, through `/proc` (proc(5)), and what is free.
 
+use std::collections::HashMap;
 use std::path::Path;
+use std::str::FromStr;
 use std::time::Duration;
 use std::{fs, io};
 
@@ -58,6 +60,56 @@ fn ticks_in_group(pid: &str, group: Pid) -> Option<u64> {
     (found == group.as_raw_pid()).then(|| fields.skip(8).take(4).flat_map(str::parse::<u64>).sum())
 }
 
+/// The use of processors by a process and all its descendants.
+#[derive(Debug)]
+pub(crate) struct Scheduling {
+    root: u32,
+    /// By thread, at the last measurement.
+    threads: HashMap<u32, Scheduled>,
+}
+
+/// Time that threads spent running, and waiting for a processor while they could have run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Scheduled {
+    pub ran: Duration,
+    pub waited: Duration,
+}
+
+impl Scheduling {
+    pub(crate) fn new(root: u32) -> Self {
+        Self { root, threads: HashMap::new() }
+    }
+
+    /// Measures the threads of all processes, and returns their time since the last call. Ignores threads that have
+    /// ended, and systems that do not measure.
+    pub(crate) fn since_last(&mut self) -> Scheduled {
+        let mut sum = Scheduled::default();
+        let mut threads = HashMap::with_capacity(self.threads.len());
+        let mut processes = vec![self.root];
+        while let Some(process) = processes.pop() {
+            for thread in fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten() {
+                let read = |name| fs::read_to_string(thread.path().join(name)).unwrap_or_default();
+                processes.extend(numbers::<u32>(&read("children")));
+                let Some(id) = thread.file_name().to_str().and_then(|id| id.parse().ok()) else { continue };
+                let schedstat = read("schedstat");
+                let mut nanoseconds = numbers(&schedstat).map(Duration::from_nanos);
+                let (Some(ran), Some(waited)) = (nanoseconds.next(), nanoseconds.next()) else { continue };
+                let before = self.threads.get(&id).copied().unwrap_or_default();
+                sum.ran += ran.saturating_sub(before.ran);
+                sum.waited += waited.saturating_sub(before.waited);
+                threads.insert(id, Scheduled { ran, waited });
+            }
+        }
+        self.threads = threads;
+        sum
+    }
+}
+
+/// Returns the numbers that a text consists of.
+fn numbers<T: FromStr>(text: &str) -> impl Iterator<Item = T> {
+    text.split_ascii_whitespace().flat_map(str::parse)
+}
+
 fn of_ticks(ticks: u64) -> Duration {
     Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
@@ -80,6 +132,8 @@ mod tests {
     use std::os::unix::process::CommandExt;
     use std::process::{Command, Stdio};
     use std::time::Instant;
+
+    use rustix::process::{Signal, kill_process_group};
 
     use super::*;
 
@@ -107,6 +161,25 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(all > own, "{all:?} is no more than {own:?} of the shell alone");
+    }
+
+    #[test]
+    fn the_time_of_descendants_that_run_and_wait_for_a_processor_is_measured() {
+        // Twice as many loops as there are processors: some wait at any time.
+        let loops = 2 * std::thread::available_parallelism().unwrap().get();
+        let script = format!("for i in $(seq {loops}); do while :; do :; done & done; read line");
+        let mut command = Command::new("sh");
+        let mut child = command.args(["-c", &script]).process_group(0).stdin(Stdio::piped()).spawn().unwrap();
+        let mut scheduling = Scheduling::new(child.id());
+        let (begun, mut sum) = (Instant::now(), Scheduled::default());
+        let enough = Duration::from_millis(200);
+        while (sum.ran < enough || sum.waited < enough) && begun.elapsed() < Duration::from_secs(60) {
+            let Scheduled { ran, waited } = scheduling.since_last();
+            (sum.ran, sum.waited) = (sum.ran + ran, sum.waited + waited);
+        }
+        kill_process_group(Pid::from_child(&child), Signal::KILL).unwrap();
+        child.wait().unwrap();
+        assert!(sum.ran >= enough && sum.waited >= enough, "{sum:?}");
     }
 
     /// Uses a process group of its own, because other processes come and go in the group of the tests.

@@ -15,6 +15,8 @@ pub(super) struct Clock {
     pub(super) is_held: bool,
     /// True if another document has begun since the last budget.
     pub(super) is_anew: bool,
+    /// Real time that the last frame took. Chromium draws the next one only if the clock stays ahead for as long.
+    pub(super) frame: Duration,
 }
 
 impl Clock {

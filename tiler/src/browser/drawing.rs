@@ -117,7 +117,7 @@ pub(super) async fn load_drawing(
     size: DrawingSize,
     limits: &PageLimits,
 ) -> Result<(u32, Option<Text>), PageError> {
-    let deadline = (Instant::now() + limits.settle).into_std();
+    let deadline = tab.now() + limits.settle;
     tab.command("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await?;
     let metrics = json!({
         "width": size.css.width.min(MOST_WINDOW), "height": size.css.height.min(MOST_WINDOW),
@@ -129,7 +129,7 @@ pub(super) async fn load_drawing(
     tab.command_until("Page.navigate", json!({ "url": url }), deadline).await?;
     tab.wait_for_document(count, deadline).await?;
     tab.wait_until_loaded(deadline).await?;
-    if !tab.state.document.loaded {
+    if !tab.state.document.parsed {
         return Err(PageError::NeverLoaded(limits.settle));
     }
     let argument = json!({ "width": size.css.width, "height": size.css.height });

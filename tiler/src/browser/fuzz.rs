@@ -5,13 +5,14 @@
 use std::fs::File;
 use std::io::Write;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::{Method, Request};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::cdp::{self, Message};
+use super::fair_clock::FairInstant;
 use super::html::{Html, charset};
 use super::page_state::PageState;
 use super::proxy::local_files::LocalFiles;
@@ -40,7 +41,7 @@ pub fn html(bytes: &[u8]) {
 /// # Panics
 /// The proxy's password is sent to a server.
 pub fn devtools(bytes: &[u8]) {
-    let now = Instant::now();
+    let now = FairInstant::default();
     let mut state = PageState::new("main".to_owned(), PASSWORD.to_owned(), now);
     for (number, frame) in bytes.split(|byte| *byte == 0).take(50).enumerate() {
         if number == 1 {

@@ -2,12 +2,11 @@
 //! scripts decide; this module gives them what scripts cannot reach: documents of other origins, closed shadow trees,
 //! and event listeners.
 
-use std::time::Instant;
-
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::error::PageError;
+use super::fair_clock::FairInstant;
 use super::limits::PageLimits;
 use super::tab::Tab;
 
@@ -184,7 +183,8 @@ impl PageLayout<'_> {
             let tree = match closed {
                 Some(tree) => {
                     opened = true;
-                    let context = self.tab.isolated_world(frame, self.deadline()).await?;
+                    let deadline = self.deadline();
+                    let context = self.tab.isolated_world(frame, deadline).await?;
                     let node =
                         json!({ "backendNodeId": tree["backendNodeId"], "executionContextId": context });
                     let resolved = self.tab.command("DOM.resolveNode", node).await?;
@@ -229,7 +229,8 @@ impl PageLayout<'_> {
 
     /// Calls a function that has to return within the limit for commands.
     async fn call(&mut self, frame: &str, function: &str, argument: Value) -> Result<Value, PageError> {
-        self.tab.call_function_in(frame, function, argument, self.deadline()).await
+        let deadline = self.deadline();
+        self.tab.call_function_in(frame, function, argument, deadline).await
     }
 
     /// Returns the id of the frame that an element in the state of the scripts shows.
@@ -241,7 +242,8 @@ impl PageLayout<'_> {
 
     /// Returns the id of an element in the state of the scripts.
     async fn object(&mut self, frame: &str, name: &str) -> Result<String, PageError> {
-        let context = self.tab.isolated_world(frame, self.deadline()).await?;
+        let deadline = self.deadline();
+        let context = self.tab.isolated_world(frame, deadline).await?;
         let function = format!("() => {STATE}.{name}");
         let call = json!({ "functionDeclaration": function, "executionContextId": context });
         let returned = self.tab.command("Runtime.callFunctionOn", call).await?;
@@ -249,8 +251,8 @@ impl PageLayout<'_> {
         object.ok_or_else(|| PageError::Command("Runtime.callFunctionOn: no object".to_owned()))
     }
 
-    fn deadline(&self) -> Instant {
-        Instant::now() + self.limits.command
+    fn deadline(&mut self) -> FairInstant {
+        self.tab.now() + self.limits.command
     }
 }
 

@@ -66,7 +66,10 @@ pub struct PageLimits {
     /// Total time for a page, from starting the browser to the last strip.
     #[arg(skip = Duration::from_secs(3 * 60))]
     pub page: Duration,
-    /// Time for the browser to start, and to respond to one DevTools command.
+    /// Time for the browser to start.
+    #[arg(skip = Duration::from_secs(60))]
+    pub start: Duration,
+    /// Time for the browser to respond to one DevTools command.
     #[arg(skip = Duration::from_secs(20))]
     pub command: Duration,
     /// Time for connecting to a host, name resolution included.

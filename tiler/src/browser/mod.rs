@@ -11,7 +11,8 @@
 //! | How is the browser started, confined and killed? | [`process`]: flags, [`supervisor`], namespaces, root directory |
 //! | What does the proxy allow? | [`proxy`]: the checks of a request, in their order |
 //! | How is a page loaded? | [`page_loader`]: the steps; `script/`: what runs in the page |
-//! | When is it finished? | [`virtual_time`]: its clock, and when its window is at rest |
+//! | When is it finished? | [`virtual_time`]: its clock; [`stillness`]: when its window is at rest |
+//! | What if the machine is busy? | [`fair_clock`]: limits count what the browser does, not how long it waits |
 //! | Which part of it is shown, and how is it unfolded? | [`layout`], and the scripts that it calls |
 //! | What did the browser report? | [`page_state`]: events; [`document`] and [`interception`]: what they mean |
 //! | Which words are on it? | [`words`] |
@@ -27,6 +28,7 @@ mod clock;
 mod document;
 mod drawing;
 mod error;
+mod fair_clock;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod html;
@@ -40,6 +42,7 @@ mod pages;
 mod process;
 mod proxy;
 mod screenshot;
+mod stillness;
 mod tab;
 mod virtual_time;
 mod words;

@@ -2,27 +2,29 @@
 //! are those of Puppeteer's and Playwright's `networkidle`.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use super::fair_clock::FairInstant;
 
 /// The pending requests of a page.
 #[derive(Debug)]
 pub(super) struct NetworkActivity {
     /// Time at which each pending request was sent, by request id.
-    pending: HashMap<String, Instant>,
+    pending: HashMap<String, FairInstant>,
     /// Time at which a request was last pending.
-    last_active: Instant,
+    last_active: FairInstant,
 }
 
 /// Maximum number of requests tracked. A page with more pending requests is not idle anyway.
 const MAX_REQUESTS: usize = 10_000;
 
 impl NetworkActivity {
-    pub(super) fn new(now: Instant) -> Self {
+    pub(super) fn new(now: FairInstant) -> Self {
         Self { pending: HashMap::new(), last_active: now }
     }
 
     /// Records a request of a `ResourceType` of the Network domain. Ignores connections that stay open.
-    pub(super) fn sent(&mut self, request: &str, resource_type: &str, now: Instant) {
+    pub(super) fn sent(&mut self, request: &str, resource_type: &str, now: FairInstant) {
         let ignored = matches!(resource_type, "EventSource" | "WebSocket" | "Media" | "Ping" | "Preflight");
         if !ignored && self.pending.len() < MAX_REQUESTS {
             self.pending.insert(request.to_owned(), now);
@@ -31,15 +33,15 @@ impl NetworkActivity {
     }
 
     /// Records that a request has finished or failed.
-    pub(super) fn ended(&mut self, request: &str, now: Instant) {
+    pub(super) fn ended(&mut self, request: &str, now: FairInstant) {
         if self.pending.remove(request).is_some() {
             self.last_active = now;
         }
     }
 
     /// Returns true if a request is pending. Requests older than `timeout` are ignored.
-    pub(super) fn is_pending(&mut self, timeout: Duration, now: Instant) -> bool {
-        self.pending.retain(|_, sent| now.saturating_duration_since(*sent) < timeout);
+    pub(super) fn is_pending(&mut self, timeout: Duration, now: FairInstant) -> bool {
+        self.pending.retain(|_, sent| now.since(*sent) < timeout);
         if !self.pending.is_empty() {
             self.last_active = now;
         }
@@ -47,8 +49,8 @@ impl NetworkActivity {
     }
 
     /// Returns true if no request has been pending for `quiet`. Requests older than `timeout` are ignored.
-    pub(super) fn is_idle(&mut self, quiet: Duration, timeout: Duration, now: Instant) -> bool {
-        !self.is_pending(timeout, now) && now.saturating_duration_since(self.last_active) >= quiet
+    pub(super) fn is_idle(&mut self, quiet: Duration, timeout: Duration, now: FairInstant) -> bool {
+        !self.is_pending(timeout, now) && now.since(self.last_active) >= quiet
     }
 }
 
@@ -61,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_pending_request_keeps_the_network_busy_until_it_times_out() {
-        let start = Instant::now();
+        let start = FairInstant::default();
         let at = |ms| start + Duration::from_millis(ms);
         let mut network = NetworkActivity::new(start);
         assert!(!network.is_idle(QUIET, TIMEOUT, at(499)) && network.is_idle(QUIET, TIMEOUT, at(500)));
@@ -77,7 +79,7 @@ mod tests {
 
     #[test]
     fn connections_that_stay_open_are_ignored() {
-        let start = Instant::now();
+        let start = FairInstant::default();
         let mut network = NetworkActivity::new(start);
         network.sent("a", "EventSource", start);
         assert!(network.is_idle(QUIET, TIMEOUT, start + QUIET));

@@ -2,7 +2,7 @@
 //! through it once so that lazy content loads, waits until it has come to rest, and freezes it. The limits of each step
 //! are in [`PageLimits`].
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use edgezoom_content::{Size, Title};
 use edgezoom_text::Text;
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::document::network_error;
 use super::error::PageError;
+use super::fair_clock::FairInstant;
 use super::html::Html;
 use super::layout::{Area, PageLayout};
 use super::limits::PageLimits;
@@ -62,7 +63,7 @@ impl PageLoader<'_> {
     /// Loads the page at `source` and freezes it. Subresources that do not arrive in time are left out. `html` replaces
     /// a response that the browser would not display as a page.
     pub(super) async fn load(&mut self, source: &str, html: Option<Html>) -> Result<FrozenPage, PageError> {
-        let start = Instant::now();
+        let start = self.tab.now();
         let deadline = start + self.limits.settle;
         self.tab.state.expect_source(html);
         self.navigate(source, deadline).await?;
@@ -75,7 +76,8 @@ impl PageLoader<'_> {
                 Ok(_) => {}
                 // A navigation destroys the execution context of our functions. Its event arrives shortly after.
                 Err(error @ PageError::Command(_)) => {
-                    self.tab.wait_for_document(document, Instant::now() + self.limits.quiet).await?;
+                    let soon = self.tab.now() + self.limits.quiet;
+                    self.tab.wait_for_document(document, soon).await?;
                     if self.tab.state.document_count == document {
                         return Err(error);
                     }
@@ -87,7 +89,7 @@ impl PageLoader<'_> {
     }
 
     /// Navigates to the page and waits until the main frame shows its document, or the browser's error page.
-    async fn navigate(&mut self, source: &str, deadline: Instant) -> Result<(), PageError> {
+    async fn navigate(&mut self, source: &str, deadline: FairInstant) -> Result<(), PageError> {
         let count = self.tab.state.document_count;
         let navigated = self.tab.command_until("Page.navigate", json!({ "url": source }), deadline).await?;
         match navigated["errorText"].as_str() {
@@ -98,7 +100,11 @@ impl PageLoader<'_> {
 
     /// Waits for the document in the main frame, and prepares it for the screenshot. Returns what `finish.js` returns,
     /// or `None` if the page has navigated to another document.
-    async fn load_document(&mut self, start: Instant, deadline: Instant) -> Result<Option<Value>, PageError> {
+    async fn load_document(
+        &mut self,
+        start: FairInstant,
+        deadline: FairInstant,
+    ) -> Result<Option<Value>, PageError> {
         let document = self.tab.state.document_count;
         // A third of the time is left for content that loads while the page is scrolled.
         let loaded = start + self.limits.settle * 2 / 3;
@@ -110,7 +116,7 @@ impl PageLoader<'_> {
         if !self.tab.state.document.parsed {
             return Err(self.incomplete_document());
         }
-        let deadline = deadline.max(Instant::now() + self.limits.quiet);
+        let deadline = deadline.max(self.tab.now() + self.limits.quiet);
         self.tab.settle(self.limits.virtual_time, self.limits.rest, loaded.min(deadline)).await?;
         if self.tab.state.document_count != document {
             return Ok(None);
@@ -118,15 +124,11 @@ impl PageLoader<'_> {
         self.tab.stay().await?;
         self.rearrange().await?;
         self.scroll().await?;
-        self.tab
-            .settle(RETURN, self.limits.rest / 2, deadline.max(Instant::now() + self.limits.quiet))
-            .await?;
+        let deadline = deadline.max(self.tab.now() + self.limits.quiet);
+        self.tab.settle(RETURN, self.limits.rest / 2, deadline).await?;
         self.rearrange().await?; // content that has loaded since
-        let decoded = Instant::now() + DECODE;
-        match self.tab.call_function(include_str!("script/decode.js"), json!({}), decoded).await {
-            Ok(_) | Err(PageError::NeverLoaded(_)) => {}
-            Err(error) => return Err(error),
-        }
+        let decoded = self.tab.now() + DECODE;
+        self.tab.call_within(include_str!("script/decode.js"), json!({}), decoded).await?;
         let location = self.tab.call(include_str!("script/finish.js"), json!({})).await?;
         self.check_document()?;
         Ok(Some(location))
@@ -136,12 +138,11 @@ impl PageLoader<'_> {
     /// a whole at one of them, or a whole window where the time does not suffice.
     async fn scroll(&mut self) -> Result<(), PageError> {
         let window = self.limits.window;
-        let end = Instant::now() + self.limits.scroll;
+        let end = self.tab.now() + self.limits.scroll;
         let (mut time, mut rest) = (self.limits.scroll_time, self.limits.scroll / 2);
         let (mut top, mut is_long) = (0, false);
         loop {
-            let began = Instant::now();
-            let paintings = (top > 0).then_some(self.tab.state.paintings);
+            let began = self.tab.now();
             let mut bottom = self.scroll_to(top).await?;
             self.tab.next_frame().await?;
             let stops = bottom.saturating_sub(top).div_ceil(window / 2) + 1;
@@ -154,16 +155,16 @@ impl PageLoader<'_> {
                 false => self.tab.pass_time(stop, end).await?,
             }
             let patience = rest.min(self.limits.rest / 2);
-            rest = rest.saturating_sub(self.tab.rest(paintings, patience, is_long).await?);
+            rest = rest.saturating_sub(self.tab.rest(patience, is_long).await?);
             if top >= bottom {
                 bottom = self.scroll_to(top).await?;
             }
-            let now = Instant::now();
+            let now = self.tab.now();
             if top >= bottom || now >= end {
                 break;
             }
             let share = if is_long { SHARE_OF_LONG } else { 1 };
-            let is_slow = (now - began) * stops > (end - now) / share;
+            let is_slow = now.since(began) * stops > end.since(now) / share;
             top = bottom.min(top + if is_slow { window } else { window / 2 });
         }
         self.scroll_to(0).await.map(drop)

@@ -2,7 +2,7 @@
 //! activity and its clock, what it paints, and whether it has crashed. Some events require a command, which [`PageState::observe`] returns. This
 //! module reads no clock and sends nothing.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use edgezoom_content::SourceUrl;
 use serde_json::{Value, json};
@@ -10,10 +10,12 @@ use serde_json::{Value, json};
 use super::cdp::Event;
 use super::clock::Clock;
 use super::document::{Document, DocumentRequests};
+use super::fair_clock::FairInstant;
 use super::html::Html;
 use super::interception::PausedResponse;
 use super::network_idle::NetworkActivity;
 use super::proxy;
+use super::stillness::Usual;
 
 /// The state of a page.
 #[derive(Debug)]
@@ -34,6 +36,8 @@ pub(super) struct PageState {
     pub network: NetworkActivity,
     /// Number of times that something in the window was painted.
     pub paintings: u64,
+    /// What the page does in a frame while its window is at rest.
+    pub usual: Usual,
     pub clock: Clock,
     /// True if the document has started a worker or opened a WebSocket.
     pub has_helpers: bool,
@@ -42,7 +46,7 @@ pub(super) struct PageState {
     /// Number of navigations of the page to the URL that it has already.
     reloads: u32,
     /// The navigation of the main frame that the page has begun by itself: the id of its request, and when it was sent.
-    leaving: Option<(String, Instant)>,
+    leaving: Option<(String, FairInstant)>,
     requests: DocumentRequests,
 }
 
@@ -67,7 +71,7 @@ pub(super) struct Command {
 }
 
 impl PageState {
-    pub(super) fn new(main_frame: String, password: String, now: Instant) -> Self {
+    pub(super) fn new(main_frame: String, password: String, now: FairInstant) -> Self {
         Self {
             main_frame,
             password,
@@ -78,6 +82,7 @@ impl PageState {
             crashed: false,
             network: NetworkActivity::new(now),
             paintings: 0,
+            usual: Usual::default(),
             clock: Clock::default(),
             has_helpers: false,
             is_final: false,
@@ -93,11 +98,11 @@ impl PageState {
     }
 
     /// Updates the state with an event, and returns the command that the event requires.
-    pub(super) fn observe(&mut self, event: &Event, now: Instant) -> Option<Command> {
+    pub(super) fn observe(&mut self, event: &Event, now: FairInstant) -> Option<Command> {
         let params = &event.params;
         let text = |key: &str| params[key].as_str().unwrap_or_default();
         match event.method.as_str() {
-            "Page.frameNavigated" => self.navigated(&params["frame"], now),
+            "Page.frameNavigated" => self.navigated(&params["frame"]),
             "Page.domContentEventFired" => self.document.parsed = true,
             "Page.loadEventFired" => self.document.loaded = true,
             "Page.frameStoppedLoading" if text("frameId") == self.main_frame && self.document_count > 0 => {
@@ -140,7 +145,7 @@ impl PageState {
         None
     }
 
-    fn navigated(&mut self, frame: &Value, now: Instant) {
+    fn navigated(&mut self, frame: &Value) {
         if frame["id"] != self.main_frame {
             return;
         }
@@ -150,8 +155,7 @@ impl PageState {
         result.error = unreachable.map(|_| result.error.unwrap_or_default());
         self.document_count += 1;
         self.leaving.take_if(|(request, _)| request == loader);
-        self.clock.restart(now);
-        self.has_helpers = false;
+        (self.usual, self.has_helpers) = (Usual::default(), false);
         if matches!(self.navigation, Navigation::Source(_)) {
             self.navigation = Navigation::ByPage;
         }
@@ -178,10 +182,9 @@ impl PageState {
     }
 
     /// Returns true once if the page has been leaving for `timeout`.
-    pub(super) fn gives_up_leaving(&mut self, timeout: Duration, now: Instant) -> bool {
+    pub(super) fn gives_up_leaving(&mut self, timeout: Duration, now: FairInstant) -> bool {
         let is_page = matches!(self.navigation, Navigation::ByPage);
-        let overdue =
-            |(_, sent): &mut (String, Instant)| is_page && now.saturating_duration_since(*sent) >= timeout;
+        let overdue = |(_, sent): &mut (String, FairInstant)| is_page && now.since(*sent) >= timeout;
         self.leaving.take_if(overdue).is_some()
     }
 
@@ -269,13 +272,13 @@ mod tests {
         Event { method: method.to_owned(), params }
     }
 
-    fn page(now: Instant) -> PageState {
+    fn page(now: FairInstant) -> PageState {
         PageState::new("main".to_owned(), "secret".to_owned(), now)
     }
 
     #[test]
     fn only_the_main_frames_document_counts() {
-        let now = Instant::now();
+        let now = FairInstant::default();
         let mut page = page(now);
         let frame =
             |id: &str, loader: &str| json!({ "frame": { "id": id, "loaderId": loader, "url": "http://a/" } });
@@ -293,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_page_leads_to_a_picture_only_by_its_own_navigation() {
-        let now = Instant::now();
+        let now = FairInstant::default();
         let mut page = page(now);
         let frame = json!({ "frame": { "id": "main", "loaderId": "1", "url": "http://a.example/" } });
         let picture = json!({
@@ -321,7 +324,7 @@ mod tests {
     }
 
     /// Returns a page at `http://a/`, whose next navigations are its own.
-    fn shown(now: Instant) -> PageState {
+    fn shown(now: FairInstant) -> PageState {
         let mut page = page(now);
         page.expect_source(None);
         let frame = json!({ "frame": { "id": "main", "loaderId": "1", "url": "http://a/" } });
@@ -335,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_page_that_leads_to_a_download_has_loaded() {
-        let now = Instant::now();
+        let now = FairInstant::default();
         let stopped = event("Page.frameStoppedLoading", json!({ "frameId": "main" }));
         let mut page = page(now);
         page.observe(&stopped, now);
@@ -355,11 +358,11 @@ mod tests {
 
     #[test]
     fn a_page_gives_up_a_navigation_without_a_response_once() {
-        let (now, timeout) = (Instant::now(), Duration::from_secs(9));
+        let (now, timeout) = (FairInstant::default(), Duration::from_secs(9));
         let mut page = shown(now);
         page.observe(&request("2"), now);
         let later = now + timeout;
-        assert!(!page.gives_up_leaving(timeout, later - Duration::from_millis(1)));
+        assert!(!page.gives_up_leaving(timeout, now + (timeout - Duration::from_millis(1))));
         assert!(page.gives_up_leaving(timeout, later) && !page.gives_up_leaving(timeout, later));
         page.observe(&request("3"), now);
         let frame = json!({ "frame": { "id": "main", "loaderId": "3", "url": "http://b/" } });
@@ -372,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_page_reloads_once_and_navigates_only_while_it_has_time() {
-        let now = Instant::now();
+        let now = FairInstant::default();
         let paused = |url: &str| {
             let request = json!({ "url": url, "method": "GET" });
             let frame = json!({ "requestId": "1", "frameId": "main", "resourceType": "Document", "request": request });
@@ -391,7 +394,7 @@ mod tests {
 
     #[test]
     fn only_the_proxy_gets_the_password() {
-        let now = Instant::now();
+        let now = FairInstant::default();
         for (source, sent) in [("Proxy", true), ("Server", false)] {
             let challenge = json!({ "requestId": "1", "authChallenge": { "source": source } });
             let command = page(now).observe(&event("Fetch.authRequired", challenge), now).unwrap();

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::drawing::{DrawingSize, OpenDrawing, load_drawing};
 use super::error::PageError;
+use super::fair_clock::FairClock;
 use super::html::Html;
 use super::limits::PageLimits;
 use super::page_loader::PageLoader;
@@ -99,7 +100,7 @@ impl Pages {
                 let namespaces = namespaces && has_namespaces(&supervisor);
                 let is_contained = namespaces || !rustix::process::geteuid().is_root();
                 if is_contained || limits.without_sandbox {
-                    let PageLimits { memory, cpu, command: timeout, .. } = limits;
+                    let PageLimits { memory, cpu, start: timeout, .. } = limits;
                     Ok(Launch { browser, supervisor, folder, namespaces, memory, cpu, timeout })
                 } else {
                     tracing::warn!("web pages are refused: the tiler runs as root without namespaces");
@@ -239,7 +240,8 @@ impl Pages {
             let proxy = Proxy::start(started.listener, connector, files, &self.limits)?;
             started.devtools.set_nonblocking(true)?;
             let devtools = UnixStream::from_std(started.devtools)?;
-            let tab = Tab::open(devtools, &self.limits, &self.bot.user_agent, &proxy.password).await?;
+            let clock = FairClock::new(browser.supervisor());
+            let tab = Tab::open(devtools, clock, &self.limits, &self.bot.user_agent, &proxy.password).await?;
             Ok((proxy, tab))
         };
         match open.await {

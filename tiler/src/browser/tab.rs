@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::net::UnixStream;
-use tokio::time::{timeout, timeout_at};
+use tokio::time::timeout;
 
 use super::cdp::{Connection, ConnectionClosed, Message};
 use super::error::PageError;
+use super::fair_clock::{FairClock, FairInstant};
 use super::limits::PageLimits;
 use super::page_state::PageState;
 use super::proxy;
@@ -19,6 +20,9 @@ pub(super) struct Tab {
     connection: Connection,
     session: String,
     main_frame: String,
+    fair_clock: FairClock,
+    /// Time for the response to a command.
+    patience: Duration,
     pub limits: PageLimits,
     pub state: PageState,
 }
@@ -31,16 +35,18 @@ impl Tab {
     /// `password`.
     pub(super) async fn open(
         socket: UnixStream,
+        fair_clock: FairClock,
         limits: &PageLimits,
         service: &UserAgent,
         password: &str,
     ) -> Result<Self, PageError> {
-        let mut tab = Self::attach(socket, limits, password).await?;
+        let mut tab = Self::attach(socket, fair_clock, limits, password).await?;
         let version = tab.browser_command("Browser.getVersion", json!({})).await?;
         tab.browser_command("Browser.setDownloadBehavior", json!({ "behavior": "deny" })).await?;
 
-        for domain in ["Page.enable", "Network.enable", "Inspector.enable"] {
-            tab.command(domain, json!({})).await?;
+        let domains = ["Page", "Network", "Inspector", "Performance"];
+        for domain in domains.map(|domain| format!("{domain}.enable")) {
+            tab.command(&domain, json!({})).await?;
         }
         tab.set_window(limits, limits.window).await?;
         // Many sites refuse a browser whose user agent contains "Headless".
@@ -61,6 +67,7 @@ impl Tab {
         // From now on, responses for frames are paused until `PageState` has examined them.
         let documents = json!({ "patterns": [{ "resourceType": "Document", "requestStage": "Response" }] });
         tab.command("Fetch.enable", documents).await?;
+        tab.patience = limits.command;
         Ok(tab)
     }
 
@@ -72,13 +79,20 @@ impl Tab {
         self.command("Fetch.enable", json!({ "patterns": documents })).await.map(drop)
     }
 
-    async fn attach(socket: UnixStream, limits: &PageLimits, password: &str) -> Result<Self, PageError> {
+    async fn attach(
+        socket: UnixStream,
+        fair_clock: FairClock,
+        limits: &PageLimits,
+        password: &str,
+    ) -> Result<Self, PageError> {
         let mut tab = Self {
             connection: Connection::new(socket),
             session: String::new(),
             main_frame: String::new(),
+            fair_clock,
+            patience: limits.start,
             limits: limits.clone(),
-            state: PageState::new(String::new(), String::new(), Instant::now()),
+            state: PageState::new(String::new(), String::new(), FairInstant::default()),
         };
         tab.browser_command("Target.setDiscoverTargets", json!({ "discover": true })).await?;
         let target = tab.browser_command("Target.createTarget", json!({ "url": "about:blank" })).await?;
@@ -87,7 +101,7 @@ impl Tab {
         let attached = tab.browser_command("Target.attachToTarget", attach).await?;
         tab.session = string(&attached["sessionId"])?;
         tab.main_frame = string(target)?; // the id of a page's target is also that of its main frame
-        tab.state = PageState::new(tab.main_frame.clone(), password.to_owned(), Instant::now());
+        tab.state = PageState::new(tab.main_frame.clone(), password.to_owned(), tab.now());
         Ok(tab)
     }
 
@@ -96,12 +110,19 @@ impl Tab {
         self.command("Fetch.enable", json!({ "handleAuthRequests": true })).await?;
         self.command("Page.navigate", json!({ "url": format!("http://{}/", proxy::LOGIN_HOST) })).await?;
         self.command("Fetch.disable", json!({})).await?;
-        self.wait_until(Instant::now() + self.limits.command, |state, _| state.document.loaded).await
+        let deadline = self.now() + self.patience;
+        self.wait_until(deadline, |state, _| state.document.loaded).await
+    }
+
+    /// Returns the time on the clock for limits.
+    pub(super) fn now(&mut self) -> FairInstant {
+        self.fair_clock.now()
     }
 
     /// Sends a command to the page. The response must arrive within the limit for commands.
     pub(super) async fn command(&mut self, method: &str, params: Value) -> Result<Value, PageError> {
-        self.command_until(method, params, Instant::now() + self.limits.command).await
+        let deadline = self.now() + self.patience;
+        self.command_until(method, params, deadline).await
     }
 
     /// Sends a command to the page. The response must arrive before `deadline`.
@@ -109,19 +130,27 @@ impl Tab {
         &mut self,
         method: &str,
         params: Value,
-        deadline: Instant,
+        deadline: FairInstant,
     ) -> Result<Value, PageError> {
+        let response = self.command_within(method, params, deadline).await?;
+        response.ok_or(PageError::NeverLoaded(self.limits.settle))
+    }
+
+    /// Sends a command to the page. Returns `None` if the response does not arrive before `deadline`.
+    async fn command_within(
+        &mut self,
+        method: &str,
+        params: Value,
+        deadline: FairInstant,
+    ) -> Result<Option<Value>, PageError> {
         let session = Some(self.session.clone());
-        timeout_at(deadline.into(), self.send_and_receive(session, method, params))
-            .await
-            .unwrap_or(Err(PageError::NeverLoaded(self.limits.settle)))
+        self.send_and_receive(session, method, params, deadline).await
     }
 
     /// Sends a command to the browser itself.
     async fn browser_command(&mut self, method: &str, params: Value) -> Result<Value, PageError> {
-        timeout(self.limits.command, self.send_and_receive(None, method, params))
-            .await
-            .unwrap_or(Err(PageError::BrowserGone))
+        let deadline = self.now() + self.patience;
+        self.send_and_receive(None, method, params, deadline).await?.ok_or(PageError::BrowserGone)
     }
 
     /// Sends a command to the page, whose response nobody waits for.
@@ -132,7 +161,8 @@ impl Tab {
 
     /// Calls a JavaScript function that has to return within the limit for commands.
     pub(super) async fn call(&mut self, function: &str, argument: Value) -> Result<Value, PageError> {
-        self.call_function(function, argument, Instant::now() + self.limits.command).await
+        let deadline = self.now() + self.patience;
+        self.call_function(function, argument, deadline).await
     }
 
     /// Returns the id of the page's main frame.
@@ -153,20 +183,19 @@ impl Tab {
         &mut self,
         function: &str,
         argument: Value,
-        deadline: Instant,
+        deadline: FairInstant,
     ) -> Result<Value, PageError> {
         self.call_function_in(&self.main_frame.clone(), function, argument, deadline).await
     }
 
-    /// Returns the id of a frame's isolated world, in which the page cannot replace built-in objects.
-    pub(super) async fn isolated_world(
+    /// Calls a JavaScript function in the main frame. Returns `None` if it does not return before `deadline`.
+    pub(super) async fn call_within(
         &mut self,
-        frame: &str,
-        deadline: Instant,
-    ) -> Result<Value, PageError> {
-        let world = json!({ "frameId": frame, "worldName": "edgezoom" });
-        let mut world = self.command_until("Page.createIsolatedWorld", world, deadline).await?;
-        Ok(world["executionContextId"].take())
+        function: &str,
+        argument: Value,
+        deadline: FairInstant,
+    ) -> Result<Option<Value>, PageError> {
+        self.call_in_within(&self.main_frame.clone(), function, argument, deadline).await
     }
 
     /// Calls a JavaScript function in the isolated world of a frame, and returns the value that it resolves to.
@@ -175,36 +204,65 @@ impl Tab {
         frame: &str,
         function: &str,
         argument: Value,
-        deadline: Instant,
+        deadline: FairInstant,
     ) -> Result<Value, PageError> {
+        let returned = self.call_in_within(frame, function, argument, deadline).await?;
+        returned.ok_or(PageError::NeverLoaded(self.limits.settle))
+    }
+
+    async fn call_in_within(
+        &mut self,
+        frame: &str,
+        function: &str,
+        argument: Value,
+        deadline: FairInstant,
+    ) -> Result<Option<Value>, PageError> {
+        let Some(world) = self.world_within(frame, deadline).await? else { return Ok(None) };
         let call = json!({
             "functionDeclaration": function,
-            "executionContextId": self.isolated_world(frame, deadline).await?,
+            "executionContextId": world,
             "arguments": [{ "value": argument }],
             "awaitPromise": true,
             "returnByValue": true,
         });
-        let mut returned = self.command_until("Runtime.callFunctionOn", call, deadline).await?;
+        let returned = self.command_within("Runtime.callFunctionOn", call, deadline).await?;
+        let Some(mut returned) = returned else { return Ok(None) };
         if returned["exceptionDetails"].is_object() {
             return Err(PageError::Command("Runtime.callFunctionOn: exception".to_owned()));
         }
-        Ok(returned["result"]["value"].take())
+        Ok(Some(returned["result"]["value"].take()))
+    }
+
+    /// Returns the id of a frame's isolated world, in which the page cannot replace built-in objects.
+    pub(super) async fn isolated_world(
+        &mut self,
+        frame: &str,
+        deadline: FairInstant,
+    ) -> Result<Value, PageError> {
+        let world = self.world_within(frame, deadline).await?;
+        world.ok_or(PageError::NeverLoaded(self.limits.settle))
+    }
+
+    async fn world_within(&mut self, frame: &str, deadline: FairInstant) -> Result<Option<Value>, PageError> {
+        let world = json!({ "frameId": frame, "worldName": "edgezoom" });
+        let world = self.command_within("Page.createIsolatedWorld", world, deadline).await?;
+        Ok(world.map(|mut world| world["executionContextId"].take()))
     }
 
     /// Waits until the document has loaded, all but requests that may never end, until it is truncated, or until
     /// `deadline`. Keeps a virtual clock at real time: a document that begins while the clock stands still is not even
     /// parsed.
-    pub(super) async fn wait_until_loaded(&mut self, deadline: Instant) -> Result<(), PageError> {
+    pub(super) async fn wait_until_loaded(&mut self, deadline: FairInstant) -> Result<(), PageError> {
         let (quiet, timeout) = (self.limits.quiet, self.limits.request);
         let mut is_loaded = false;
         loop {
             self.wait_until(deadline, |PageState { document, network, clock, .. }, now| {
                 let is_idle = document.parsed && network.is_idle(quiet, timeout, now);
                 is_loaded = document.truncated || document.loaded || is_idle;
-                is_loaded || clock.needs_time(now)
+                is_loaded || clock.needs_time(Instant::now())
             })
             .await?;
-            if is_loaded || Instant::now() >= deadline {
+            if is_loaded || self.now() >= deadline {
                 return Ok(());
             }
             self.catch_up().await?;
@@ -212,22 +270,26 @@ impl Tab {
     }
 
     /// Waits until the main frame has shown more than `count` documents, or until `deadline`.
-    pub(super) async fn wait_for_document(&mut self, count: u32, deadline: Instant) -> Result<(), PageError> {
+    pub(super) async fn wait_for_document(
+        &mut self,
+        count: u32,
+        deadline: FairInstant,
+    ) -> Result<(), PageError> {
         self.wait_until(deadline, |state, _| state.document_count > count).await
     }
 
     /// Waits until `condition` holds, or until `deadline`.
     pub(super) async fn wait_until(
         &mut self,
-        deadline: Instant,
-        mut condition: impl FnMut(&mut PageState, Instant) -> bool,
+        deadline: FairInstant,
+        mut condition: impl FnMut(&mut PageState, FairInstant) -> bool,
     ) -> Result<(), PageError> {
         loop {
-            let now = Instant::now();
+            let now = self.now();
             if now >= deadline || condition(&mut self.state, now) {
                 return Ok(());
             }
-            if let Some(message) = self.receive(CHECK_INTERVAL.min(deadline - now)).await? {
+            if let Some(message) = self.receive(CHECK_INTERVAL.min(deadline.since(now))).await? {
                 self.handle(message).await?;
             }
         }
@@ -236,7 +298,8 @@ impl Tab {
     /// Waits for a message, at most for `interval`. Stops the page from leaving for a document whose server does not
     /// respond.
     async fn receive(&mut self, interval: Duration) -> Result<Option<Message>, PageError> {
-        if self.state.gives_up_leaving(self.limits.settle / 2, Instant::now()) {
+        let now = self.now();
+        if self.state.gives_up_leaving(self.limits.settle / 2, now) {
             self.post("Page.stopLoading", json!({})).await?;
         }
         match timeout(interval, self.connection.next()).await {
@@ -250,12 +313,18 @@ impl Tab {
         session: Option<String>,
         method: &str,
         params: Value,
-    ) -> Result<Value, PageError> {
+        deadline: FairInstant,
+    ) -> Result<Option<Value>, PageError> {
         let sent = self.send(session.as_deref(), method, params).await?;
         loop {
-            match self.receive(CHECK_INTERVAL).await? {
+            let now = self.now();
+            if now >= deadline {
+                return Ok(None);
+            }
+            match self.receive(CHECK_INTERVAL.min(deadline.since(now))).await? {
                 Some(Message::Response(id, result)) if id == sent => {
-                    return result.map_err(|error| PageError::Command(format!("{method}: {error}")));
+                    let error = |error| PageError::Command(format!("{method}: {error}"));
+                    return result.map(Some).map_err(error);
                 }
                 Some(message) => self.handle(message).await?,
                 None => {}
@@ -266,7 +335,12 @@ impl Tab {
     /// Handles an event. Ignores a response that no command waits for.
     async fn handle(&mut self, message: Message) -> Result<(), PageError> {
         let Message::Event(event) = message else { return Ok(()) };
-        if let Some(command) = self.state.observe(&event, Instant::now()) {
+        let (now, documents) = (self.now(), self.state.document_count);
+        let command = self.state.observe(&event, now);
+        if self.state.document_count != documents {
+            self.state.clock.restart(Instant::now());
+        }
+        if let Some(command) = command {
             let session = command.to_page.then(|| self.session.clone());
             self.send(session.as_deref(), command.method, command.params).await?;
         }
@@ -299,12 +373,14 @@ mod tests {
     async fn a_document_that_begins_while_the_clock_stands_still_is_given_time() {
         let (ours, browsers) = UnixStream::pair().unwrap();
         let now = Instant::now();
-        let mut state = PageState::new("main".to_owned(), String::new(), now);
+        let mut state = PageState::new("main".to_owned(), String::new(), FairInstant::default());
         state.clock = Clock { began: Some(now), ..Clock::default() };
         let mut tab = Tab {
             connection: Connection::new(ours),
             session: String::new(),
             main_frame: "main".to_owned(),
+            fair_clock: FairClock::new(std::process::id()),
+            patience: Duration::from_secs(60),
             limits: PageLimits::default(),
             state,
         };
@@ -315,7 +391,8 @@ mod tests {
             let loaded = json!({ "method": "Page.loadEventFired", "params": {} });
             frames.send(loaded.to_string()).await.unwrap();
         };
-        let (loaded, ()) = tokio::join!(tab.wait_until_loaded(now + Duration::from_secs(60)), browser);
+        let (loaded, ()) =
+            tokio::join!(tab.wait_until_loaded(FairInstant::default() + Duration::from_secs(60)), browser);
         loaded.unwrap();
         assert!(tab.state.document.loaded);
     }

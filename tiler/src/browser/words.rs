@@ -1,6 +1,6 @@
 //! The words of a frozen page or drawing, in its frames too: `script/words.js` reads each document.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use edgezoom_content::Size;
 use edgezoom_text::{Block, Line, Link, Page, Rect, Role, Target, Text};
@@ -9,6 +9,7 @@ use serde_json::json;
 use tracing::debug;
 
 use super::error::PageError;
+use super::fair_clock::FairInstant;
 use super::layout::{PageLayout, parsed, script};
 
 /// Time for the words of a page. 20,000 take most of a second.
@@ -65,7 +66,7 @@ struct ToPixels {
 /// Collects the words of a page's documents.
 struct Collector<'a, 'b> {
     layout: &'a mut PageLayout<'b>,
-    deadline: Instant,
+    deadline: FairInstant,
     words: usize,
     frames: u32,
     page: Page,
@@ -79,7 +80,7 @@ pub(super) async fn read(layout: &mut PageLayout<'_>, size: Size, left: f64, sca
     }
     let main = layout.tab.main_frame().to_owned();
     let page = Page::new(Rect::new(0, 0, size.width, size.height));
-    let deadline = Instant::now() + TIME;
+    let deadline = layout.tab.now() + TIME;
     let mut collector = Collector { layout, deadline, words: 0, frames: 0, page };
     let to_pixels = ToPixels { left: -left, top: 0.0, scale };
     let read = collector.read(&main, to_pixels, 0).await;

@@ -160,6 +160,12 @@ impl Launch {
 }
 
 impl Browser {
+    /// Returns the process id of the supervisor, from which all processes of the browser descend; that of this process
+    /// if the browser is closed.
+    pub(super) fn supervisor(&self) -> u32 {
+        self.running.as_ref().map_or_else(std::process::id, |running| running.supervisor.id())
+    }
+
     /// Closes the browser and waits until its processes have exited. Returns why the supervisor exited, even if that
     /// was earlier.
     pub(super) async fn close(mut self) -> Option<ExitReason> {
