@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use edgezoom_content::protocol::Outcome;
 use edgezoom_content::{Attempt, FailureCode, Finished};
+use edgezoom_test_support::patience;
 use edgezoom_test_support::pdf::Pdf;
 
 use super::tiler::Tiler;
@@ -161,7 +162,7 @@ async fn a_killed_tiler_leaves_no_browser() {
     tiler.kill();
 
     // Without namespaces, the supervisor deletes the profile after it has reaped the last process.
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + patience();
     while profiles() > 0 || browsers(folder.path()) > 0 {
         assert!(Instant::now() < deadline, "{} profiles, {} processes", profiles(), browsers(folder.path()));
         tokio::time::sleep(Duration::from_millis(20)).await;

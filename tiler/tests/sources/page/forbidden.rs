@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use std::{io, iter};
 
 use edgezoom_content::AddressPolicy;
+use edgezoom_test_support::patience;
 use edgezoom_tiler::browser::find_browser;
 use edgezoom_tiler::fetch::resolver::Resolver;
 use edgezoom_tiler::local_networks;
@@ -253,7 +254,7 @@ fn datagrams_of_webrtc_and_quic_arrive_from_an_unmodified_browser() {
     ]);
     browser.arg(format!("--user-data-dir={}", profile.path().display())).arg(site.url("/"));
     let mut browser = browser.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().unwrap();
-    let end = Instant::now() + Duration::from_secs(90);
+    let end = Instant::now() + patience();
     let (mut stun, mut quic) = (false, false);
     while !(stun && quic) && Instant::now() < end {
         let mut packet = [0; 2000];

@@ -1,8 +1,6 @@
 //! Layout of whole pages without scrolling: scroll containers in place of the page, fixed backgrounds, elements that
 //! appear only while they are in view, scroll snapping, and consent banners.
 
-use std::time::Duration;
-
 use crate::screenshot::{Screenshot, capture, capture_url, settings};
 use crate::site::Site;
 
@@ -209,10 +207,7 @@ async fn a_page_that_obstructs_the_scripts_is_captured() {
          new MutationObserver(all => all.forEach(({ target }) => target.removeAttribute('style')))
            .observe(document.documentElement, { attributes: true, attributeFilter: ['class'], subtree: true })</script>",
     );
-    let mut settings = settings();
-    // A busy machine needs longer for this many elements. A script that never ends still fails the test.
-    (settings.limits.settle, settings.limits.command) = (Duration::from_secs(90), Duration::from_secs(60));
-    let page = capture(settings, &site.url("/")).await.unwrap();
+    let page = capture_url(&site.url("/")).await;
     assert_eq!(page.at(900, 1200), MAGENTA);
 }
 

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use edgezoom_test_support::patience;
+
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Returns the processes whose command line contains `folder`, and their descendants.
@@ -41,9 +43,9 @@ pub fn kill(pid: i32) {
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
 }
 
-/// Returns true if all processes exit and are reaped within 10 seconds.
+/// Returns true if all processes exit and are reaped in time.
 pub fn have_exited(pids: &[i32]) -> bool {
-    let end = Instant::now() + Duration::from_secs(10);
+    let end = Instant::now() + patience();
     while Instant::now() < end {
         if !pids.iter().any(|pid| Path::new(&format!("/proc/{pid}")).exists()) {
             return true;

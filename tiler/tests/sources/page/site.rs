@@ -4,7 +4,6 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
 
 /// A running server. It serves until the test process ends.
 pub struct Site {
@@ -18,11 +17,11 @@ pub enum Reply {
     Html(String),
     /// Status, headers as lines, body.
     Raw(u16, String, Vec<u8>),
-    /// Headers and the start of a page, and then nothing for a minute.
+    /// Headers and the start of a page, and then nothing.
     Unfinished(String),
     /// The start of a page, after which the connection is closed.
     Truncated,
-    /// No response for a minute.
+    /// No response.
     Silence,
 }
 
@@ -117,6 +116,13 @@ fn serve(
     }
 }
 
+/// Leaves a connection open until the tests end.
+fn wait_for_ever() -> ! {
+    loop {
+        thread::park();
+    }
+}
+
 fn send(mut stream: &TcpStream, reply: Reply) -> std::io::Result<()> {
     const HTML: &str = "Content-Type: text/html; charset=utf-8\r\n";
     let (status, headers, body) = match reply {
@@ -124,17 +130,13 @@ fn send(mut stream: &TcpStream, reply: Reply) -> std::io::Result<()> {
         Reply::Raw(status, headers, body) => (status, headers, body),
         Reply::Unfinished(html) => {
             write!(stream, "HTTP/1.1 200 OK\r\n{HTML}Content-Length: 1000000\r\n\r\n{html}")?;
-            thread::sleep(Duration::from_secs(60));
-            return Ok(());
+            wait_for_ever()
         }
         Reply::Truncated => {
             write!(stream, "HTTP/1.1 200 OK\r\n{HTML}Content-Length: 1000000\r\n\r\n<p>")?;
             return Err(std::io::ErrorKind::ConnectionAborted.into());
         }
-        Reply::Silence => {
-            thread::sleep(Duration::from_secs(60));
-            return Ok(());
-        }
+        Reply::Silence => wait_for_ever(),
     };
     write!(stream, "HTTP/1.1 {status} Status\r\n{headers}Content-Length: {}\r\n\r\n", body.len())?;
     stream.write_all(&body)
