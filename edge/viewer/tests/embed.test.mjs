@@ -5,7 +5,6 @@ import { test } from "node:test";
 
 import { decodePng } from "../png.mjs";
 import { assertAccessible, assertEventually, globalsLeft, painted, parts, restingScale } from "./browser.mjs";
-import { ofTheViewer } from "./service.mjs";
 import { host, openEmpty, page, ready, service, setUp } from "./site.mjs";
 
 setUp();
@@ -38,7 +37,7 @@ test("a script shows the picture in its place", async () => {
   await assertAccessible(page);
 });
 
-test("an async script shows it in the element of its `id`, even a later one", ofTheViewer, async () => {
+test("an async script shows it in the element of its `id`, even a later one", async () => {
   await openElsewhere(`${script("?id=here").replace("<script", "<script async")}<div id="other"></div><div id="here"></div>`);
   await painted(page);
   assert.equal(await page.locator("#here > div").count(), 1);
@@ -60,7 +59,7 @@ test("embedHtml that is written into a frame shows the picture there", async () 
   assert.deepEqual(page.wrongs, []);
 });
 
-test("a script that is inserted later shows it in its place, or in the element of its `id`", ofTheViewer, async () => {
+test("a script that is inserted later shows it in its place, or in the element of its `id`", async () => {
   await openElsewhere(`<div id="here"></div><div id="there"></div>`);
   for (const [parent, query] of [["here", ""], ["there", "?id=here"]]) {
     await page.evaluate(([id, src]) => {
@@ -85,8 +84,8 @@ for (const [closed, ending] of [[true, "doc.close()"], [false, ""]]) {
   });
 }
 
-test("several embeds load the viewer once", ofTheViewer, async () => {
-  await openElsewhere(script() + script() + script("?height=300", await service.ready()));
+test("several embeds load the viewer once", async () => {
+  await openElsewhere(script() + script() + script("?height=300", service.ready()));
   await page.waitForFunction(() => document.querySelectorAll("div[style*=aspect-ratio]").length === 3);
   for (let index = 0; index < 3; index += 1) await painted(page, embeds().nth(index));
   assert.equal(viewerLoads, 1);
@@ -96,7 +95,7 @@ test("several embeds load the viewer once", ofTheViewer, async () => {
   await assertAccessible(page, { rules: { "landmark-unique": { enabled: false } } });
 });
 
-test("the viewer is loaded when the reader scrolls near", ofTheViewer, async () => {
+test("the viewer is loaded when the reader scrolls near", async () => {
   await openElsewhere(`<p style="height: 4000px">Long text</p>${script()}`);
   // An observer that was created later is called later.
   await embeds().evaluate((host) => new Promise((resolve) => new IntersectionObserver(resolve).observe(host)));
@@ -108,7 +107,7 @@ test("the viewer is loaded when the reader scrolls near", ofTheViewer, async () 
 });
 
 test("an embed of an unfinished content shows the picture when it is ready", async () => {
-  const { id, finish } = await service.slow();
+  const { id, finish } = service.slow();
   await openElsewhere(script("?height=300", id));
   await page.getByRole("progressbar").waitFor();
   await assertAccessible(page);
@@ -118,7 +117,7 @@ test("an embed of an unfinished content shows the picture when it is ready", asy
 });
 
 test("an embed of a failed content shows the reason", async () => {
-  await openElsewhere(script("", await service.failed()));
+  await openElsewhere(script("", service.failed()));
   await page.getByRole("heading", { name: "The source does not exist" }).waitFor();
   await assertAccessible(page);
   assert.deepEqual(page.wrongs, []);
@@ -155,7 +154,7 @@ test("a mark links to the share page, unless it is turned off", async () => {
   }
 });
 
-test("all forms of width and height are supported", ofTheViewer, async () => {
+test("all forms of width and height are supported", async () => {
   await openElsewhere(`<div id="box" style="width: 800px; height: 600px"></div>`);
   const cases = [
     ["", 800, 400],
@@ -178,7 +177,7 @@ test("all forms of width and height are supported", ofTheViewer, async () => {
   }
 });
 
-test("the picture is centred above the controls, in a low embed as far as there is room", ofTheViewer, async () => {
+test("the picture is centred above the controls, in a low embed as far as there is room", async () => {
   for (const [width, height, size] of [
     [800, 600, { width: 6000, height: 4000 }],
     [800, 400, { width: 6000, height: 4000 }],
@@ -213,7 +212,7 @@ function edges(screenshot) {
   return { top, bottom: rows.find((y) => y > top && isGround(left + 4, y)) ?? height };
 }
 
-test("fit and background apply, and a background must be a colour", ofTheViewer, async () => {
+test("fit and background apply, and a background must be a colour", async () => {
   const ground = () => page.getByRole("region").evaluate((region) => getComputedStyle(region).backgroundColor);
   await openElsewhere(script("?height=300px&width=900px&background=204060&fit=cover"));
   await painted(page);
@@ -224,7 +223,7 @@ test("fit and background apply, and a background must be a colour", ofTheViewer,
   assert.equal(await ground(), "rgb(236, 235, 232)");
 });
 
-test("the wheel scrolls the page and shows a hint; with Ctrl it zooms", ofTheViewer, async () => {
+test("the wheel scrolls the page and shows a hint; with Ctrl it zooms", async () => {
   await openElsewhere(`${script()}<p style="height: 3000px">Long text</p>`);
   await painted(page);
   const viewer = parts(page);
@@ -245,7 +244,7 @@ test("the wheel scrolls the page and shows a hint; with Ctrl it zooms", ofTheVie
   assert.equal(await page.evaluate(() => scrollY), 0);
 });
 
-test("in fullscreen the wheel zooms", ofTheViewer, async () => {
+test("in fullscreen the wheel zooms", async () => {
   await openElsewhere(script());
   await painted(page);
   const viewer = parts(page);
@@ -257,7 +256,7 @@ test("in fullscreen the wheel zooms", ofTheViewer, async () => {
   await assertEventually(async () => (await restingScale(viewer)) > before, "it does not zoom");
 });
 
-test("one finger scrolls the page, two fingers zoom", ofTheViewer, async () => {
+test("one finger scrolls the page, two fingers zoom", async () => {
   const phone = { viewport: { width: 400, height: 700 }, hasTouch: true, isMobile: true };
   await openElsewhere(`${script()}<p style="height: 3000px">Long text</p>`, {}, phone);
   await painted(page);
@@ -293,7 +292,7 @@ async function touch(at) {
   await dispatch("touchEnd", [], 1);
 }
 
-test("without fullscreen the viewer covers the page, and Escape ends that", ofTheViewer, async () => {
+test("without fullscreen the viewer covers the page, and Escape ends that", async () => {
   await openElsewhere(script());
   await page.addInitScript(() => delete Element.prototype.requestFullscreen);
   await page.reload();
@@ -308,7 +307,7 @@ test("without fullscreen the viewer covers the page, and Escape ends that", ofTh
   assert.ok(await viewer.fullscreen.evaluate((button) => button === button.getRootNode().activeElement));
 });
 
-test("a strict policy, an AMD loader and a hostile style sheet do no harm", ofTheViewer, async () => {
+test("a strict policy, an AMD loader and a hostile style sheet do no harm", async () => {
   const policy = [
     `default-src 'none'; script-src ${host.origin} ${service.origin}; style-src ${host.origin}`,
     `img-src ${service.origin} data:; connect-src ${service.origin}`,
@@ -322,7 +321,7 @@ test("a strict policy, an AMD loader and a hostile style sheet do no harm", ofTh
   assert.deepEqual(page.wrongs, []);
 });
 
-test("it works on a page that requires Trusted Types", ofTheViewer, async () => {
+test("it works on a page that requires Trusted Types", async () => {
   const policy = "require-trusted-types-for 'script'; trusted-types 'none'";
   await openElsewhere(script(), { policy });
   await painted(page);
@@ -351,7 +350,7 @@ test("script and frame work in a sandbox that only permits scripts", async () =>
   assert.deepEqual(page.wrongs, []);
 });
 
-test("if the viewer does not load, the reader can retry", ofTheViewer, async () => {
+test("if the viewer does not load, the reader can retry", async () => {
   await openEmpty();
   let broken = true;
   await page.route("**/assets/viewer.js*", (route) => (broken ? route.abort() : route.continue()));

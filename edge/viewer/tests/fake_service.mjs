@@ -230,6 +230,13 @@ export async function startFakeService() {
       states.set(id, { url: `https://example.com/maps/old%20town.jpg?${id}`, ...state });
       return id;
     },
+    ready: () => fake.create({ kind: "ready" }),
+    failed: () => fake.create({ kind: "failed" }),
+    /** Creates a content that is being converted: `{ id, report(change), finish() }`. */
+    slow(state) {
+      const id = fake.create({ kind: "processing", stage: "downloading", progress: 0.1, ...state });
+      return { id, report: (change) => fake.set(id, change), finish: () => fake.set(id, { kind: "ready" }) };
+    },
     set(id, state) {
       states.set(id, { ...states.get(id), ...state });
       publish(id);

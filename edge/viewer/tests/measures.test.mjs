@@ -6,10 +6,9 @@ import { test } from "node:test";
 import { decodePng } from "../png.mjs";
 import { barOf, lengthWords, scaleWords } from "../zoom/lengths.js";
 import { assertAccessible, assertEventually, isFocused, painted } from "./browser.mjs";
-import { startFake } from "./service.mjs";
 import { open, page, ready, service, setUp } from "./site.mjs";
 
-setUp(undefined, startFake);
+setUp();
 
 /** A picture of 6,000 × 4,000 pixels: 1.5 mm wide. */
 const scale = { value: 2.5e-7, unit: "metre", basis: "MPP of the Aperio slide" };

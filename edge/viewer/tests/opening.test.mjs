@@ -5,10 +5,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { assertAccessible, assertEventually, assertNoFrames, countFrames, isFocused, painted, parts, placed, resize, restingScale } from "./browser.mjs";
-import { startFake } from "./service.mjs";
 import { open, openEmpty, page, ready, service, setUp } from "./site.mjs";
 
-setUp(undefined, startFake);
+setUp();
 
 test("the overview appears when part of the picture is out of view, and moves the view by pointer and keys", async () => {
   const viewer = await open(`/${ready}`);

@@ -1,12 +1,12 @@
-// The browser, the service, another site and the current page of a file of tests, as live bindings. `setUp` starts and
+// The browser, the fake service, another site and the current page of a file of tests, as live bindings. `setUp` starts and
 // closes them.
 
 import { afterEach } from "node:test";
 
 import { aroundTests } from "../../tests/around.mjs";
 import { newPage, parts, startBrowser } from "./browser.mjs";
+import { startFakeService } from "./fake_service.mjs";
 import { startHost } from "./servers.mjs";
-import { startService } from "./service.mjs";
 
 export let browser;
 export let service;
@@ -21,11 +21,11 @@ export let page;
  * Registers the hooks of a file of tests; `prepare` runs after the start. A file that uses the clipboard has a browser of
  * its `own`.
  */
-export function setUp(prepare = () => {}, start = startService, { own = false } = {}) {
+export function setUp({ prepare = () => {}, own = false } = {}) {
   aroundTests(
     async () => {
-      [browser, service, host] = await Promise.all([startBrowser({ own }), start(), startHost()]);
-      ready = await service.ready();
+      [browser, service, host] = await Promise.all([startBrowser({ own }), startFakeService(), startHost()]);
+      ready = service.ready();
       await prepare();
     },
     async () => {

@@ -25,6 +25,7 @@ const ALTERNATIVE = `Tides "of" <b>Brest</b>`;
 const NAME = "50% of #1 Straße";
 const TYPES = { html: "text/html; charset=utf-8", js: "text/javascript", css: "text/css", png: "image/png" };
 
+let browser;
 let folder;
 let server;
 /** Paths that the server was asked for and does not have. */
@@ -33,12 +34,13 @@ const missing = [];
 aroundTests(async () => {
   folder = await mkdtemp(join(tmpdir(), "edgezoom-site-"));
   await writeSite(folder);
+  browser = await startBrowser();
   server = await serve(async ({ pathname }) => {
     const path = pathname === "/" ? "index.html" : decodeURIComponent(pathname);
     const body = await readFile(join(folder, path)).catch(() => void missing.push(pathname));
     return body && { type: TYPES[path.split(".").at(-1)], body };
   });
-}, () => Promise.all([server?.close(), folder && rm(folder, { recursive: true })]));
+}, () => Promise.all([browser?.close(), server?.close(), folder && rm(folder, { recursive: true })]));
 
 /** Writes a site with a document of two pages and a scale. */
 async function writeSite(site) {
@@ -66,9 +68,8 @@ async function writeSite(site) {
 
 const escapeHtml = (text) => text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
 
-/** Starts Chromium with the functions of the other engines. It notes all requests. */
+/** Opens a page in Chromium with the functions of the other engines. It notes all requests. */
 async function startChromium() {
-  const browser = await startBrowser();
   const page = await newPage(browser, { viewport: { width: 1440, height: 900 } });
   const requests = [];
   page.on("request", (request) => requests.push(request.url()));
@@ -83,7 +84,7 @@ async function startChromium() {
       for (const { type: kind, value } of actions) await page.keyboard[kind === "keyDown" ? "down" : "up"](value === CONTROL ? "Control" : value);
     },
     resize: (width, height) => page.setViewportSize({ width, height }),
-    close: () => browser.close(),
+    close: () => page.context().close(),
   };
 }
 
@@ -145,33 +146,24 @@ async function checkSite(engine, base) {
 
 for (const colorScheme of ["light", "dark"]) {
   test(`a site passes axe in ${colorScheme} colours, on a phone too`, async () => {
-    const browser = await startBrowser();
-    try {
-      for (const width of [1440, 390]) {
-        const page = await newPage(browser, { viewport: { width, height: 800 }, colorScheme });
-        await page.goto(server.origin);
-        await page.getByRole("region", { name: "Text of the picture" }).waitFor({ state: "attached" });
-        await painted({ evaluate: async (call, ...args) => JSON.parse(await page.evaluate(expressionOf(call, args))), screenshot: () => page.screenshot() });
-        await assertAccessible(page);
-        assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width);
-        assert.deepEqual(page.wrongs, []);
-        await page.context().close();
-      }
-    } finally {
-      await browser.close();
+    for (const width of [1440, 390]) {
+      const page = await newPage(browser, { viewport: { width, height: 800 }, colorScheme });
+      await page.goto(server.origin);
+      await page.getByRole("region", { name: "Text of the picture" }).waitFor({ state: "attached" });
+      await painted({ evaluate: async (call, ...args) => JSON.parse(await page.evaluate(expressionOf(call, args))), screenshot: () => page.screenshot() });
+      await assertAccessible(page);
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width);
+      assert.deepEqual(page.wrongs, []);
+      await page.context().close();
     }
   });
 }
 
 test("without JavaScript a site shows a small picture with its alternative text", async () => {
-  const browser = await startBrowser();
-  try {
-    const page = await newPage(browser, { javaScriptEnabled: false });
-    await page.goto(server.origin);
-    await page.getByRole("img", { name: ALTERNATIVE }).waitFor();
-    await page.locator("noscript p").waitFor();
-    assert.deepEqual(missing, []);
-  } finally {
-    await browser.close();
-  }
+  const page = await newPage(browser, { javaScriptEnabled: false });
+  await page.goto(server.origin);
+  await page.getByRole("img", { name: ALTERNATIVE }).waitFor();
+  await page.locator("noscript p").waitFor();
+  assert.deepEqual(missing, []);
+  await page.context().close();
 });

