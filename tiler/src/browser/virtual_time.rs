@@ -124,7 +124,9 @@ impl Tab {
     /// Waits until the page has drawn a frame. Returns the number of our callback.
     pub(super) async fn next_frame(&mut self) -> Result<u64, PageError> {
         let end = self.now() + self.limits.command;
-        self.draw_for(self.state.clock.frame.max(FRAME)).await?;
+        if !self.state.clock.is_anew {
+            self.draw_for(self.state.clock.frame.max(FRAME)).await?;
+        }
         loop {
             let (began, late) = (Instant::now(), self.now() + LATE);
             if let Some(callback) = self.call_within(NEXT_FRAME, json!({}), late).await? {
