@@ -100,7 +100,8 @@ mod tests {
     fn groups_that_are_left_end_and_folders_are_deleted() {
         let folder = std::env::temp_dir().join(format!("edgezoom-watchdog-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("state")).unwrap();
-        let [left, stopped] = [(), ()].map(|()| Command::new("sleep").arg("600").process_group(0).spawn().unwrap());
+        let [left, stopped] =
+            [(), ()].map(|()| Command::new("sleep").arg("600").process_group(0).spawn().unwrap());
         let pipe = format!("+{0}\n+{1}\n{2}\n-{1}\n", left.id(), stopped.id(), folder.display());
         let ends = std::thread::spawn(move || { left }.wait().unwrap());
         watch(pipe.as_bytes()).unwrap();
