@@ -9,6 +9,8 @@ use reqwest::header::HeaderMap;
 use reqwest::{Response, StatusCode};
 use serde_json::Value;
 
+use crate::{Gate, patience};
+
 /// A client of the service at one base URL.
 #[derive(Clone, Debug)]
 pub struct Client {
@@ -37,8 +39,19 @@ pub struct Course {
 
 /// Pause between polls: each costs the local edge milliseconds.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// Time limit of a conversion.
-const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Returns an HTTP client that follows no redirects.
+pub(crate) fn http() -> Result<reqwest::Client> {
+    // Cargo enables the tiler's TLS feature here too, which needs a cryptography provider.
+    let _ = rustls::crypto::ring::default_provider().install_default(); // fails if one is installed
+    Ok(reqwest::Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .timeout(patience())
+        // A busy server may close an idle connection just when it is reused.
+        .pool_idle_timeout(Duration::from_secs(1))
+        .build()?)
+}
 
 impl Client {
     /// Returns a client of the service at `base`.
@@ -46,16 +59,7 @@ impl Client {
     /// # Errors
     /// The HTTP client cannot be created.
     pub fn new(base: &str) -> Result<Self> {
-        // Cargo enables the tiler's TLS feature here too, which needs a cryptography provider.
-        let _ = rustls::crypto::ring::default_provider().install_default(); // fails if one is installed
-        let http = reqwest::Client::builder()
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .timeout(Duration::from_secs(30))
-            // A busy server may close an idle connection just when it is reused.
-            .pool_idle_timeout(Duration::from_secs(1))
-            .build()?;
-        Ok(Self { http, base: base.to_owned(), address: None })
+        Ok(Self { http: http()?, base: base.to_owned(), address: None })
     }
 
     /// Returns the same client at another IP address, in the header by which Cloudflare names it. Without one it is
@@ -132,11 +136,20 @@ impl Client {
     /// # Errors
     /// A response is implausible, or the conversion takes too long.
     pub async fn convert(&self, source: &str) -> Result<Course> {
+        let mut course = self.begin(source).await?;
+        self.follow(&mut course).await?;
+        Ok(course)
+    }
+
+    /// Asks for the content of a source.
+    ///
+    /// # Errors
+    /// It is refused, or the response is implausible.
+    pub async fn begin(&self, source: &str) -> Result<Course> {
         let answer = self.ask(source).await?;
         ensure!(answer.status == StatusCode::MOVED_PERMANENTLY, "{}: {}", answer.status, answer.text());
         let mut course = Course::default();
         course.see(answer.json()?)?;
-        self.follow(&mut course).await?;
         Ok(course)
     }
 
@@ -148,13 +161,28 @@ impl Client {
         self.follow_until(course, |content| content["ready"] == true || content["failed"] == true).await
     }
 
+    /// Lets three parts of a held source pass, each once the progress of the one before was seen, and then the others.
+    /// Polls until the content is ready or has failed.
+    ///
+    /// # Errors
+    /// A response is implausible, the progress is not live, or the conversion takes too long.
+    pub async fn follow_parts(&self, course: &mut Course, gate: &Gate) -> Result<()> {
+        for _ in 0..3 {
+            let shown = course.last()?["progress"].clone();
+            gate.pass();
+            self.follow_until(course, |content| content["progress"] != shown).await?;
+        }
+        gate.open();
+        self.follow(course).await
+    }
+
     /// Polls the content of `course` until `holds` returns true.
     ///
     /// # Errors
     /// A response is implausible, or the conversion takes too long.
     pub async fn follow_until(&self, course: &mut Course, holds: impl Fn(&Value) -> bool) -> Result<()> {
         let id = course.id()?;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + patience();
         while !course.seen.last().is_some_and(&holds) {
             ensure!(Instant::now() < deadline, "timeout waiting for {id}: {course:?}");
             tokio::time::sleep(INTERVAL).await;

@@ -1,9 +1,12 @@
 //! The processes of a running system, found in `/proc`, and signals to them.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process};
+
+use crate::patience;
 
 /// Returns the processes of the system with this state directory: their environment or command line names it.
 ///
@@ -25,6 +28,23 @@ pub fn of(state: &Path) -> Result<Vec<u32>> {
         }
     }
     Ok(found)
+}
+
+/// Waits until no process of the system with this state directory is left. Otherwise returns the command lines of those
+/// that are.
+#[must_use]
+pub fn left(state: &Path) -> Vec<String> {
+    let deadline = Instant::now() + patience();
+    loop {
+        let left = of(state).unwrap_or_default();
+        if left.is_empty() || Instant::now() > deadline {
+            return left
+                .into_iter()
+                .map(|id| format!("{id} {}", command_line(id).replace('\0', " ")))
+                .collect();
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 /// Returns the tilers of the system with this state directory.

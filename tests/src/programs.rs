@@ -6,7 +6,6 @@ use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use reqwest::Url;
@@ -14,16 +13,13 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::client::Client;
-use crate::system;
+use crate::{eventually, system};
 
 /// A running program. Dropping it kills it; xtask's watchdog does so if the tests are killed.
 pub struct Program {
     process: Child,
     watchdog: Child,
 }
-
-/// Time that a program has to answer on a busy machine.
-const START: Duration = Duration::from_secs(60);
 
 impl Program {
     /// Starts a program.
@@ -44,15 +40,15 @@ impl Program {
     /// The program ends, or takes too long.
     pub async fn answers(&mut self, url: &str) -> Result<()> {
         let client = Client::new(url)?;
-        let deadline = Instant::now() + START;
-        while !client.get(url).await.is_ok_and(|answer| answer.status.is_success()) {
-            if self.process.try_wait()?.is_some() || Instant::now() > deadline {
-                let _ = self.process.kill(); // fails if it has ended
-                let mut errors = String::new();
-                self.process.stderr.take().context("no output")?.read_to_string(&mut errors)?;
-                bail!("{url} does not answer: {errors}");
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+        let answered = eventually(url, async || {
+            ensure!(self.process.try_wait()?.is_none(), "{url} does not answer");
+            Ok(client.get(url).await.is_ok_and(|answer| answer.status.is_success()).then_some(()))
+        });
+        if let Err(error) = answered.await {
+            let _ = self.process.kill(); // fails if it has ended
+            let mut errors = String::new();
+            self.process.stderr.take().context("no output")?.read_to_string(&mut errors)?;
+            return Err(error.context(errors));
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
 //! An HTTP server in place of the web, on 127.0.0.1 and 127.0.0.2. It can be slow, close connections early, redirect or
-//! answer 404, and counts requests. The second address stands for a private network.
+//! answer 404, be held, and counts requests. The second address stands for a private network.
 
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, TcpListener};
@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, Response, StatusCode, header};
 use bytes::Bytes;
 use futures::StreamExt;
+
+use crate::held::{self, Gate, Passed};
 
 /// A source, and the way in which it is served.
 #[derive(Clone, Debug)]
@@ -29,6 +31,7 @@ pub struct Source {
     cuts: Vec<usize>,
     /// Bytes per second.
     rate: Option<f64>,
+    held: Option<Passed>,
 }
 
 /// A running server. It runs until the process ends.
@@ -61,6 +64,7 @@ impl Source {
             unavailable: 0,
             cuts: vec![],
             rate: None,
+            held: None,
         }
     }
 
@@ -74,6 +78,14 @@ impl Source {
     #[must_use]
     pub fn over(self, time: Duration, pieces: u32) -> Self {
         Self { chunk: self.body.len().div_ceil(pieces as usize).max(1), pause: time / pieces, ..self }
+    }
+
+    /// Sends the file in about this number of parts, each when the gate lets it pass. So does a request with the query
+    /// `pass`, for scripts.
+    #[must_use]
+    pub fn held(self, parts: usize) -> (Self, Gate) {
+        let (gate, passed) = Gate::closed();
+        (Self { chunk: self.body.len().div_ceil(parts).max(1), held: Some(passed), ..self }, gate)
     }
 
     /// Sends the file at a rate.
@@ -141,22 +153,28 @@ impl Source {
         let whole = self.sent == length;
         let sent = self.body.slice(..self.sent);
         let (pause, rate, total, begun) = (self.pause, self.rate, sent.len(), Instant::now());
-        let state = (sent, Some(on_end).filter(|_| whole));
-        let pieces = futures::stream::unfold(state, move |(mut rest, mut on_end)| async move {
-            if rest.is_empty() {
-                return None;
-            }
-            tokio::time::sleep(pause).await;
-            let piece = rest.split_to(self.chunk.min(rest.len()));
-            if let Some(rate) = rate {
-                let due = Duration::from_secs_f64((total - rest.len()) as f64 / rate);
-                tokio::time::sleep_until((begun + due).into()).await;
-            }
-            if let Some(on_end) = on_end.take_if(|_| rest.is_empty()) {
-                on_end();
-            }
-            Some((Ok(piece), (rest, on_end)))
-        });
+        let state = (sent, Some(on_end).filter(|_| whole), self.held, 0);
+        let pieces =
+            futures::stream::unfold(state, move |(mut rest, mut on_end, held, mut part)| async move {
+                if rest.is_empty() {
+                    return None;
+                }
+                tokio::time::sleep(pause).await;
+                let passes = match &held {
+                    Some(passed) => held::may_pass(passed, part).await,
+                    None => true,
+                };
+                part += usize::from(passes);
+                let piece = rest.split_to(if passes { self.chunk.min(rest.len()) } else { 1 });
+                if let Some(rate) = rate {
+                    let due = Duration::from_secs_f64((total - rest.len()) as f64 / rate);
+                    tokio::time::sleep_until((begun + due).into()).await;
+                }
+                if let Some(on_end) = on_end.take_if(|_| rest.is_empty()) {
+                    on_end();
+                }
+                Some((Ok(piece), (rest, on_end, held, part)))
+            });
         let end = futures::stream::iter((!whole).then(|| Err(std::io::Error::other("broken off"))));
         let mut response = Response::new(Body::from_stream(pieces.chain(end)));
         let headers = response.headers_mut();
@@ -250,10 +268,17 @@ async fn serve(listener: TcpListener, router: Router) -> std::io::Result<()> {
 async fn answer(
     State(shelf): State<Arc<Mutex<Shelf>>>,
     Path(path): Path<String>,
+    RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response<Body> {
     let (source, number) = {
         let mut shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        if query.as_deref() == Some("pass")
+            && let Some(passed) = shelf.sources.get(&path).and_then(|source| source.held.as_ref())
+        {
+            held::pass(passed);
+            return Response::default();
+        }
         let hits = shelf.hits.entry(path.clone()).or_default();
         *hits += 1;
         let number = *hits - 1;

@@ -1,12 +1,13 @@
 //! The real local service: `cargo xtask dev` on a free port with its state in a temporary directory. Dropping it stops
-//! it; xtask's watchdog does so if the tests are killed. A failed test shows its log.
+//! it; xtask's watchdog does so if the tests are killed. A failed test shows its log. Tests that do it no harm share one.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::ops::Deref;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -15,10 +16,10 @@ use aws_sdk_s3::config::{BehaviorVersion, Credentials, Region};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::processes;
+use crate::{eventually, patience, processes};
 
 /// The options of a system.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Number of tilers.
     pub tilers: usize,
@@ -66,6 +67,12 @@ pub struct System {
     state: Arc<TempDir>,
 }
 
+/// A system that several tests use. Dropping it shows the log since then.
+pub struct Shared {
+    system: Arc<System>,
+    from: usize,
+}
+
 /// A tiler of a running system.
 #[derive(Clone, Debug)]
 pub struct RunningTiler {
@@ -74,11 +81,6 @@ pub struct RunningTiler {
     /// Address of its health and metrics.
     pub address: String,
 }
-
-/// Time limit of a start on a busy machine.
-const START: Duration = Duration::from_secs(120);
-/// Time limit of an end.
-const END: Duration = Duration::from_secs(60);
 
 impl Default for Options {
     fn default() -> Self {
@@ -149,20 +151,35 @@ impl Options {
 }
 
 impl System {
-    /// Returns the system with default options that the tests of one program share. It runs until the last reference is
-    /// dropped.
+    /// Returns the system with default options that the tests of this program share.
     ///
     /// # Errors
     /// The system does not start.
-    pub fn shared() -> Result<Arc<Self>> {
-        static SHARED: Mutex<Weak<System>> = Mutex::new(Weak::new());
-        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(system) = shared.upgrade() {
-            return Ok(system);
-        }
-        let system = Arc::new(Self::start(Options::default())?);
-        *shared = Arc::downgrade(&system);
-        Ok(system)
+    pub fn shared() -> Result<Shared> {
+        Self::shared_with(Options::default())
+    }
+
+    /// Returns the system with these options that the tests of this program share. The watchdog ends it with the program.
+    ///
+    /// # Errors
+    /// The system does not start.
+    pub fn shared_with(options: Options) -> Result<Shared> {
+        static ALL: Mutex<Vec<(Options, Arc<System>)>> = Mutex::new(vec![]);
+        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.iter().find(|(of, _)| *of == options).map(|(_, system)| Arc::clone(system));
+        let system = match known {
+            Some(system) => system,
+            None => {
+                let mut system = Self::start(options)?;
+                let pipe = system.watchdog.stdin.as_mut().context("no pipe")?;
+                writeln!(pipe, "/{}", system.state.path().display())?;
+                let system = Arc::new(system);
+                all.push((options, Arc::clone(&system)));
+                system
+            }
+        };
+        let from = system.lines().len();
+        Ok(Shared { system, from })
     }
 
     /// Starts a system without any state.
@@ -193,7 +210,7 @@ impl System {
     /// Waits for the URL that the service prints.
     fn answers(&self) -> Result<String> {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let url = answers.recv_timeout(START);
+        let url = answers.recv_timeout(patience());
         url.with_context(|| format!("the system does not start:\n{}", self.log()))
     }
 
@@ -301,10 +318,27 @@ impl System {
         Ok(keys)
     }
 
+    /// Waits until no object is stored whose key begins with `prefix`.
+    ///
+    /// # Errors
+    /// Some stay.
+    pub async fn keeps_nothing(&self, prefix: &str) -> Result<()> {
+        let mut kept = vec![];
+        let gone = eventually("an empty store", async || {
+            kept = self.stored(prefix).await?;
+            Ok(kept.is_empty().then_some(()))
+        });
+        gone.await.with_context(|| format!("these objects are left: {kept:?}"))
+    }
+
     /// Returns the log so far.
     #[must_use]
     pub fn log(&self) -> String {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner).join("\n")
+        self.lines().join("\n")
+    }
+
+    fn lines(&self) -> MutexGuard<'_, Vec<String>> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until xtask and its children have closed the log, and returns all of it.
@@ -312,7 +346,7 @@ impl System {
     /// # Errors
     /// One of them does not end.
     pub fn whole_log(&self) -> Result<String> {
-        let deadline = Instant::now() + END;
+        let deadline = Instant::now() + patience();
         while !self.logger.is_finished() {
             ensure!(Instant::now() < deadline, "the log stays open:\n{}", self.log());
             std::thread::sleep(Duration::from_millis(20));
@@ -334,7 +368,7 @@ impl System {
     /// # Errors
     /// It does not end.
     pub fn wait(&mut self) -> Result<ExitStatus> {
-        let deadline = Instant::now() + END;
+        let deadline = Instant::now() + patience();
         while Instant::now() < deadline {
             if let Some(status) = self.process.try_wait()? {
                 return Ok(status);
@@ -342,6 +376,20 @@ impl System {
             std::thread::sleep(Duration::from_millis(20));
         }
         bail!("xtask does not end:\n{}", self.log())
+    }
+}
+
+impl Deref for Shared {
+    type Target = System;
+
+    fn deref(&self) -> &System {
+        &self.system
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        eprintln!("{}", self.system.lines()[self.from..].join("\n")); // shown if the test fails
     }
 }
 
@@ -353,6 +401,8 @@ impl Drop for System {
         }
         drop(self.watchdog.stdin.take());
         let _ = (self.watchdog.wait(), self.process.wait());
+        let left = processes::left(self.state.path());
+        assert!(left.is_empty() || std::thread::panicking(), "the system has left processes: {left:?}");
     }
 }
 

@@ -298,7 +298,7 @@ fn attempt(content: &Value) -> Result<u64> {
 fn end(system: &mut System, disk: &Disk) -> Result<Vec<String>> {
     let state = system.state();
     system.end(rustix::process::Signal::TERM)?;
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + crate::patience();
     loop {
         let (running, files) = (processes::of(state.path())?, disk.files()?);
         if running.is_empty() && files.is_empty() {

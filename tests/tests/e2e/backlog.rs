@@ -2,10 +2,9 @@
 //! in maintenance.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
-use edgezoom_tests::{Client, Course, Options, Source, SourceServer, System, picture};
+use anyhow::Result;
+use edgezoom_tests::{Client, Course, Options, Source, SourceServer, System, eventually, picture};
 use futures::future::try_join_all;
 use serde_json::Value;
 
@@ -53,15 +52,11 @@ async fn concurrent_requests_for_a_url_are_one_message_which_survives_a_restart(
 
 /// Waits until the queue has `count` messages and returns its metrics. The local queue delivers shortly after sending.
 async fn queued(system: &System, count: u64) -> Result<Value> {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    loop {
+    eventually("the message", async || {
         let metrics = queue(system).await?;
-        if metrics["backlog_count"].as_u64() >= Some(count) {
-            return Ok(metrics);
-        }
-        ensure!(Instant::now() < deadline, "the queue has {metrics}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+        Ok(Some(metrics).filter(|metrics| metrics["backlog_count"].as_u64() >= Some(count)))
+    })
+    .await
 }
 
 #[tokio::test]
@@ -73,35 +68,21 @@ async fn above_the_backlog_limit_new_contents_get_503_until_the_queue_empties() 
     let course = client.convert(&known).await?;
     course.ready()?;
 
-    // The tiler has two slots, so the third message waits while the first two download. On a slow machine the tiler may
-    // report the first message before it takes it.
-    let mut asked = 0;
-    let begun = Instant::now();
-    let refused = loop {
-        asked += 1;
-        let source = if asked <= 3 {
-            sources.serve("slow.jpg", picture()?.over(Duration::from_secs(30), 30))
-        } else {
-            sources.serve("new.jpg", picture()?)
-        };
-        let answer = client.ask(&source).await?;
-        if answer.status == 503 {
-            break answer;
-        }
-        assert_eq!(answer.status, 301);
-        ensure!(begun.elapsed() < Duration::from_secs(40), "the tiler never reports the backlog");
-        if asked >= 3 {
-            tokio::time::sleep(Duration::from_millis(300)).await;
-        }
-    };
+    // The tiler's two slots are taken until the gate opens, so the other messages wait.
+    let (held, gate) = picture()?.held(1);
+    let refused = eventually("a report of the backlog", async || {
+        let answer = client.ask(&sources.serve("held.jpg", held.clone())).await?;
+        assert!(answer.status == 301 || answer.status == 503, "{}", answer.text());
+        Ok(Some(answer).filter(|answer| answer.status == 503))
+    })
+    .await?;
     assert_eq!(refused.header("retry-after"), "60");
     assert_eq!(client.ask(&known).await?.status, 301, "known contents are answered");
 
-    // The queue empties, and the tiler reports that.
-    let begun = Instant::now();
-    while client.ask(&sources.serve("later.jpg", picture()?)).await?.status == 503 {
-        ensure!(begun.elapsed() < Duration::from_secs(90), "new contents are still rejected");
-        tokio::time::sleep(Duration::from_millis(300)).await;
-    }
-    Ok(())
+    gate.open();
+    eventually("a report that the queue is empty", async || {
+        let answer = client.ask(&sources.serve("later.jpg", picture()?)).await?;
+        Ok((answer.status == 301).then_some(()))
+    })
+    .await
 }

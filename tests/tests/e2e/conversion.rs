@@ -6,15 +6,14 @@ use edgezoom_tests::pyramid::Pyramid;
 use edgezoom_tests::{Client, Source, SourceServer, System};
 use image::{DynamicImage, RgbaImage};
 use serde_json::Value;
-use std::time::Duration;
 
 #[tokio::test]
 async fn a_new_url_is_answered_immediately_and_becomes_a_pyramid() -> Result<()> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
     let client = Client::new(system.url())?;
     let photograph = picture::photograph(3000, 2100, 1);
-    let file = Source::file("image/jpeg", picture::jpeg(&photograph)?);
-    let source = sources.serve("photograph.jpg", file.over(Duration::from_millis(2500), 50));
+    let (file, gate) = Source::file("image/jpeg", picture::jpeg(&photograph)?).held(4);
+    let source = sources.serve("photograph.jpg", file);
 
     let answer = client.ask(&source).await?;
     assert_eq!(answer.status, 301, "{}", answer.text());
@@ -29,11 +28,10 @@ async fn a_new_url_is_answered_immediately_and_becomes_a_pyramid() -> Result<()>
     assert_eq!(content["url"], source.as_str());
     assert_eq!((&content["ready"], &content["failed"]), (&Value::Bool(false), &Value::Bool(false)));
 
-    let course = client.convert(&source).await?;
+    let mut course = client.begin(&source).await?;
     assert_eq!(course.id()?, id, "the same URL has the same id");
-    let figures = course.progress();
-    assert!(figures.len() >= 3, "progress was not live: {figures:?}");
-    assert!(course.stages().contains(&"downloading"), "{:?}", course.stages());
+    client.follow_until(&mut course, |content| content["stage"] == "downloading").await?;
+    client.follow_parts(&mut course, &gate).await?;
     let content = course.ready()?;
     assert_eq!(content["progress"], 1.0);
     check(&system, &client, content, &DynamicImage::from(photograph).into_rgba8(), 32.0).await?;

@@ -2,7 +2,6 @@
 
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use edgezoom_tests::{Client, Course, Options, Source, SourceServer, System, picture, processes};
@@ -87,7 +86,8 @@ fn a_system_that_is_interrupted_leaves_no_process() -> Result<()> {
     let state = system.state();
     ensure!(processes::of(state.path())?.len() >= 5, "xtask, watchdog, wrangler, workerd and tiler must run");
     assert!(system.end(Signal::INT)?.success(), "{}", system.log());
-    all_gone(&state)
+    assert_eq!(processes::left(state.path()), [""; 0]);
+    Ok(())
 }
 
 #[test]
@@ -95,7 +95,8 @@ fn a_system_that_is_killed_leaves_no_process() -> Result<()> {
     let mut system = System::start(Options::default())?;
     let state = system.state();
     system.end(Signal::KILL)?;
-    all_gone(&state)
+    assert_eq!(processes::left(state.path()), [""; 0]);
+    Ok(())
 }
 
 #[test]
@@ -105,7 +106,8 @@ fn a_system_whose_watchdog_is_interrupted_too_leaves_no_process() -> Result<()> 
     let watchdog = process(&state, |line| line.ends_with("xtask-tools\0watchdog\0"))?;
     processes::signal(watchdog, Signal::INT)?;
     assert!(system.end(Signal::INT)?.success(), "{}", system.log());
-    all_gone(&state)
+    assert_eq!(processes::left(state.path()), [""; 0]);
+    Ok(())
 }
 
 #[test]
@@ -116,7 +118,7 @@ fn the_system_stops_when_its_edge_dies() -> Result<()> {
     processes::signal(wrangler, Signal::KILL)?;
     let status = system.wait()?;
     assert!(!status.success());
-    all_gone(&state)?;
+    assert_eq!(processes::left(state.path()), [""; 0]);
     let log = system.whole_log()?;
     assert!(log.contains("the edge ended"), "{log}");
     Ok(())
@@ -127,17 +129,4 @@ fn process(state: &tempfile::TempDir, is_it: impl Fn(&str) -> bool) -> Result<u3
     let line = |id: &u32| std::fs::read_to_string(format!("/proc/{id}/cmdline")).unwrap_or_default();
     let found = processes::of(state.path())?.into_iter().find(|id| is_it(&line(id)));
     found.context("no such process")
-}
-
-/// Waits until no process of a system is left.
-fn all_gone(state: &tempfile::TempDir) -> Result<()> {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    loop {
-        let left = processes::of(state.path())?;
-        if left.is_empty() {
-            return Ok(());
-        }
-        ensure!(Instant::now() < deadline, "these processes are left: {left:?}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }

@@ -4,20 +4,18 @@
 
 use std::io::Write;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use edgezoom_tests::{Client, Course, Source, SourceServer, System, picture};
+use edgezoom_tests::{
+    Client, Course, HoldingProxy, Shared, Source, SourceServer, System, eventually, picture,
+};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 const REASON: &str = "It was asked for.";
-/// Time limit for the effects of a command on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Operator {
-    system: Arc<System>,
+    system: Shared,
     client: Client,
     sources: SourceServer,
 }
@@ -47,17 +45,14 @@ impl Operator {
 
     /// Waits until a list has `count` of our ids, and returns them.
     async fn list(&self, arguments: &[&str], ours: &[String], count: usize) -> Result<Vec<String>> {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
+        // The index is updated last.
+        let complete = eventually("the list", async || {
             let listed = self.done(&[&["list", "--limit", "5000"][..], arguments].concat())?;
             let ids = listed.iter().filter_map(|content| content["id"].as_str().map(str::to_owned));
             let found: Vec<_> = ids.filter(|id| ours.contains(id)).collect();
-            if found.len() == count {
-                return Ok(found);
-            }
-            ensure!(Instant::now() < deadline, "{arguments:?} has {found:?} of {ours:?}"); // the index is updated last
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+            Ok(Some(found).filter(|found| found.len() == count))
+        });
+        complete.await.with_context(|| format!("{arguments:?} with {count} of {ours:?}"))
     }
 
     /// Tests `list` and `retry` with pages that robots.txt excludes, which no other test has. Pictures then replace
@@ -80,9 +75,12 @@ impl Operator {
         self.list(&["--failed", "--host", "0.0.1"], &ids, 0).await?;
         self.list(&["--ready"], &ids, 0).await?;
 
+        let mut gates = vec![];
         for url in &urls {
-            let jpeg = picture::jpeg(&picture::photograph(300, 200, 77))?;
-            self.sources.put(url, Source::file("image/jpeg", jpeg).over(Duration::from_secs(5), 50));
+            let (file, gate) =
+                Source::file("image/jpeg", picture::jpeg(&picture::photograph(300, 200, 77))?).held(1);
+            self.sources.put(url, file);
+            gates.push(gate);
         }
         let results = |answers: Vec<Value>| -> Vec<_> {
             answers.into_iter().map(|answer| answer["result"].as_str().map(str::to_owned)).collect()
@@ -93,6 +91,7 @@ impl Operator {
         let in_progress = Some("in progress".to_owned());
         let again = lines(with_input(self.system.admin(&["retry", "-", "--json"])?, &urls.join("\n"))?)?;
         assert_eq!(results(again), [in_progress.clone(), in_progress]);
+        drop(gates);
         for id in &ids {
             let mut course = Course::default();
             course.see(self.client.content(id).await?)?;
@@ -231,34 +230,24 @@ pub async fn purges_what_is_old(system: &System, client: &Client, ready: &Course
 
     let purge =
         |rate: &str| system.admin(&["purge", "--older-than", "0s", "--yes", "--json", "--rate", rate]);
+    let proxy = HoldingProxy::start(system.url(), 2).await?; // passes the count and the first deletion
     let purged = || -> Result<Vec<u64>> {
         let log = done(system, &["audit"])?;
         let purges = log.iter().filter(|entry| entry["what"] == "purge");
         Ok(purges.filter_map(|entry| entry["contents"].as_u64()).collect())
     };
-    let mut killed = purge("1")?.spawn()?;
-    let deadline = Instant::now() + PATIENCE;
-    while purged()?.iter().sum::<u64>() == 0 {
-        ensure!(Instant::now() < deadline, "purge deletes nothing");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let mut killed = purge("1")?.env("EDGEZOOM_EDGE_URL", &proxy.url).spawn()?;
+    proxy.holds().await?;
     killed.kill()?;
     killed.wait()?;
-    assert!((1..all).contains(&left()?), "half-way: {} of {all} are left", left()?);
+    assert_eq!((left()?, purged()?), (all - 1, vec![1]), "half-way");
     let whole = lines(purge("50")?.output()?)?;
     assert_eq!(
         (left()?, done(system, &["purge", "--older-than", "0s", "--yes"])?[0]["removed"].as_u64()),
         (0, Some(0))
     );
-    // Each command is one entry. The killed one may have deleted a content that is not counted.
-    let counts = purged()?;
-    let (count, sum) = (counts.len(), counts.iter().sum::<u64>());
-    assert!(count == 2 && (all - 1..=all).contains(&sum), "{counts:?} of {all}, then {whole:?}");
-    let deadline = Instant::now() + PATIENCE;
-    while !system.stored("").await?.is_empty() {
-        ensure!(Instant::now() < deadline, "these objects are left: {:?}", system.stored("").await?);
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    assert_eq!(purged()?, [all - 1, 1], "each command is one entry: {whole:?}");
+    system.keeps_nothing("").await?;
     assert_eq!(done(system, &["reindex"])?[0]["added"], 0);
 
     let before = ready.ready()?;

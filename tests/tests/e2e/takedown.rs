@@ -1,14 +1,12 @@
 //! A takedown under load, killed half-way and repeated: no endpoint serves the contents, requests for them are
 //! rejected, and the audit log names each once.
 
-use std::io::{BufRead, BufReader};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use edgezoom_tests::client::Answer;
-use edgezoom_tests::{Client, Source, SourceServer, System, picture};
+use edgezoom_tests::{Client, HoldingProxy, Source, SourceServer, System, eventually, patience, picture};
 use reqwest::StatusCode;
 use serde_json::Value;
 use tokio::time::timeout;
@@ -16,8 +14,6 @@ use tokio::time::timeout;
 const REASON: &str = "Its owner asked for it.";
 /// Number of concurrent visitors.
 const VISITORS: usize = 6;
-/// Time limit for deletions on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_takedown_under_load_that_is_killed_and_repeated_is_complete_and_logged_once() -> Result<()> {
@@ -32,8 +28,8 @@ async fn a_takedown_under_load_that_is_killed_and_repeated_is_complete_and_logge
     }
     // And one in progress.
     let file = picture::jpeg(&picture::photograph(900, 700, 909))?;
-    let slow = Source::file("image/jpeg", file).over(PATIENCE, 60);
-    contents.push(client.ask(&sources.serve("under-way.jpg", slow)).await?.json()?);
+    let (held, _gate) = Source::file("image/jpeg", file).held(1);
+    contents.push(client.ask(&sources.serve("under-way.jpg", held)).await?.json()?);
     let ids: Vec<&str> = contents.iter().filter_map(|content| content["id"].as_str()).collect();
 
     let addresses: Arc<Vec<String>> = Arc::new(contents.iter().flat_map(addresses_of).collect());
@@ -68,29 +64,28 @@ async fn a_takedown_under_load_that_is_killed_and_repeated_is_complete_and_logge
         .collect();
 
     let takedown = |rate| [&["takedown", "--reason", REASON, "--rate", rate][..], &ids[..]].concat();
-    let mut killed = system.admin(&takedown("1"))?.spawn()?;
-    let mut lines = BufReader::new(killed.stdout.take().context("no output")?).lines();
-    let first = lines.next().context("the takedown prints nothing")??;
+    let proxy = HoldingProxy::start(system.url(), 1).await?;
+    let mut killed = system.admin(&takedown("20"))?.env("EDGEZOOM_EDGE_URL", &proxy.url).spawn()?;
+    proxy.holds().await?;
     killed.kill()?;
-    assert!(!killed.wait()?.success() && first.contains("taken-down"), "{first}");
-    assert_ne!(client.get(&format!("/v1/content/{}", ids[3])).await?.status, StatusCode::GONE, "half-way");
+    let first = String::from_utf8(killed.wait_with_output()?.stdout)?;
+    assert!(first.lines().count() == 1 && first.contains("taken-down"), "{first}");
+    assert_ne!(client.get(&format!("/v1/content/{}", ids[1])).await?.status, StatusCode::GONE, "half-way");
 
     let output = system.admin(&takedown("20"))?.output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     is_whole.store(true, Ordering::SeqCst);
-    let deadline = Instant::now() + PATIENCE;
-    while refused.load(Ordering::SeqCst) < 2 * addresses.len()
-        && visitors.iter().all(|one| !one.is_finished())
-    {
-        ensure!(Instant::now() < deadline, "visitors get no responses");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    eventually("responses to visitors", async || {
+        let is_seen = refused.load(Ordering::SeqCst) >= 2 * addresses.len();
+        Ok((is_seen || visitors.iter().any(|one| one.is_finished())).then_some(()))
+    })
+    .await?;
     is_over.store(true, Ordering::SeqCst);
     for visitor in visitors {
         visitor.await??;
     }
-    let seen = timeout(PATIENCE, subscriber).await.context("the event stream stays open")???;
+    let seen = timeout(patience(), subscriber).await.context("the event stream stays open")???;
     assert!(seen.text().starts_with("data: {") && !seen.text().contains("finished"), "{}", seen.text());
 
     for address in addresses.iter() {
@@ -105,7 +100,7 @@ async fn a_takedown_under_load_that_is_killed_and_repeated_is_complete_and_logge
         let done: Vec<_> =
             log.iter().map(|entry| ["what", "by", "reason"].map(|field| entry[field].as_str())).collect();
         assert_eq!(done, [["takedown", "operator", REASON].map(Some)]);
-        nothing_is_kept(&system, id).await?;
+        system.keeps_nothing(&format!("{id}/")).await?; // a tiler learns with its next report that its attempt has ended
     }
 
     // After lifting, the content is converted again under new addresses.
@@ -160,17 +155,4 @@ fn told(answer: &Answer) -> u16 {
         digits.collect::<String>().parse().ok()
     });
     in_body.filter(|_| answer.status == StatusCode::OK).unwrap_or(answer.status.as_u16())
-}
-
-/// Waits until no object of a content is stored: a tiler learns with its next report that its attempt has ended.
-async fn nothing_is_kept(system: &System, id: &str) -> Result<()> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let kept = system.stored(&format!("{id}/")).await?;
-        if kept.is_empty() {
-            return Ok(());
-        }
-        ensure!(Instant::now() < deadline, "these objects are left: {kept:?}");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
 }
