@@ -1,11 +1,10 @@
 // Acts as a visitor: pastes a URL on the home page, watches the progress and the picture, and zooms in. Arguments: {
-// browser, service, source, whole, closer, level }: the expected colours of the whole picture and near its centre, as
-// `[x, y, colour]` in a 4×4 grid, and the level expected there.
+// browser, service, source, whole, closer, level }: a source that is held in four parts, the expected colours of the
+// whole picture and near its centre, as `[x, y, colour]` in a 4×4 grid, and the level expected there.
 
+import { PATIENCE_MS } from "../../edge/tests/patience.mjs";
 import { decodePng } from "../../edge/viewer/png.mjs";
 import { run } from "./chromium.mjs";
-
-const PATIENCE_MS = 60_000;
 
 await run(async (browser, { service, source, whole, closer, level }) => {
   const context = await browser.newContext({ viewport: { width: 900, height: 700 } });
@@ -35,15 +34,22 @@ await run(async (browser, { service, source, whole, closer, level }) => {
   await page.getByRole("textbox").fill(source);
   await page.getByRole("textbox").press("Enter");
 
-  const bar = page.getByRole("progressbar");
-  await bar.waitFor();
-  const progress = [];
-  while (await bar.isVisible()) {
-    const value = await bar.evaluate((element) => element.value, undefined, { timeout: 1000 }).catch(() => null);
-    if (value !== null && value !== progress.at(-1)) progress.push(value);
-    await page.waitForTimeout(20);
+  // Each part passes when the page shows the progress of the one before, and a picture that is sharper.
+  const coarse = page.locator("img.coarse");
+  const [progress, pictures] = [[], []];
+  for (const hasPicture of [false, true, true]) {
+    progress.push(await changed(() => page.getByRole("progressbar").evaluate((bar) => bar.value), progress.at(-1)));
+    if (hasPicture) pictures.push(await changed(() => coarse.getAttribute("src"), pictures.at(-1)));
+    await fetch(`${source}?pass`);
   }
+  await fetch(`${source}?pass`);
   const address = page.url();
+  let flashes = 0;
+  const upper = whole.filter(([, y]) => y === 0);
+  while ((await coarse.count()) > 0) {
+    const colours = (await coloursOf(page, 40)).flat();
+    if (!upper.every(([, , colour]) => colours.some((shown) => isNear(shown, colour)))) flashes += 1;
+  }
 
   await page.locator("canvas").first().waitFor();
   const seenWhole = await look(page, whole);
@@ -57,26 +63,50 @@ await run(async (browser, { service, source, whole, closer, level }) => {
   const seenCloser = await look(page, closer, () => highest() >= level);
 
   const failedTiles = tiles.filter(({ status }) => status !== 200);
-  return { progress, address, seen: seenWhole, closer: seenCloser, levels: { before, after: highest() }, failedTiles, complaints };
+  const seen = { progress, pictures: pictures.length, flashes, address, seen: seenWhole, closer: seenCloser, levels: { before, after: highest() }, failedTiles, complaints };
+  // The server has no https, which is assumed for a URL without a scheme.
+  const other = await context.newPage();
+  other.setDefaultTimeout(PATIENCE_MS);
+  await other.goto(service);
+  await other.getByRole("textbox").fill(` "${source.replace("http://", "")}"`);
+  await other.getByRole("textbox").press("Enter");
+  await other.getByText("https:// did not work, so http:// is used.").waitFor();
+  return { ...seen, assumed: other.url() };
 });
 
-/**
- * Returns the colours at the centres of a 4×4 grid over the window, once they are as expected and `holds()`, or after a
- * minute.
- */
-async function look(page, expected, holds = () => true) {
-  for (const end = Date.now() + PATIENCE_MS; ; ) {
-    await page.waitForTimeout(250);
-    // Hiding the caret would take an inline style.
-    const screenshot = await page.screenshot({ type: "png", caret: "initial" });
-    const colours = gridOf(decodePng(screenshot));
-    const isThere = ([x, y, colour]) => colour.every((value, channel) => Math.abs(value - colours[y][x][channel]) <= 8);
-    if ((holds() && expected.every(isThere)) || Date.now() > end) return colours;
+/** Waits for another value, and returns it. */
+async function changed(read, before) {
+  for (;;) {
+    const value = await read();
+    if (value !== before) return value;
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
-function gridOf({ width, height, channels, pixels }) {
-  const centres = [1, 3, 5, 7].map((eighth) => eighth / 8);
+/**
+ * Returns the colours at the centres of a 4×4 grid over the window, once they are as expected and `holds()`, or
+ * after `PATIENCE_MS`.
+ */
+async function look(page, expected, holds = () => true) {
+  for (const end = Date.now() + PATIENCE_MS; ; ) {
+    const colours = await coloursOf(page);
+    if ((holds() && alike(colours, expected)) || Date.now() > end) return colours;
+  }
+}
+
+function alike(colours, expected) {
+  return expected.every(([x, y, colour]) => isNear(colours[y][x], colour));
+}
+
+function isNear(shown, colour) {
+  return colour.every((value, channel) => Math.abs(value - shown[channel]) <= 8);
+}
+
+/** Returns the colours at the centres of a grid over the window. */
+async function coloursOf(page, side = 4) {
+  // Hiding the caret would take an inline style.
+  const { width, height, channels, pixels } = decodePng(await page.screenshot({ type: "png", caret: "initial" }));
+  const centres = Array.from({ length: side }, (_, index) => (index + 0.5) / side);
   const colourAt = (x, y) => [...pixels.subarray((Math.floor(y * height) * width + Math.floor(x * width)) * channels).subarray(0, 3)];
   return centres.map((y) => centres.map((x) => colourAt(x, y)));
 }

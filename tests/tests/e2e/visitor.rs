@@ -1,15 +1,9 @@
-//! A visitor with a browser pastes a URL, sees the progress and the picture, and zooms in. Also runs the browser tests
-//! of pages and embeds, which otherwise use a fake service, against the real one, to find mistakes of the fake.
-
-use std::fs;
-use std::path::Path;
-use std::process::Stdio;
-use std::time::Duration;
+//! A visitor with a browser pastes a URL, sees the progress and the picture, and zooms in, and sees pictures in pages of
+//! another site. The viewer's own tests use a fake service, which is compared with the real one here.
 
 use anyhow::{Context, Result};
-use edgezoom_tests::{Options, Source, SourceServer, System, picture, programs};
+use edgezoom_tests::{Client, Source, SourceServer, System, picture, programs};
 use serde_json::{Value, json};
-use tokio::process::Command;
 
 /// The aspect ratio of the window, so that the picture fills it.
 const WIDTH: u32 = 5400;
@@ -26,7 +20,7 @@ fn colour(column: u32, row: u32) -> [u8; 3] {
 async fn a_visitor_pastes_a_url_and_zooms_into_the_picture() -> Result<()> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
     let field = picture::cells(WIDTH, HEIGHT, (WIDTH / 4, HEIGHT / 4), colour);
-    let file = Source::file("image/jpeg", picture::jpeg(&field)?).over(Duration::from_secs(6), 60);
+    let (file, _gate) = Source::file("image/jpeg", picture::jpeg(&field)?).held(4);
     let source = sources.serve("field.jpg", file);
     let whole: Vec<(u32, u32, [u8; 3])> =
         (0..16).map(|place| (place % 4, place / 4)).map(|(x, y)| (x, y, colour(x, y))).collect();
@@ -42,8 +36,10 @@ async fn a_visitor_pastes_a_url_and_zooms_into_the_picture() -> Result<()> {
     assert_eq!(seen["complaints"], json!([]), "messages in the browser's console");
     assert_eq!(seen["failedTiles"], json!([]));
     let progress: Vec<f64> = serde_json::from_value(seen["progress"].clone())?;
-    assert!(progress.len() >= 3 && progress.is_sorted(), "the progress bar showed {progress:?}");
+    assert!(progress.len() == 3 && progress.is_sorted(), "the progress bar showed {progress:?}");
+    assert_eq!((&seen["pictures"], &seen["flashes"]), (&json!(2), &json!(0)), "coarse pictures");
     let address = seen["address"].as_str().context("no address")?;
+    assert_eq!(seen["assumed"], address, "of the URL without its scheme");
     let id = address.strip_prefix(system.url()).and_then(|path| path.strip_prefix('/')).unwrap_or_default();
     assert!(id.len() == 11 && id.chars().all(|c| c.is_ascii_alphanumeric()), "the browser is at {address}");
 
@@ -63,26 +59,39 @@ fn is_near(shown: &Value, wanted: [u8; 3]) -> bool {
     shown.is_some_and(|shown| shown.into_iter().zip(wanted).all(|(a, b)| a.abs_diff(b) <= 8))
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_picture_is_embedded_in_pages_of_another_site() -> Result<()> {
+    let (system, sources) = (System::shared()?, SourceServer::start()?);
+    let photograph = Source::file("image/jpeg", picture::jpeg(&picture::photograph(1500, 1000, 7))?);
+    let course = Client::new(system.url())?.convert(&sources.serve("embedded.jpg", photograph)).await?;
+    let asked = json!({ "service": system.url(), "content": course.ready()? });
+    let seen = programs::run_in_browser("embed.mjs", asked).await?;
+    assert_eq!(seen["wrongs"], json!({ "script": [], "frame": [] }));
+    let dzi = &course.ready()?["dzi"];
+    let read = json!({
+        "width": dzi["width"], "height": dzi["height"],
+        "tileOverlap": dzi["tileOverlap"], "tileSize": dzi["tileSize"],
+    });
+    assert_eq!(seen["descriptors"], json!([read, read]), "as XML, and as a script");
+    Ok(())
+}
+
 #[tokio::test]
-async fn pages_and_embeds_work_in_a_browser() -> Result<()> {
-    let system = System::start(Options { allow_networks: "127.0.0.0/8", ..Options::default() })?;
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let tests = fs::read_dir(root.join("edge/viewer/tests"))?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.to_string_lossy().ends_with(".test.mjs"))
-        // The others use no service, or only the fake one.
-        .filter(|path| {
-            fs::read_to_string(path).is_ok_and(|test| {
-                (test.contains("setUp(") && !test.contains("startFake")) || test.contains("startService(")
-            })
-        });
-    let mut command = Command::new(root.join("node_modules/.bin/node"));
-    command.args(["--test", "--test-reporter=tap", "--test-concurrency=2"]).args(tests).kill_on_drop(true);
-    command.env("EDGEZOOM_BASE_URL", system.url()).env("EDGEZOOM_CHROMIUM", programs::chromium()?);
-    let output = command.stdin(Stdio::null()).output().await.context("node")?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}\n{}", system.log());
-    let passed = said.lines().find_map(|line| line.strip_prefix("# pass ")?.parse::<u32>().ok());
-    assert!(passed >= Some(35), "{said}");
+async fn the_fake_service_of_the_viewers_tests_answers_as_this_one() -> Result<()> {
+    let (system, sources) = (System::shared()?, SourceServer::start()?);
+    let client = Client::new(system.url())?;
+    let file = Source::file("image/jpeg", picture::jpeg(&picture::photograph(900, 700, 8))?);
+    let ready = client.convert(&sources.serve("ready.jpg", file.clone())).await?;
+    ready.ready()?;
+    let failed = client.convert(&sources.url("failed.jpg")).await?;
+    failed.failure_code()?;
+    let (held, _gate) = file.held(1);
+    let mut processing = client.begin(&sources.serve("held.jpg", held)).await?;
+    client.follow_until(&mut processing, |content| content["stage"] == "downloading").await?;
+    let asked = json!({
+        "service": system.url(), "ready": ready.id()?, "failed": failed.id()?, "processing": processing.id()?,
+    });
+    let differences = programs::run_script("contract.mjs", asked).await?;
+    assert_eq!(differences, json!([]), "{differences:#}");
     Ok(())
 }
