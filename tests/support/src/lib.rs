@@ -12,6 +12,7 @@ pub mod large;
 pub mod likeness;
 pub mod pdf;
 pub mod pyramid;
+pub mod reference;
 
 use std::time::Duration;
 
