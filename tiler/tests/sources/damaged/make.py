@@ -1,27 +1,22 @@
-"""Makes damaged and unusual files from photo.png in the current folder. Prints a line for each: "NAME missing" if part of the
-picture is missing, otherwise "NAME whole".
+"""Makes damaged and unusual files in the current folder. Prints a line for each: "NAME missing" if part of the picture is
+missing, otherwise "NAME whole".
 
-Third-party encoders make the intact files (ImageMagick, libjpeg-turbo, libwebp, libavif). This script itself writes the kinds
-that no encoder writes, such as OS/2 bitmaps, according to the specifications that the files in engine/codecs/src/formats cite.
+The folder has the pixels of a photograph, photo.rgb, and the intact files that mod.rs names. This script writes the kinds that
+no encoder writes, such as OS/2 bitmaps, according to the specifications that the files in engine/codecs/src/formats cite.
+No file depends on the version of a program: where a file is cut or changed at a place, its bytes are not compressed here.
 """
 
 import struct
-import subprocess
 import zlib
 
 
-def made(command):
-    """Returns the standard output of a command."""
-    return subprocess.run(command, shell=True, check=True, capture_output=True).stdout
+def read(name):
+    with open(name, "rb") as file:
+        return file.read()
 
 
-def size_and_pixels(channels="rgb"):
-    width, height = map(int, made("identify -format '%w %h' photo.png").split())
-    return width, height, made(f"convert photo.png -depth 8 {channels}:-")
-
-
-WIDTH, HEIGHT, RGB = size_and_pixels()
-GREY = size_and_pixels("gray")[2]
+WIDTH, HEIGHT, RGB = 160, 120, read("photo.rgb")
+GREY = bytes((299 * RGB[at] + 587 * RGB[at + 1] + 114 * RGB[at + 2]) // 1000 for at in range(0, len(RGB), 3))
 COLOURS = [[RGB[3 * (y * WIDTH + x):][:3] for x in range(WIDTH)] for y in range(HEIGHT)]
 GREYS = [GREY[y * WIDTH:(y + 1) * WIDTH] for y in range(HEIGHT)]
 
@@ -39,17 +34,9 @@ def cut(name, file, shares=(10, 50, 90)):
 
 
 def jpeg():
-    ppm = "convert photo.png ppm:- | "
-    plain = made(ppm + "cjpeg -quality 88")
-    kinds = {
-        "420": plain,
-        "444": made(ppm + "cjpeg -quality 88 -sample 1x1"),
-        "progressive": made(ppm + "cjpeg -quality 88 -progressive"),
-        "restart": made(ppm + "cjpeg -quality 88 -restart 1"),
-        "grey": made(ppm + "cjpeg -quality 88 -grayscale"),
-        "arithmetic": made(ppm + "cjpeg -quality 88 -arithmetic"),
-        "cmyk": made("convert photo.png -colorspace CMYK jpeg:-"),
-    }
+    names = ("420", "444", "progressive", "restart", "grey", "arithmetic", "cmyk")
+    kinds = {name: read(f"{name}-encoded.jpg") for name in names}
+    plain = kinds["420"]
     for name, file in kinds.items():
         add(f"{name}.jpg", file)
         cut(f"{name}.jpg", file)
@@ -73,19 +60,27 @@ def jpeg():
     add("restart-hole.jpg", restart[:at - 20] + restart[at + 20:], missing=True)
 
 
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+ROWS = b"".join(b"\0" + b"".join(row) for row in COLOURS)
+PACKED = read("rows.zlib")
+
+
+def chunk(kind, content, crc=None):
+    crc = zlib.crc32(kind + content) if crc is None else crc
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", crc)
+
+
+def png_header(colour, bits=8):
+    return SIGNATURE + chunk(b"IHDR", struct.pack(">IIBBBBB", WIDTH, HEIGHT, bits, colour, 0, 0, 0))
+
+
+def whole_png(colour, packed, bits=8, before=b""):
+    return png_header(colour, bits) + before + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
+
+
 def png():
-    signature = b"\x89PNG\r\n\x1a\n"
-
-    def chunk(kind, content, crc=None):
-        crc = zlib.crc32(kind + content) if crc is None else crc
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", crc)
-
-    def header(colour):
-        return chunk(b"IHDR", struct.pack(">IIBBBBB", WIDTH, HEIGHT, 8, colour, 0, 0, 0))
-
-    rows = b"".join(b"\0" + b"".join(row) for row in COLOURS)
-    packed, half = zlib.compress(rows), len(zlib.compress(rows)) // 2
-    data, end, start = chunk(b"IDAT", packed), chunk(b"IEND", b""), signature + header(2)
+    rows, packed, half = ROWS, PACKED, len(PACKED) // 2
+    data, end, start = chunk(b"IDAT", packed), chunk(b"IEND", b""), png_header(2)
     good = start + data + end
     cut("plain.png", good)
     for name, file in {
@@ -121,10 +116,10 @@ def png():
     add("bad-deflate.png", start + chunk(b"IDAT", packed[:half] + b"\xff" * 50 + packed[half + 50:]) + end, missing=True)
     indices = chunk(b"IDAT", zlib.compress(b"".join(b"\0" + row for row in GREYS)))
     palette = bytes(value for index in range(256) for value in (index, 255 - index, index // 2))
-    add("palette-of-grey.png", signature + header(0) + chunk(b"PLTE", palette) + indices + end)
+    add("palette-of-grey.png", png_header(0) + chunk(b"PLTE", palette) + indices + end)
     add("transparency-before-palette.png",
-        signature + header(3) + chunk(b"tRNS", bytes(100)) + chunk(b"PLTE", palette) + indices + end)
-    interlaced = made("convert photo.png -interlace PNG -define png:exclude-chunks=gAMA,cHRM PNG24:-")
+        png_header(3) + chunk(b"tRNS", bytes(100)) + chunk(b"PLTE", palette) + indices + end)
+    interlaced = read("interlaced-encoded.png")
     add("interlaced.png", interlaced)
     cut("interlaced.png", interlaced)
 
@@ -350,10 +345,15 @@ def ico():
     add("too-short-a-length.ico", icon(depths[24], size=100))
     add("too-long-a-length.ico", icon(depths[24], size=10 ** 6))
     add("cursor.cur", icon(depths[32], kind=2))
-    kinds = {"rgb": "PNG24", "rgba": "PNG32", "palette": "PNG8"}
-    pngs = {name: made(f"convert photo.png {kind}:-") for name, kind in kinds.items()}
-    pngs["grey"] = made("convert photo.png -colorspace Gray -define png:color-type=0 png:-")
-    pngs["deep"] = made("convert photo.png -depth 16 PNG48:-")
+    packed = lambda pixels: zlib.compress(b"".join(b"\0" + b"".join(row) for row in pixels))
+    shades = bytes(value for index in range(256) for value in (index, 255 - index, index // 2))
+    pngs = {
+        "rgb": whole_png(2, PACKED),
+        "rgba": whole_png(6, packed([[pixel + pixel[:1] for pixel in row] for row in COLOURS])),
+        "palette": whole_png(3, packed([[row] for row in GREYS]), before=chunk(b"PLTE", shades)),
+        "grey": whole_png(0, packed([[row] for row in GREYS])),
+        "deep": whole_png(2, packed([[bytes(value for value in pixel for _ in "16") for pixel in row] for row in COLOURS]), 16),
+    }
     for name, picture in pngs.items():
         add(f"png-{name}.ico", icon(picture))
     add("png-wrong-length.ico", icon(pngs["rgb"], size=9))
@@ -362,11 +362,8 @@ def ico():
 
 
 def others():
-    for name, command in {
-        "lossy.webp": "cwebp -quiet photo.png -o -",
-        "lossless.webp": "cwebp -quiet -lossless photo.png -o -",
-    }.items():
-        file = made(command)
+    for name in ("lossy.webp", "lossless.webp"):
+        file = read(f"encoded-{name}")
         add(name, file)
         add(f"behind-the-end-{name}", file + b"more" * 9)
         cut(f"cut-{name}", file)
@@ -375,11 +372,9 @@ def others():
         for kind, bits in (("profile", 0x20), ("exif", 0x08)):
             body = b"WEBP" + flags(bits) + file[12:]
             add(f"without-its-{kind}-{name}", b"RIFF" + struct.pack("<I", len(body)) + body)
-    clear = "convert photo.png -alpha set -channel A -fx 'i/w' png:- | "
-    cut("cut-clear.webp", made(clear + "cwebp -quiet -alpha_q 20 -o - -- -"))
-    cut("cut-clear-lossless.webp", made(clear + "cwebp -quiet -lossless -o - -- -"))
-    subprocess.run("avifenc -s 8 photo.png good.avif", shell=True, check=True, capture_output=True)
-    good = made("cat good.avif")
+    cut("cut-clear.webp", read("clear-encoded.webp"))
+    cut("cut-clear-lossless.webp", read("clear-lossless-encoded.webp"))
+    good = read("encoded.avif")
     cut("plain.avif", good)
     add("behind-the-end.avif", good + b"more" * 9)
     for name, attributes in {

@@ -1,6 +1,7 @@
 //! Damaged and unusual files, compared with Chromium's rendering in an `<img>`. `make.py` makes the files and lists
 //! those in which part of the picture is missing.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -14,9 +15,20 @@ use crate::chromium;
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, BOUNDS, decode};
 use edgezoom_test_support::likeness::{Tolerance, colours, compare};
+use edgezoom_test_support::reference::{Detail, Judge, Reference, packages};
+
+const CHROMIUM: Judge = Judge { set: "damaged", version: chromium::version };
+/// The encoders of the intact files.
+const ENCODERS: Judge = Judge {
+    set: "damaged/encoded",
+    version: || packages(&["imagemagick", "libavif-bin", "libjpeg-turbo-progs", "webp"]),
+};
 
 /// Accepted difference from Chromium's rendering.
 const TOLERANCE: Tolerance = Tolerance::lossy(0.4, 6, 1.1);
+
+/// Files that Chromium shows wrongly (`docs/limits.md`), with a file that shows the same picture.
+const OTHERWISE: [(&str, &str); 1] = [("no-offset.bmp", "24.bmp")];
 
 struct Sample {
     name: String,
@@ -24,14 +36,20 @@ struct Sample {
     /// True if part of the picture is missing.
     is_damaged: bool,
     /// Chromium's rendering, with opacity. `None` if Chromium refuses the file.
-    shown: Option<Picture>,
+    shown: Option<Reference>,
 }
 
 #[test]
 fn damaged_and_unusual_files_look_as_in_chromium() {
     let (mut wrong, mut compared) = (Vec::new(), 0);
+    let as_which = |sample: &Sample| OTHERWISE.iter().find(|(name, _)| *name == sample.name);
     for sample in SAMPLES.iter() {
-        let Some(shown) = sample.shown.as_ref().filter(|shown| has_pixels(shown)) else { continue };
+        let model =
+            as_which(sample).and_then(|(_, as_which)| SAMPLES.iter().find(|one| one.name == *as_which));
+        let Some(shown) = model.unwrap_or(sample).shown.as_ref().filter(|shown| has_pixels(&shown.picture))
+        else {
+            continue;
+        };
         compared += 1;
         if let Err(why) = check(sample, shown) {
             wrong.push(format!("{}: {why}", sample.name));
@@ -52,12 +70,10 @@ fn files_that_chromium_refuses_end_in_a_picture_or_a_corrupt_source() {
 }
 
 /// Checks that our picture looks as in Chromium, and that damage is reported if and only if there is some.
-fn check(sample: &Sample, shown: &Picture) -> Result<(), String> {
-    let side = shown.width.max(shown.height);
+fn check(sample: &Sample, shown: &Reference) -> Result<(), String> {
+    let side = shown.size.width.max(shown.size.height);
     let (ours, damage) = read(&sample.bytes, side, false).map_err(|error| error.to_string())?;
-    if (ours.width, ours.height) != (shown.width, shown.height) {
-        return Err(format!("the size is {:?} and should be {:?}", ours.size(), shown.size()));
-    }
+    let ours = shown.of(&ours)?;
     if damage.is_some() != sample.is_damaged {
         return Err(format!("its damage is {damage:?}"));
     }
@@ -66,8 +82,9 @@ fn check(sample: &Sample, shown: &Picture) -> Result<(), String> {
     }
     // Chromium does not show the last rows of a JPEG without an end marker.
     let is_partial = sample.is_damaged || sample.name.ends_with("without-end.jpg");
+    let shown = &shown.picture;
     let (ours, shown) = if is_partial { complete_rows(&ours, shown) } else { (ours, shown.clone()) };
-    compare(&ours, &shown, TOLERANCE).map_err(|why| format!("{why}, {damage:?}"))
+    compare(&ours, &shown, TOLERANCE).map_err(|why| CHROMIUM.signed(format!("{why}, {damage:?}")))
 }
 
 /// Reads a file. Also returns the damage, if part of the picture is missing.
@@ -97,35 +114,77 @@ fn has_pixels(picture: &Picture) -> bool {
     colours(picture).any(|[_, _, _, alpha]| alpha > 0)
 }
 
+/// The intact files from which `make.py` makes others, with the commands that encode `photo.png`.
+const ENCODED: [(&str, &str); 14] = [
+    ("420-encoded.jpg", "convert photo.png ppm:- | cjpeg -quality 88"),
+    ("444-encoded.jpg", "convert photo.png ppm:- | cjpeg -quality 88 -sample 1x1"),
+    ("progressive-encoded.jpg", "convert photo.png ppm:- | cjpeg -quality 88 -progressive"),
+    ("restart-encoded.jpg", "convert photo.png ppm:- | cjpeg -quality 88 -restart 1"),
+    ("grey-encoded.jpg", "convert photo.png ppm:- | cjpeg -quality 88 -grayscale"),
+    ("arithmetic-encoded.jpg", "convert photo.png ppm:- | cjpeg -quality 88 -arithmetic"),
+    ("cmyk-encoded.jpg", "convert photo.png -colorspace CMYK jpeg:-"),
+    ("rows.zlib", PACK),
+    (
+        "interlaced-encoded.png",
+        "convert photo.png -interlace PNG -define png:exclude-chunks=gAMA,cHRM PNG24:-",
+    ),
+    ("encoded-lossy.webp", "cwebp -quiet photo.png -o -"),
+    ("encoded-lossless.webp", "cwebp -quiet -lossless photo.png -o -"),
+    (
+        "clear-encoded.webp",
+        "convert photo.png -alpha set -channel A -fx i/w png:- | cwebp -quiet -alpha_q 20 -o - -- -",
+    ),
+    (
+        "clear-lossless-encoded.webp",
+        "convert photo.png -alpha set -channel A -fx i/w png:- | cwebp -quiet -lossless -o - -- -",
+    ),
+    ("encoded.avif", "avifenc -s 8 photo.png out.avif >&2 && cat out.avif"),
+];
+
+/// Compresses the rows of a PNG, without filters.
+const PACK: &str = "python3 -c 'import sys, zlib; rows = open(\"photo.rgb\", \"rb\").read(); sys.stdout.buffer.write(zlib.compress(b\"\".join(b\"\\0\" + rows[at:at + 480] for at in range(0, len(rows), 480))))'";
+
 static SAMPLES: LazyLock<Vec<Sample>> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
-    let photo = files::png(&Picture::photo(160, 120, Layout::Rgb), |_| {});
-    fs::write(folder.path().join("photo.png"), photo).unwrap();
-    let made = Command::new("python3").args(["-c", include_str!("make.py")]).current_dir(&folder).output();
-    let made = made.unwrap();
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    let table = String::from_utf8(made.stdout).unwrap();
-    let mut samples: Vec<Sample> = table
+    let run = |program: &str, arguments: &[&str]| {
+        let done = Command::new(program).args(arguments).current_dir(&folder).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        done.stdout
+    };
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
+    let photo = Picture::photo(160, 120, Layout::Rgb);
+    write("photo.rgb", &photo.pixels);
+    write("photo.png", &files::png(&photo, |_| {}));
+    for (name, command) in ENCODED {
+        write(name, &ENCODERS.file(name, || run("sh", &["-e", "-c", command])));
+    }
+    let table = String::from_utf8(run("python3", &["-c", include_str!("make.py")])).unwrap();
+    let made: Vec<(String, bool, Vec<u8>)> = table
         .lines()
         .map(|line| {
             let (name, state) = line.split_once(' ').unwrap();
-            let bytes = fs::read(folder.path().join(name)).unwrap();
-            Sample { name: name.to_owned(), bytes, is_damaged: state == "missing", shown: None }
+            (name.to_owned(), state == "missing", fs::read(folder.path().join(name)).unwrap())
         })
         .collect();
-    let shown = by_chromium(&samples, folder.path());
-    samples.iter_mut().zip(shown).for_each(|(sample, shown)| sample.shown = shown);
-    samples
+    let living = LazyLock::new(|| by_chromium(&made, folder.path()));
+    let show = |name: &str| CHROMIUM.picture(name, Detail::Lattice, || living[name].clone());
+    let sample = |(name, is_damaged, bytes): &(String, bool, Vec<u8>)| Sample {
+        name: name.clone(),
+        bytes: bytes.clone(),
+        is_damaged: *is_damaged,
+        shown: show(name),
+    };
+    made.iter().map(sample).collect()
 });
 
 /// Renders each file in an `<img>` in Chromium.
-fn by_chromium(samples: &[Sample], folder: &Path) -> Vec<Option<Picture>> {
-    let address = |sample: &Sample| {
+fn by_chromium(files: &[(String, bool, Vec<u8>)], folder: &Path) -> HashMap<String, Option<Picture>> {
+    let address = |(name, _, bytes): &(String, bool, Vec<u8>)| {
         // Chromium ignores the media type of all formats except SVG.
-        let media_type = if sample.name.ends_with(".svg") { "image/svg+xml" } else { "image/png" };
-        (sample.name.clone(), format!("data:{media_type};base64,{}", STANDARD.encode(&sample.bytes)))
+        let media_type = if name.ends_with(".svg") { "image/svg+xml" } else { "image/png" };
+        (name.clone(), format!("data:{media_type};base64,{}", STANDARD.encode(bytes)))
     };
-    let addresses: Vec<_> = samples.iter().map(address).collect();
+    let addresses: Vec<_> = files.iter().map(address).collect();
     let page = include_str!("page.html").replace("FILES", &serde_json::to_string(&addresses).unwrap());
     let path = folder.join("page.html");
     fs::write(&path, page).unwrap();
@@ -140,8 +199,7 @@ fn by_chromium(samples: &[Sample], folder: &Path) -> Vec<Option<Picture>> {
     let (_, shown) = document.split_once("<pre id=\"shown\">").unwrap();
     let (shown, _) = shown.split_once("</pre>").unwrap();
     let shown: Vec<(String, Option<String>)> = serde_json::from_str(shown).unwrap();
-    assert!(shown.iter().map(|(name, _)| name).eq(samples.iter().map(|sample| &sample.name)));
-    shown.into_iter().map(|(_, png)| png.and_then(|png| picture(&png))).collect()
+    shown.into_iter().map(|(name, png)| (name, png.and_then(|png| picture(&png)))).collect()
 }
 
 /// Decodes a data URL. Returns `None` if it has no PNG, as from an empty canvas.

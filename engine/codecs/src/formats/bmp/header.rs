@@ -109,7 +109,7 @@ impl Header {
         header.check_masks()?;
         let colour_bytes = if size == OS2_1 { 3 } else { 4 };
         let colours = u32_at(&bytes, 32);
-        end = header.read_palette(file, end, (colours, colour_bytes), rows_at)?;
+        end = header.read_palette(file, end, colours, colour_bytes)?;
         // Ignore an offset inside the header.
         header.rows_at = rows_at.filter(|&rows| rows >= at + u64::from(size)).unwrap_or(end);
         Ok(header)
@@ -176,21 +176,20 @@ impl Header {
         Ok(())
     }
 
-    /// Reads the palette, as far as there is room before the rows, and returns the offset of its end.
+    /// Reads the palette, and returns the offset of its end. It may reach into the rows, as in browsers.
     fn read_palette(
         &mut self,
         file: &SourceFile,
         at: u64,
-        (colours, colour_bytes): (u32, usize),
-        rows_at: Option<u64>,
+        colours: u32,
+        colour_bytes: usize,
     ) -> Result<u64, SourceError> {
         if self.bits > 8 {
             return Ok(at);
         }
         let most = 1_u32 << self.bits;
         let colours = if colours == 0 || colours > most { most } else { colours };
-        let room = rows_at.filter(|&rows| rows > at).map_or(u64::MAX, |rows| rows - at);
-        let bytes = (colours as usize * colour_bytes).min(usize::try_from(room).unwrap_or(usize::MAX));
+        let bytes = colours as usize * colour_bytes;
         let mut palette = vec![0; bytes];
         let read = file.read_with_zeros(at, &mut palette)?;
         palette.truncate(read);

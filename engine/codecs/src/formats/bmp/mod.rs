@@ -165,15 +165,25 @@ mod tests {
     }
 
     #[test]
+    fn a_palette_that_says_no_length_reaches_into_the_rows() {
+        let mut file = bmp(40, 8, 0, -2, &[1, 2, 3, 0, 4, 5, 6, 0, 1, 0, 2, 0, 2, 0, 1, 0]);
+        file[10] = 54 + 8; // the rows, of which the first is also the third colour
+        let expected = [6, 5, 4, 3, 2, 1, 2, 0, 1, 2, 0, 1, 3, 2, 1, 6, 5, 4];
+        assert_eq!(read(&file).unwrap(), (Layout::Rgb, expected.to_vec(), None));
+    }
+
+    #[test]
     fn runs_repeat_pixels_move_the_position_and_end_the_picture() {
-        let palette: Vec<u8> = (0..=255).flat_map(|index| [index, 0, 0, 0]).collect();
+        let palette: Vec<u8> = (0..=255).flat_map(|index| [index, 0, 9, 0]).collect();
         let rle8 = |codes: &[u8]| bmp(40, 8, 1, 2, &[&palette, codes].concat());
-        let alpha = |pixels: &[u8]| pixels.chunks(4).map(|pixel| (pixel[2], pixel[3])).collect::<Vec<_>>();
+        let blue = |pixels: &[u8]| pixels.chunks(3).map(|pixel| (pixel[2], pixel[0])).collect::<Vec<_>>();
         // The lower row: 7 twice. Then, one pixel into the upper row: 8 and 9, and 5 beyond its end.
-        let (_, pixels, damage) = read(&rle8(&[2, 7, 0, 0, 0, 2, 1, 0, 0, 3, 8, 9, 5, 0, 0, 1])).unwrap();
-        assert_eq!(alpha(&pixels), [(0, 0), (8, 255), (9, 255), (7, 255), (7, 255), (0, 0)]);
-        assert_eq!(damage, None);
-        let (_, _, damage) = read(&rle8(&[3, 7, 0, 0, 2, 8])).unwrap();
+        let (layout, pixels, damage) =
+            read(&rle8(&[2, 7, 0, 0, 0, 2, 1, 0, 0, 3, 8, 9, 5, 0, 0, 1])).unwrap();
+        assert_eq!(blue(&pixels), [(0, 0), (8, 9), (9, 9), (7, 9), (7, 9), (0, 0)]);
+        assert_eq!((layout, damage), (Layout::Rgb, None));
+        let (_, pixels, damage) = read(&rle8(&[3, 7, 0, 0, 2, 8])).unwrap();
+        assert_eq!(blue(&pixels), [(8, 9), (8, 9), (128, 128), (7, 9), (7, 9), (7, 9)]);
         assert_eq!(damage, Some(Damage::FromRow { row: 1, rows: 2 }));
         assert!(read(&rle8(&[2, 7])).is_err());
     }

@@ -9,7 +9,7 @@
 //! | 0, 2, x, y | a move by x pixels and y rows |
 //! | 0, n (3 to 255) | n pixels, padded to 16 bits |
 //!
-//! Pixels that are skipped are transparent, as in browsers.
+//! Pixels that are skipped are black, as in Chromium and Windows.
 //!
 //! Source: Microsoft, "Bitmap Compression"; OS/2 Presentation Manager Programming Reference, "RLE24".
 
@@ -21,11 +21,12 @@ use edgezoom_geometry::Size;
 use super::FORMAT;
 use super::header::{Header, RunKind};
 use crate::formats::section::Section;
+use crate::tolerant::missing;
 use crate::{Damage, Layout, RowReader, SourceError, SourceFile};
 
 /// Bytes of a block of decoded rows.
 const BLOCK_BYTES: usize = 4 << 20;
-const RGBA: usize = 4;
+const RGB: usize = 3;
 
 /// An offset in the file, with the position of the next pixel.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,7 +76,7 @@ impl RleRows {
         kind: RunKind,
         size: Size,
     ) -> Result<Self, SourceError> {
-        let row_bytes = (size.width as usize).saturating_mul(RGBA).max(1);
+        let row_bytes = (size.width as usize).saturating_mul(RGB).max(1);
         let block_rows = u32::try_from(BLOCK_BYTES / row_bytes).unwrap_or(1).clamp(1, size.height);
         let mut rows = Self {
             file,
@@ -194,17 +195,21 @@ impl RleRows {
 
     /// Decodes a block of stored rows.
     fn decode(&mut self, number: u32) -> Result<(), SourceError> {
-        let row_bytes = self.size.width as usize * RGBA;
+        let row_bytes = self.size.width as usize * RGB;
         let mut block = std::mem::take(&mut self.block);
         block.clear();
         block.resize(row_bytes * self.block_rows as usize, 0);
+        if let Some(Damage::FromRow { row, .. }) = self.damage {
+            let there = row.saturating_sub(number * self.block_rows) as usize;
+            block.iter_mut().skip(there * row_bytes).for_each(|sample| *sample = missing(Layout::Rgb));
+        }
         if let Some(&start) = self.blocks.get(number as usize) {
             let (mut codes, mut place) = (self.codes(start.at), start);
             let first = number * self.block_rows;
-            let mut paint = |x: u32, y: u32, [red, green, blue]: [u8; 3]| {
-                let pixel = y.checked_sub(first).map(|row| row as usize * row_bytes + x as usize * RGBA);
-                if let Some(out) = pixel.and_then(|at| block.get_mut(at..at + RGBA)) {
-                    out.copy_from_slice(&[red, green, blue, 255]);
+            let mut paint = |x: u32, y: u32, colour: [u8; RGB]| {
+                let pixel = y.checked_sub(first).map(|row| row as usize * row_bytes + x as usize * RGB);
+                if let Some(out) = pixel.and_then(|at| block.get_mut(at..at + RGB)) {
+                    out.copy_from_slice(&colour);
                 }
             };
             while place.y < first.saturating_add(self.block_rows) {
@@ -247,7 +252,7 @@ impl RowReader for RleRows {
     }
 
     fn layout(&self) -> Layout {
-        Layout::Rgba
+        Layout::Rgb
     }
 
     fn damage(&self) -> Option<Damage> {
@@ -259,7 +264,7 @@ impl RowReader for RleRows {
     }
 
     fn read_rows(&mut self, into: &mut [u8]) -> Result<(), SourceError> {
-        let row_bytes = self.size.width as usize * RGBA;
+        let row_bytes = self.size.width as usize * RGB;
         for out in into.chunks_exact_mut(row_bytes) {
             let bottom_up = self.size.height.saturating_sub(self.next + 1);
             let row = if self.header.is_top_down { self.next } else { bottom_up };
