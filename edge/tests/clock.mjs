@@ -25,9 +25,9 @@ export const clocked = (classes, limits) => `
     }
   };
 
-  /** Times of alarms by binding and name, and timers by their numbers. */
-  const alarms = new Map();
-  const timers = new Map();
+  /** What waits for a time: timers by their numbers, and alarms by the binding and name of their objects. */
+  const waiting = new Map();
+  const wait = (key, at, fire, alive) => waiting.set(key, { key, at, fire, alive });
   let started = 0;
   const { setTimeout: soon, clearTimeout: forget } = globalThis;
   globalThis.setTimeout = (callback, ms = 0, ...of) => {
@@ -35,37 +35,25 @@ export const clocked = (classes, limits) => `
     const number = -(started += 1);
     const alive = soon(() => {}, 1e9); // the runtime ends a request that waits for nothing of its own
     // The promise belongs to the request that waits, so the runtime continues that one. It warns if it has ended.
-    new Promise((fire) => timers.set(number, { at: now + ms, fire, alive })).then(() => {
+    new Promise((fire) => wait(number, now + ms, () => fire(), alive)).then(() => {
       forget(alive);
       callback(...of);
     });
     return number;
   };
   globalThis.clearTimeout = (number) => {
-    forget(timers.get(number)?.alive ?? number);
-    timers.delete(number);
+    forget(waiting.get(number)?.alive ?? number);
+    waiting.delete(number);
   };
 
-  const earliest = (all) => [...all].reduce((first, next) => (next.at < first.at ? next : first), { at: Infinity });
-
   async function advance(ms, env) {
-    const end = now + ms;
-    for (;;) {
-      const alarm = earliest([...alarms].map(([key, at]) => ({ key, at })));
-      const timer = earliest([...timers].map(([key, { at, fire }]) => ({ key, at, fire })));
-      const next = timer.at < alarm.at ? timer : alarm;
-      if (next.at > end) break;
+    const end = { at: now + ms };
+    for (let next; next !== end; ) {
+      next = [...waiting.values(), end].reduce((first, other) => (other.at < first.at ? other : first));
       now = Math.max(now, next.at);
-      if (next === timer) {
-        timers.delete(next.key);
-        next.fire();
-      } else {
-        alarms.delete(next.key);
-        const [binding, name] = next.key.split(" ");
-        await env[binding].getByName(name).ring();
-      }
+      waiting.delete(next.key);
+      await next.fire?.(env);
     }
-    now = end;
   }
 
   const LIMITS = ${JSON.stringify(limits)};
@@ -89,11 +77,12 @@ export const clocked = (classes, limits) => `
   const timed = (binding, Inner) =>
     class extends Inner {
       constructor(state, env) {
-        const key = binding + " " + state.id.name;
+        const { name } = state.id;
+        const key = binding + " " + name;
         Object.assign(state.storage, {
-          getAlarm: async () => alarms.get(key) ?? null,
-          setAlarm: async (at) => void alarms.set(key, Number(at)),
-          deleteAlarm: async () => void alarms.delete(key),
+          getAlarm: async () => waiting.get(key)?.at ?? null,
+          setAlarm: async (at) => void wait(key, Number(at), (env) => env[binding].getByName(name).ring()),
+          deleteAlarm: async () => void waiting.delete(key),
         });
         super(state, limited(env));
       }
@@ -109,7 +98,7 @@ export const clocked = (classes, limits) => `
     async fetch(request, env, context) {
       const { pathname, searchParams } = new URL(request.url);
       if (pathname === "/advance") return new Response(await advance(Number(searchParams.get("ms")), env));
-      if (pathname === "/timers") return Response.json([...timers.values()].map(({ at }) => at - now));
+      if (pathname === "/timers") return Response.json([...waiting.values()].filter(({ alive }) => alive).map(({ at }) => at - now));
       return entry.fetch(request, limited(env), context);
     },
   };

@@ -64,7 +64,7 @@ const someone = (headers) => ({ headers: { "CF-Connecting-IP": `198.51.100.${(cl
 const calls = async (at = system) => (await (await at.fetch("/calls")).json()).filter((call) => call !== "OPERATOR.changes");
 
 async function image(path, init = someone(), at = system) {
-  const response = await at.fetch(path, init);
+  const response = await at.request(path, init);
   const bytes = Buffer.from(await response.arrayBuffer());
   return { status: response.status, headers: response.headers, type: response.headers.get("Content-Type"), bytes };
 }
