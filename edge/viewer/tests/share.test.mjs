@@ -18,7 +18,10 @@ test("a ready picture is painted without errors", async () => {
 
 test("a coarse picture is shown during the conversion, becomes sharper, and stays until the picture is drawn", async () => {
   const { id, report, finish } = service.slow();
-  const { region } = await open(`/${id}`);
+  await openEmpty();
+  await page.clock.install();
+  await page.goto(`${service.origin}/${id}`);
+  const { region } = parts(page);
   await page.getByRole("progressbar").waitFor();
   const coarse = page.locator("img.coarse");
   assert.equal(await coarse.count(), 0);
@@ -35,15 +38,18 @@ test("a coarse picture is shown during the conversion, becomes sharper, and stay
     await released;
     await route.continue();
   });
+  await page.clock.pauseAt(Date.now() + 60_000); // it waits eight seconds for tiles
   finish();
   await region.waitFor();
   const box = await region.boundingBox();
   const over = await coarse.boundingBox();
   assert.ok(over.width > 0 && over.x >= box.x && over.x + over.width <= box.x + box.width, JSON.stringify({ box, over }));
   await assertEventually(async () => {
+    await page.clock.runFor(10);
     const { width, height } = await coarse.boundingBox();
     return Math.abs(width / height - 3 / 2) < 0.01;
   }, "it is not where the picture will be");
+  await page.clock.resume();
   release();
   await painted(page);
   await assertEventually(async () => (await coarse.count()) === 0, "it stays over the viewer");
