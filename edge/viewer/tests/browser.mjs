@@ -18,17 +18,9 @@ const require = createRequire(import.meta.url);
 const { chromium } = require("playwright-core");
 const axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
 
-const LAUNCH = { executablePath, args: process.getuid?.() === 0 ? ["--no-sandbox"] : [], timeout: PATIENCE_MS };
-
-/** Starts a browser for `startBrowser` in other processes, and returns its address. */
-export async function startSharedBrowser() {
-  return (await chromium.launchServer(LAUNCH)).wsEndpoint();
-}
-
-/** Connects to the shared browser (`shared_browser.mjs`). If there is none, or `own` is true, starts one. */
-export function startBrowser({ own = false } = {}) {
-  const shared = process.env.EDGEZOOM_SHARED_BROWSER;
-  return shared && !own ? chromium.connect(shared, { timeout: PATIENCE_MS }) : chromium.launch(LAUNCH);
+export async function startBrowser() {
+  const root = process.getuid?.() === 0;
+  return chromium.launch({ executablePath, args: root ? ["--no-sandbox"] : [], timeout: PATIENCE_MS });
 }
 
 /**

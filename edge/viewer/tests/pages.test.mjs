@@ -8,8 +8,8 @@ import { open, openEmpty, page, ready, service, setUp } from "./site.mjs";
 
 /** URL of the ready content's source. */
 let source;
-setUp({
-  prepare: async () => (source = (await (await fetch(`${service.origin}/v1/content/${ready}`)).json()).url),
+setUp(async () => {
+  source = (await (await fetch(`${service.origin}/v1/content/${ready}`)).json()).url;
 });
 
 /** Opens the home page and returns its field. */

@@ -17,14 +17,11 @@ export let ready;
 /** Page of the running test. */
 export let page;
 
-/**
- * Registers the hooks of a file of tests; `prepare` runs after the start. A file that uses the clipboard has a browser of
- * its `own`.
- */
-export function setUp({ prepare = () => {}, own = false } = {}) {
+/** Registers the hooks of a file of tests; `prepare` runs after the start. */
+export function setUp(prepare = () => {}) {
   aroundTests(
     async () => {
-      [browser, service, host] = await Promise.all([startBrowser({ own }), startFakeService(), startHost()]);
+      [browser, service, host] = await Promise.all([startBrowser(), startFakeService(), startHost()]);
       ready = service.ready();
       await prepare();
     },

@@ -11,7 +11,7 @@ import { assertAccessible, assertEventually, assertNoFrames, countFrames, isFocu
 import { line, manual } from "./manual.mjs";
 import { host, open, openEmpty, page, ready, service, setUp } from "./site.mjs";
 
-setUp({ own: true });
+setUp();
 
 /** Returns a document of one page with a paragraph of lines. */
 const documentOf = (...lines) => readDocument({ pages: [{ at: [0, 0, 1000, 1000], blocks: [{ role: "p", lines }] }] });
