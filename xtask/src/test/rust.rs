@@ -35,6 +35,9 @@ const PATIENT: [(&str, &str); 5] = [
 /// CPU-bound tests in a program that has others too.
 const PATIENT_TESTS: [&str; 1] = ["fuzz::"];
 
+/// The variable that lets other programs answer in place of the references that they made.
+pub const JUDGES: &str = "EDGEZOOM_JUDGES";
+
 /// Programs with tests that compare with references, and the beginnings of these tests.
 const JUDGED: [(&str, &[&str]); 3] = [
     ("sources", &["damaged", "documents", "drawings", "text"]),
@@ -147,9 +150,7 @@ impl Programs {
         let value = if judges == Judges::Remake { "remake" } else { "1" };
         let suites = JUDGED.iter().flat_map(|(name, tests)| {
             let suites = self.suites(|program| program.name == *name, true, tests);
-            suites
-                .into_iter()
-                .map(|suite| Suite { variables: vec![("EDGEZOOM_JUDGES", value.to_owned())], ..suite })
+            suites.into_iter().map(|suite| Suite { variables: vec![(JUDGES, value.to_owned())], ..suite })
         });
         suites.collect()
     }
