@@ -202,7 +202,10 @@ impl Step {
                 session.run("worker", &files.concat(), out)
             })
             .needs(&["edge"]),
-            Self::Viewer => Check::new("viewer", |out| session::viewer(session, out)).needs(&["edge"]),
+            Self::Viewer => Check::new("viewer", |out| {
+                session.run("viewer", &node_files(project, "edge/viewer/tests")?, out)
+            })
+            .needs(&["edge"]),
             Self::EndToEnd => {
                 Check::new("end-to-end", |out| session.run("end-to-end", &programs.end_to_end(), out))
                     .needs(&["compile", "edge"])

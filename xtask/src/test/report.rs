@@ -85,8 +85,7 @@ impl Report {
             let name = failure.suite.test(&failure.name);
             println!("\nxtask | second look at {name} …");
             let mut output = String::new();
-            let suite = Suite { variables: vec![], ..failure.suite.clone() }; // such as a browser that has gone
-            let ended = suite.run(project, Some(&failure.name), |line| {
+            let ended = failure.suite.run(project, Some(&failure.name), |line| {
                 let _ = writeln!(output, "{line}"); // never fails
             })?;
             let passed = |test: &Ended| test.name == failure.name && test.outcome == Outcome::Passed;

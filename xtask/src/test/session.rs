@@ -2,16 +2,13 @@
 //! there are as many tokens as the machine can serve, so browsers and systems answer in time. CPU-bound programs take
 //! none: they run with low priority.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Stdio;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 
 use super::cache::{Cache, Reads};
-use super::processes;
 use super::report::Report;
 use super::rust::JUDGES;
 use super::suite::{Runtime, Suite};
@@ -77,25 +74,6 @@ impl Session<'_> {
         let name = [suite.name.as_str(), suite.part.join(" ").as_str()].join(" ");
         self.cache.or_run(out, name.trim(), (suite.reads, &suite.path), run)
     }
-}
-
-/// Runs the viewer's tests with one Chromium, in which each file has contexts of its own.
-pub fn viewer(session: &Session<'_>, out: &Transcript<'_>) -> Result<Tally> {
-    let mut server = session.project.node_tool("node")?;
-    let script = "import { startSharedBrowser } from './edge/viewer/tests/browser.mjs';
-        console.log(await startSharedBrowser());";
-    server.args(["--input-type=module", "--eval", script]).stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut server = server.spawn()?;
-    let mut address = String::new();
-    BufReader::new(server.stdout.take().context("no standard output")?).read_line(&mut address)?;
-    let mut suites = node_files(session.project, "edge/viewer/tests")?;
-    for suite in &mut suites {
-        suite.variables.push(("EDGEZOOM_SHARED_BROWSER", address.trim().to_owned()));
-    }
-    let result = session.run("viewer", &suites, out);
-    processes::kill(server.id());
-    server.wait()?;
-    result
 }
 
 /// Returns the test files for Node.js in a folder, the largest first: they take longest.
