@@ -4,19 +4,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::mem;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 
 use edgezoom_codecs::Layout;
 use edgezoom_content::{Size, TileFormat};
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, Jpeg};
-use edgezoom_test_support::likeness::{Tolerance, compare};
+use edgezoom_test_support::likeness::Tolerance;
 use edgezoom_test_support::pyramid::decode;
+use edgezoom_test_support::reference::{Detail, Judge, packages};
 use serde_json::Value;
 use tempfile::TempDir;
 
+const VIPS: Judge = Judge { set: "dzsave", version: || packages(&["libvips-tools"]) };
 const LAYOUTS: [&str; 5] = ["dz", "zoomify", "google", "iiif", "iiif3"];
 
 /// A photograph with white to its right, and nearly white below.
@@ -69,29 +71,33 @@ fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// Converts `in.png` with both programs, and returns their files: ours, then those of libvips.
-fn both(folder: &Path, options: &[&str]) -> [BTreeMap<String, Vec<u8>>; 2] {
-    for name in ["ours", "vips"] {
-        let _ = fs::remove_dir_all(folder.join(name));
-        fs::create_dir(folder.join(name)).unwrap();
-    }
+type Tree = BTreeMap<String, Vec<u8>>;
+
+/// Converts `in.png` to `ours/out`, and returns the files but those with second names, which libvips does not write.
+fn ours(folder: &Path, options: &[&str]) -> Tree {
+    let _ = fs::remove_dir_all(folder.join("ours"));
+    fs::create_dir(folder.join("ours")).unwrap();
     succeed(tiler(folder, &["in.png", "-o", "ours/out"]).args(options));
+    let mut files = tree(&folder.join("ours"));
+    files.retain(|name, _| !is_second_name(name));
+    files
+}
+
+/// Converts `in.png` with libvips.
+fn theirs(folder: &Path, options: &[&str]) -> Tree {
+    let _ = fs::remove_dir_all(folder.join("vips"));
+    fs::create_dir(folder.join("vips")).unwrap();
     let mut vips = Command::new("vips");
     succeed(vips.current_dir(folder).args(["dzsave", "in.png", "vips/out"]).args(options));
-    let mut trees = [tree(&folder.join("ours")), tree(&folder.join("vips"))];
-    // libvips writes no second names.
-    trees[0].retain(|name, _| !is_second_name(name));
     // libvips 8.14 names the whole picture by its size, 8.18 as clients do.
     let Size { width, height } = picture(Layout::Grey).size();
     let whole = format!("/0,0,{width},{height}/");
-    trees[1] = mem::take(&mut trees[1])
-        .into_iter()
-        .map(|(name, file)| (name.replace(&whole, "/full/"), file))
-        .collect();
+    let files = tree(&folder.join("vips")).into_iter();
+    let mut files: Tree = files.map(|(name, file)| (name.replace(&whole, "/full/"), file)).collect();
     if !options.contains(&"--properties") {
-        trees[1].retain(|name, _| !name.ends_with("vips-properties.xml"));
+        files.retain(|name, _| !name.ends_with("vips-properties.xml"));
     }
-    trees
+    files
 }
 
 /// Returns true for the name by which clients of IIIF ask for a region that is not scaled.
@@ -101,26 +107,62 @@ fn is_second_name(name: &str) -> bool {
 
 /// Checks that both programs write the same files with the same pixels.
 fn assert_alike(folder: &Path, options: &[&str]) {
-    let [ours, theirs] = both(folder, options);
-    let is_old = Command::new("vips").arg("--version").output().unwrap().stdout.starts_with(b"vips-8.14");
-    assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>(), "{options:?}");
-    for (name, own) in &ours {
-        let other = &theirs[name];
-        let (format, tolerance) = match name.rsplit_once('.').unwrap().1 {
-            "png" => (TileFormat::Png, Tolerance::up_to(2)),
-            "jpg" | "jpeg" => (TileFormat::Jpg, Tolerance::lossy(6.0, 60, 12.0)),
-            _ => {
-                assert_eq!(facts(name, own, false), facts(name, other, is_old), "{name}");
-                continue;
-            }
-        };
-        let [own, other] = [own, other].map(|bytes| decode(format, bytes));
-        // A PNG has the layout that takes fewest bytes.
-        let layout = Layout::Rgba;
-        let [own, other] =
-            [own, other].map(|tile| Picture::new(tile.width, tile.height, layout, |x, y| rgba(&tile, x, y)));
-        compare(&own, &other, tolerance).unwrap_or_else(|error| panic!("{options:?} {name}: {error}"));
+    assert_alike_but(folder, options, "");
+}
+
+fn assert_alike_but(folder: &Path, options: &[&str], left_out: &str) {
+    let mut own = ours(folder, options);
+    own.remove(left_out);
+    let living = LazyLock::new(|| {
+        let mut files = theirs(folder, options);
+        files.remove(left_out);
+        files
+    });
+    let is_old = || Command::new("vips").arg("--version").output().unwrap().stdout.starts_with(b"vips-8.14");
+    let name = options.join(" ").replace("--", "");
+    let listed = VIPS.file(&format!("{name}.txt"), || list(&living, is_old()).into_bytes());
+    let (ours, theirs) = (list(&own, false), String::from_utf8(listed).unwrap());
+    assert!(ours == theirs, "{}", VIPS.signed(format!("{options:?}:\n{ours}\n{theirs}")));
+    let is_jpeg = name.contains(".jp");
+    let tolerance = if is_jpeg { Tolerance::lossy(6.0, 60, 12.0) } else { Tolerance::up_to(2) };
+    let theirs = VIPS.picture(&name, Detail::Lattice, || Some(sheet(&living))).unwrap();
+    theirs.compare(&sheet(&own), tolerance).unwrap_or_else(|why| panic!("{options:?}: {why}"));
+}
+
+/// Returns the format of a tile, or `None` for a descriptor.
+fn format_of(name: &str) -> Option<TileFormat> {
+    match name.rsplit_once('.')?.1 {
+        "png" => Some(TileFormat::Png),
+        "jpg" | "jpeg" => Some(TileFormat::Jpg),
+        _ => None,
     }
+}
+
+/// Returns the name of each file, with the size of a tile or the facts of a descriptor.
+fn list(files: &Tree, is_of_libvips_8_14: bool) -> String {
+    let says = |(name, file): (&String, &Vec<u8>)| match format_of(name) {
+        Some(format) => {
+            let tile = decode(format, file);
+            format!("{name} {}x{}\n", tile.width, tile.height)
+        }
+        None => format!("{name} {}\n", facts(name, file, is_of_libvips_8_14).join(" ")),
+    };
+    files.iter().map(says).collect()
+}
+
+/// Returns all tiles below each other.
+fn sheet(files: &Tree) -> Picture {
+    let tiles = files.iter().filter_map(|(name, file)| Some(decode(format_of(name)?, file)));
+    let tiles: Vec<Picture> = tiles.collect();
+    let width = tiles.iter().map(|tile| tile.width).max().unwrap();
+    let mut pixels = Vec::new();
+    for tile in &tiles {
+        for y in 0..tile.height {
+            pixels.extend((0..tile.width).flat_map(|x| rgba(tile, x, y)));
+            pixels.resize(pixels.len() + 4 * (width - tile.width) as usize, 0);
+        }
+    }
+    Picture { width, height: tiles.iter().map(|tile| tile.height).sum(), layout: Layout::Rgba, pixels }
 }
 
 fn rgba(picture: &Picture, x: u32, y: u32) -> [u8; 4] {
@@ -195,11 +237,13 @@ fn a_layout_has_the_tile_size_of_libvips() {
 fn levels_of_a_narrow_picture_share_a_name_in_iiif_2() {
     let folder = folder_with(&Picture::photo(3, 300, Layout::Rgb));
     let options = ["--layout", "iiif", "--depth", "onepixel", "--tile-size", "64", "--suffix", ".png"];
-    let [ours, theirs] = both(folder.path(), &options);
-    let names = |files: &BTreeMap<String, Vec<u8>>| -> BTreeSet<String> {
-        files.keys().map(|name| name.replace("/0,0,3,300/", "/full/")).collect()
+    let ours = ours(folder.path(), &options);
+    let names = |files: &Tree| -> String {
+        let names: BTreeSet<_> = files.keys().map(|name| name.replace("/0,0,3,300/", "/full/")).collect();
+        names.into_iter().map(|name| name + "\n").collect()
     };
-    assert_eq!(names(&ours), names(&theirs));
+    let theirs = VIPS.file("narrow.txt", || names(&theirs(folder.path(), &options)).into_bytes());
+    assert_eq!(names(&ours), String::from_utf8(theirs).unwrap(), "{}", VIPS.signed(String::new()));
     assert_eq!(decode(TileFormat::Png, &ours["out/full/1,/0/default.png"]).height, 38);
     succeed(tiler(folder.path(), &["in.png", "-o", "out.zip"]).args(options));
     let archive = zip::ZipArchive::new(File::open(folder.path().join("out.zip")).unwrap()).unwrap();
@@ -232,26 +276,22 @@ fn blank_tiles_are_those_of_libvips() {
         let options = [&["--layout", layout, "--overlap", "0"], &common[..], &[within]].concat();
         assert_alike(folder.path(), &options);
     }
-    let all = both(folder.path(), &["--tile-size", "32", "--suffix", ".png"])[0].len();
-    let some = both(folder.path(), &[&common[..], &["3"]].concat())[0].len();
+    let all = ours(folder.path(), &["--tile-size", "32", "--suffix", ".png"]).len();
+    let some = ours(folder.path(), &[&common[..], &["3"]].concat()).len();
     assert!(some < all, "{some} of {all}");
 }
 
 #[test]
 fn tiles_at_the_edge_of_google_have_the_background() {
     let folder = folder_with(&picture(Layout::Rgb));
-    let [mut ours, mut theirs] = both(
-        folder.path(),
-        &["--layout", "google", "--tile-size", "64", "--suffix", ".png", "--background", "255 128 0"],
-    );
+    let options =
+        ["--layout", "google", "--tile-size", "64", "--suffix", ".png", "--background", "255 128 0"];
     // libvips writes it with 16 bits, all of them too bright.
-    let blank = decode(TileFormat::Png, &ours.remove("out/blank.png").unwrap());
-    assert_eq!(rgba(&blank, 63, 63), [255, 128, 0, 255]);
-    theirs.remove("out/blank.png").unwrap();
-    assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>());
-    let name = "out/3/3/4.png";
-    let [own, other] = [&ours[name], &theirs[name]].map(|bytes| decode(TileFormat::Png, bytes));
-    assert_eq!((rgba(&own, 63, 63), own.size()), (rgba(&other, 63, 63), other.size()));
+    assert_alike_but(folder.path(), &options, "out/blank.png");
+    let ours = ours(folder.path(), &options);
+    for name in ["out/blank.png", "out/3/3/4.png"] {
+        assert_eq!(rgba(&decode(TileFormat::Png, &ours[name]), 63, 63), [255, 128, 0, 255]);
+    }
 }
 
 #[test]

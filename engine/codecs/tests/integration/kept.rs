@@ -11,6 +11,9 @@ use edgezoom_codecs::{
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, BOUNDS, Jpeg};
 use edgezoom_test_support::likeness::{Tolerance, compare};
+use edgezoom_test_support::reference::{Detail, Judge, packages};
+
+const LIBWEBP: Judge = Judge { set: "webp", version: || packages(&["webp"]) };
 
 /// Size limit of the temporary file, in bytes. More than any picture here needs.
 const FILE_BYTES: u64 = 1 << 30;
@@ -171,8 +174,12 @@ fn lossy_webp_has_the_pixels_of_libwebp() {
     for (width, height) in [(301, 203), (300, 202), (400, 1), (1, 401), (17, 16)] {
         let picture = Picture::photo(width, height, Layout::Rgb);
         for quality in ["20", "75", "100"] {
-            let file = webp(&picture, &["-q", quality]);
-            assert!(read(&file, 1 << 30).pixels == dwebp(&file), "{width}x{height}");
+            let name = format!("{width}x{height} {quality}");
+            let file = LIBWEBP.file(&format!("{name}.webp"), || webp(&picture, &["-q", quality]));
+            let shown = LIBWEBP.picture(&name, Detail::Lattice, || Some(dwebp(&file))).unwrap();
+            shown
+                .compare(&read(&file, 1 << 30), Tolerance::EXACT)
+                .unwrap_or_else(|why| panic!("{name}: {why}"));
         }
     }
 }
@@ -227,13 +234,12 @@ fn the_first_frame_of_an_animated_webp_is_on_its_canvas() {
 }
 
 /// Decodes a WebP with libwebp's `dwebp`.
-fn dwebp(file: &[u8]) -> Vec<u8> {
+fn dwebp(file: &[u8]) -> Picture {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("in.webp");
     std::fs::write(&path, file).unwrap();
-    let output = Command::new("dwebp").args(["-quiet", "-ppm", "-o", "-"]).arg(&path).output().unwrap();
-    // The header has three lines.
-    output.stdout.splitn(4, |&byte| byte == b'\n').last().unwrap().to_vec()
+    let output = Command::new("dwebp").args(["-quiet", "-o", "-"]).arg(&path).output().unwrap();
+    files::decode(&output.stdout).unwrap()
 }
 
 #[test]
