@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 use std::fs;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use edgezoom_codecs::{DecodeOptions, DrawingOptions, Layout};
 use edgezoom_test_support::Picture;
@@ -12,9 +11,8 @@ use edgezoom_test_support::files::{BOUNDS, file};
 use edgezoom_test_support::pdf::{self, Pdf};
 use edgezoom_text::{Block, Line, Rect, Role, Target, Text};
 
-use crate::chromium;
-
-const SPECIFICATION: &str = "/usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf";
+use crate::chromium::{self, PRINTED};
+use crate::documents::POPPLER;
 
 /// Returns a document's picture and its words.
 fn read(bytes: &[u8]) -> (Picture, Text) {
@@ -48,12 +46,14 @@ fn marked(tag: &str, x: u32, y: u32, text: &str) -> String {
 }
 
 /// Returns the words that Poppler gives, without the characters that it adds for the direction.
-fn words_of_poppler(pdf: &[u8]) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("file.pdf");
-    fs::write(&file, pdf).unwrap();
-    let output = Command::new("pdftotext").arg(file).arg("-").output();
-    let words = output.expect("pdftotext is missing: install poppler-utils").stdout;
+fn words_of_poppler(name: &str, pdf: &[u8]) -> String {
+    let words = POPPLER.file(&format!("{name}.txt"), || {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file.pdf");
+        fs::write(&file, pdf).unwrap();
+        let output = Command::new("pdftotext").arg(file).arg("-").output();
+        output.expect("pdftotext is missing: install poppler-utils").stdout
+    });
     String::from_utf8(words).unwrap().replace(['\u{202a}', '\u{202b}', '\u{202c}'], "")
 }
 
@@ -86,12 +86,13 @@ fn likeness(ours: &str, theirs: &str) -> f64 {
 
 #[test]
 fn the_words_of_a_manual_are_those_that_poppler_gives() {
-    let (picture, text) = read(&fs::read(SPECIFICATION).expect("the package shared-mime-info is missing"));
-    let theirs = words_of_poppler(&fs::read(SPECIFICATION).unwrap());
+    let manual = chromium::manual();
+    let (picture, text) = read(&manual);
+    let theirs = words_of_poppler("manual", &manual);
     // Poppler keeps hyphens at line ends.
     let ours = texts(&text).join("\n").replace('\u{ad}', "-");
     let like = likeness(&ours, &theirs);
-    assert!(like >= 0.98, "{like:.3}");
+    assert!(like >= 0.98, "{}", POPPLER.signed(format!("{like:.3}")));
     assert_ink(&picture, &text);
     assert!(text.outline.len() > 10 && text.outline[0].page == 0, "{:?}", text.outline.first());
     assert_eq!(text.pages.iter().map(|page| page.links.len()).sum::<usize>(), 2);
@@ -188,9 +189,7 @@ fn a_tree_with_cycles_or_wrong_numbers_or_too_much_is_left_out() {
         text.replace(from, to).into_bytes()
     };
     let plain = |bytes: &[u8]| {
-        let began = Instant::now();
         let (_, text) = read(bytes);
-        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
         blocks(&text)
             .into_iter()
             .map(|(role, text)| format!("{role:?} {text}"))
@@ -224,7 +223,7 @@ fn chromium_tags_what_it_prints() {
         <table><tr><th>Port</th><th>High</th></tr><tr><td>Dover</td><td>6.7</td></tr></table>
         <img alt="A chart of tides" width="120" height="80" src="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'%3E%3Crect width='120' height='80'/%3E%3C/svg%3E">
         <div style="columns: 2"><p>Left column</p><p style="break-before: column">Right column</p></div>"#;
-    let (picture, text) = read(&chromium::print(html));
+    let (picture, text) = read(&PRINTED.file("tagged.pdf", || chromium::print(html)));
     let found = blocks(&text);
     let found: Vec<(Role, &str)> = found.iter().map(|(role, text)| (*role, text.as_str())).collect();
     assert_eq!(
@@ -260,16 +259,16 @@ fn chromium_tags_what_it_prints() {
 fn pages_in_arabic_and_chinese_and_in_columns_have_the_words_that_poppler_gives() {
     let columns = "<p>The tide rises and falls twice a day at most ports of the Atlantic coast. ".repeat(12);
     let pages = [
-        ("<html lang=ar dir=rtl><h1>جداول المد</h1><p>يرتفع المد وينخفض مرتين في اليوم في معظم الموانئ على الساحل والجزر الكبيرة".to_owned(), true),
-        ("<html lang=zh><h1>潮汐表</h1><p>大西洋沿岸的大多数港口每天潮汐涨落两次。<p>高水位在早上六点。".to_owned(), false),
-        (format!("<html lang=en><h1>A paper</h1><div style='columns: 2; text-align: justify'>{columns}</div>"), false),
+        ("arabic", "<html lang=ar dir=rtl><h1>جداول المد</h1><p>يرتفع المد وينخفض مرتين في اليوم في معظم الموانئ على الساحل والجزر الكبيرة".to_owned(), true),
+        ("chinese", "<html lang=zh><h1>潮汐表</h1><p>大西洋沿岸的大多数港口每天潮汐涨落两次。<p>高水位在早上六点。".to_owned(), false),
+        ("columns", format!("<html lang=en><h1>A paper</h1><div style='columns: 2; text-align: justify'>{columns}</div>"), false),
     ];
-    for (html, rtl) in pages {
-        let pdf = chromium::print(&html);
+    for (name, html, rtl) in pages {
+        let pdf = PRINTED.file(&format!("{name}.pdf"), || chromium::print(&html));
         let (picture, text) = read(&pdf);
-        let (ours, theirs) = (texts(&text).join("\n"), words_of_poppler(&pdf));
+        let (ours, theirs) = (texts(&text).join("\n"), words_of_poppler(name, &pdf));
         let like = likeness(&ours, &theirs);
-        assert!(like >= 0.98, "{like:.3}\n{ours}\n{theirs}");
+        assert!(like >= 0.98, "{}", POPPLER.signed(format!("{like:.3}\n{ours}\n{theirs}")));
         assert_ink(&picture, &text);
         assert!(lines(&text).iter().all(|line| line.rtl == rtl));
         assert_eq!(text.pages[0].blocks[0].role, Role::H1);
