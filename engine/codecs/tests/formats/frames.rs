@@ -4,10 +4,11 @@
 use std::fs;
 
 use edgezoom_codecs::{AsPlanes, Bounds, DecodeOptions, Layout, RowReader, open_with, ycbcr420};
-use edgezoom_test_support::likeness::{Tolerance, compare};
+use edgezoom_test_support::likeness::Tolerance;
+use edgezoom_test_support::reference::Detail;
 use edgezoom_test_support::{Picture, files};
 
-use crate::variant::{folder, made, read, read_png, script};
+use crate::variant::{PROGRAMS, folder, made, read, read_png, script};
 
 /// Accepted difference for grids, which the decoder converts to RGB.
 const GRID: Tolerance = Tolerance::up_to(2);
@@ -20,10 +21,12 @@ fn heic_in_a_grid_of_cells() {
     for (name, layout) in [("heic grid", Layout::Rgb), ("heic grid with opacity", Layout::Rgba)] {
         let folder = folder(name);
         fs::write(folder.join("f.heic"), grid(layout)).unwrap();
-        script(&folder, "heif-convert f.heic shown.png");
-        let shown = read_png(&fs::read(folder.join("shown.png")).unwrap());
+        let shown = PROGRAMS.picture(name, Detail::Lattice, || {
+            script(&folder, "heif-convert f.heic shown.png");
+            Some(read_png(&fs::read(folder.join("shown.png")).unwrap()))
+        });
         let ours = read(&folder.join("f.heic")).unwrap();
-        compare(&ours, &shown, GRID).unwrap_or_else(|why| panic!("{name}: {why}"));
+        shown.unwrap().compare(&ours, GRID).unwrap_or_else(|why| panic!("{name}: {why}"));
         fs::remove_dir_all(folder).unwrap();
     }
 }
@@ -56,21 +59,25 @@ const FRAMES: &[(&str, &str, bool)] = &[
 #[test]
 fn frames_with_the_colour_encoding_of_jpeg_are_read_as_planes() {
     let folder = folder("planes");
-    for &(make, shown, stays) in FRAMES {
+    for (number, &(make, shown, stays)) in FRAMES.iter().enumerate() {
         let file = if make.ends_with("f.heic") { "f.heic" } else { "f.avif" };
-        made(&folder, &[file, "shown.png"], &(make, shown), || {
-            script(&folder, "touch shown.png"); // for cases without a comparison
-            script(&folder, &format!("rm -f f.*; {make} && {shown}"));
+        let name = format!("frame {number} {file}");
+        let bytes = PROGRAMS.file(&name, || {
+            made(&folder, &[file, "shown.png"], &(make, shown), || {
+                script(&folder, "touch shown.png"); // for cases without a comparison
+                script(&folder, &format!("rm -f f.*; {make} && {shown}"));
+            });
+            fs::read(folder.join(file)).unwrap()
         });
-        let bytes = fs::read(folder.join(file)).unwrap();
         let options = DecodeOptions { planes: AsPlanes::Halved, ..DecodeOptions::default() };
         let mut reader = open_with(files::file(&bytes), Bounds::default(), &options).unwrap();
         assert_eq!(reader.layout() == Layout::YCbCr420, stays, "{make}");
         if !stays {
             continue;
         }
-        let shown = read_png(&fs::read(folder.join("shown.png")).unwrap());
-        compare(&from_planes(&mut *reader), &shown, PLANES).unwrap_or_else(|why| panic!("{make}: {why}"));
+        let shown = || Some(read_png(&fs::read(folder.join("shown.png")).unwrap()));
+        let shown = PROGRAMS.picture(&name, Detail::Lattice, shown).unwrap();
+        shown.compare(&from_planes(&mut *reader), PLANES).unwrap_or_else(|why| panic!("{make}: {why}"));
     }
     fs::remove_dir_all(folder).unwrap();
 }

@@ -54,7 +54,7 @@ const HEIF: &str = "heif-convert f.heic shown.png";
 /// Script that truncates a JPEG XL of several groups to four fifths.
 macro_rules! cut_jxl {
     () => {
-        "convert photo.png -resize 700x500! p.png && cjxl --quiet $c p.png t.jxl && head -c $(($(stat -c %s t.jxl) * 4 / 5)) t.jxl > f.jxl"
+        "convert photo.png -resize 520x300! p.png && cjxl --quiet $c p.png t.jxl && head -c $(($(stat -c %s t.jxl) * 4 / 5)) t.jxl > f.jxl"
     };
 }
 const DJXL_PARTIAL: &str = "djxl --quiet --allow_partial_files f.jxl shown.png --bits_per_sample 8";
