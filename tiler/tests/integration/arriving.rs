@@ -12,13 +12,10 @@ use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
 use tokio::sync::watch;
 
-use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, Jpeg, file};
+use edgezoom_test_support::{Picture, patience};
 
 use crate::renderer::{TILER, finished, render};
-
-/// Time limit of a step that does not depend on the source's missing part.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A renderer whose source has arrived for three quarters.
 struct Arriving {
@@ -43,7 +40,7 @@ impl Arriving {
 
     /// Returns the next output. Panics if none comes.
     async fn next(&mut self) -> Result<Output, Failure> {
-        let Ok(output) = tokio::time::timeout(PATIENCE, self.renderer.next()).await else {
+        let Ok(output) = tokio::time::timeout(patience(), self.renderer.next()).await else {
             panic!("no output without the rest of the source")
         };
         output.map_err(crate::failure)
@@ -149,13 +146,9 @@ async fn waiting_for_the_source_does_not_count_as_idle_time() {
     let source = files::jpeg(&Picture::photo(900, 1300, Layout::Rgb), Jpeg::default());
     let limits = Limits { renderer_idle: Duration::from_millis(500), ..Limits::default() };
     let mut arriving = Arriving::start(&source, &RenderOptions::default(), &limits);
-    let mut outputs = Vec::new();
     // Reads the outputs meanwhile, because a renderer whose output is not read does not count as idle.
-    let early = tokio::time::timeout(3 * limits.renderer_idle, arriving.finish(&mut outputs)).await;
-    assert!(early.is_err(), "the picture is complete without its last quarter");
-    arriving.complete();
-    arriving.finish(&mut outputs).await.unwrap();
-    finished(&outputs);
+    let end = tokio::time::timeout(3 * limits.renderer_idle, arriving.finish(&mut Vec::new())).await;
+    assert!(end.is_err(), "it did not wait for the last quarter: {end:?}");
 }
 
 #[tokio::test]

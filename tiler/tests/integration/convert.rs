@@ -15,10 +15,10 @@ use edgezoom_content::{Dzi, Size, TileFormat};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, Jpeg};
 use edgezoom_test_support::likeness::{Tolerance, compare};
 use edgezoom_test_support::pyramid::{read_folder, rebuilt, reference};
+use edgezoom_test_support::{Picture, patience};
 
 fn command(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tiler"));
@@ -323,7 +323,7 @@ fn an_interrupt_leaves_nothing() {
     );
     for (signal, output) in [(Signal::INT, "out"), (Signal::TERM, "out"), (Signal::TERM, "out.zip")] {
         let mut child = command(folder.path(), &["a.png", "-o", output, "--threads", "1"]).spawn().unwrap();
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + patience();
         while names(folder.path()).len() == 1 {
             assert!(Instant::now() < deadline, "the conversion never started");
             thread::sleep(Duration::from_millis(5));
@@ -345,13 +345,14 @@ fn a_renderer_ends_when_its_parent_does() {
     );
     let mut parent = command(folder.path(), &["a.png", "-o", "out", "--threads", "1"]).spawn().unwrap();
     let children = format!("/proc/{0}/task/{0}/children", parent.id());
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + patience();
     let renderer = loop {
         let child = fs::read_to_string(&children).unwrap().trim().parse::<i32>();
         if let (Ok(child), true) = (child, names(folder.path()).len() > 1) {
             break Pid::from_raw(child).unwrap();
         }
         assert!(Instant::now() < deadline, "the conversion never started");
+        thread::sleep(Duration::from_millis(5));
     };
     parent.kill().unwrap();
     parent.wait().unwrap();

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use edgezoom_content::address::RefusedAddress;
 use edgezoom_content::{AddressPolicy, SourceUrl};
+use edgezoom_test_support::patience;
 use edgezoom_tiler::bot::BotSettings;
 use edgezoom_tiler::fetch::{FetchError, Fetched, Fetcher};
 use edgezoom_tiler::limits::Limits;
@@ -19,8 +20,6 @@ use edgezoom_tiler::local_networks;
 const TILER: &str = env!("CARGO_BIN_EXE_tiler");
 /// Environment variable of the process in the namespace.
 const NAMESPACE: &str = "EDGEZOOM_TEST_NAMESPACE";
-/// Time for the kernel to announce a change of addresses, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
 fn a_source_at_a_global_address_of_this_machine_or_a_neighbour_is_refused() {
@@ -64,7 +63,7 @@ async fn fetch(policy: &AddressPolicy, url: &str) -> Result<Fetched, FetchError>
 /// Waits until the policy permits an address, or refuses it.
 fn wait_until(policy: &AddressPolicy, address: &str, permitted: bool) {
     let address: IpAddr = address.parse().unwrap();
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + patience(); // the kernel announces changes of addresses
     while policy.permits(address) != permitted {
         assert!(
             Instant::now() < deadline,

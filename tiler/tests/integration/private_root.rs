@@ -8,8 +8,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
+use edgezoom_test_support::patience;
 use edgezoom_tiler::browser::try_namespaces;
 
 const TILER: &str = env!("CARGO_BIN_EXE_tiler");
@@ -26,7 +26,7 @@ fn inside(folder: &Path, script: &str) -> (String, u32) {
     command.stdin(OwnedFd::from(of_supervisor)).stdout(OwnedFd::from(of_browser));
     let mut supervisor = command.spawn().unwrap();
     drop(command);
-    said.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    said.set_read_timeout(Some(patience())).unwrap();
     let (mut text, mut piece) = (String::new(), [0; 4096]);
     while !text.ends_with("end\n") {
         let length = said.read(&mut piece).unwrap();

@@ -14,8 +14,8 @@ use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Built, Output, RenderError, RenderOptions, Renderer};
 use tempfile::TempDir;
 
-use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, Jpeg, file};
+use edgezoom_test_support::{Picture, patience};
 
 pub const TILER: &str = env!("CARGO_BIN_EXE_tiler");
 
@@ -325,7 +325,7 @@ async fn dropping_a_renderer_kills_its_process() {
         }
     };
     drop(renderer);
-    let deadline = Instant::now() + Duration::from_secs(5);
+    let deadline = Instant::now() + patience();
     while rustix::process::test_kill_process(process).is_ok() {
         assert!(Instant::now() < deadline, "it is still running, or was not reaped");
         tokio::time::sleep(Duration::from_millis(10)).await;

@@ -6,8 +6,8 @@ use axum::body::Bytes;
 use edgezoom_codecs::Layout;
 use edgezoom_content::protocol::Outcome;
 use edgezoom_content::{Attempt, CoarseNumber, FailureCode};
-use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, Jpeg};
+use edgezoom_test_support::{Picture, patience};
 
 use super::tiler::Tiler;
 use super::turn::{Gate, Turn};
@@ -112,7 +112,7 @@ async fn a_renderer_that_waits_for_its_source_ends_with_its_tiler() {
     world.until("rendering", is_rendering).await;
     let renderers = first.renderers();
     first.kill();
-    tokio::time::timeout(Duration::from_secs(20), async {
+    tokio::time::timeout(patience(), async {
         while renderers.iter().any(|process| rustix::process::test_kill_process(*process).is_ok()) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }

@@ -7,14 +7,15 @@ use edgezoom_content::Attempt;
 use edgezoom_content::protocol::Outcome;
 
 use super::tiler::Tiler;
+use super::turn::Gate;
 use super::world::WorldState;
 use super::{ID, OTHER, finished, stored, world};
 
 #[tokio::test]
 async fn a_job_stops_and_cleans_up_when_the_edge_refuses_its_report() {
     let world = world().await;
-    world.state().put_time = Duration::from_secs(30);
-    world.state().lease = Duration::from_secs(1);
+    world.state().put_gate = Gate::closed();
+    world.state().lease = Duration::from_secs(12); // a report at least every three seconds
     world.state().on_report = |state, report| {
         let is_over = report.attempt == Attempt::FIRST && state.puts > 0;
         if is_over { StatusCode::CONFLICT } else { StatusCode::NO_CONTENT }
@@ -29,7 +30,7 @@ async fn a_job_stops_and_cleans_up_when_the_edge_refuses_its_report() {
         assert!(!state.ended(), "{:#?}", state.log);
     }
     // It does not affect the next job.
-    world.state().put_time = Duration::ZERO;
+    world.state().put_gate = Gate::opened();
     world.enqueue(OTHER, 2, "picture");
     world.until("the end of the other", WorldState::ended).await;
     let state = world.state();
@@ -56,7 +57,7 @@ async fn a_lost_report_is_sent_again() {
 #[tokio::test]
 async fn a_pyramid_stays_if_its_report_gets_no_response() {
     let world = world().await;
-    world.state().lease = Duration::from_secs(3);
+    world.state().lease = Duration::from_secs(8);
     world.state().on_report = |_, report| match report.outcome {
         Outcome::Finished { .. } => StatusCode::BAD_GATEWAY,
         _ => StatusCode::NO_CONTENT,
@@ -72,7 +73,7 @@ async fn a_pyramid_stays_if_its_report_gets_no_response() {
 async fn a_job_stops_when_the_edge_is_out_of_reach_for_a_whole_lease() {
     let world = world().await;
     world.state().lease = Duration::from_secs(1);
-    world.state().put_time = Duration::from_secs(30);
+    world.state().put_gate = Gate::closed();
     world.state().on_report = |_, _| StatusCode::BAD_GATEWAY;
     world.enqueue(ID, 1, "picture");
     let tiler = Tiler::start(&world, &[]);

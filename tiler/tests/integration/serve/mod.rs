@@ -21,6 +21,7 @@ use edgezoom_codecs::Layout;
 use edgezoom_content::protocol::Outcome;
 use edgezoom_content::{Dzi, FailureCode};
 use edgezoom_test_support::Picture;
+use turn::{Gate, Turn};
 use world::{Source, World, WorldState};
 
 const ID: &str = "6qy4OXfXSid";
@@ -42,6 +43,13 @@ fn picture_of(width: u32, height: u32) -> Source {
     writer.write_image_data(&picture.pixels).unwrap();
     writer.finish().unwrap();
     Source::Bytes(bytes.into())
+}
+
+/// Returns the picture, of which a gate holds the second half.
+fn held_picture(gate: &Gate) -> Source {
+    let Source::Bytes(file) = picture() else { panic!("it is a file") };
+    let (first, rest) = (file.slice(..file.len() / 2), file.slice(file.len() / 2..));
+    Source::Turns(vec![Turn { length: file.len(), tag: None, from: None, first, rest, gate: gate.clone() }])
 }
 
 async fn world() -> World {

@@ -1,8 +1,5 @@
 //! Tests the tiler's part in retries: which failures may pass, jobs that must run alone, and jobs for another tiler.
 
-use std::time::Duration;
-
-use axum::body::Bytes;
 use axum::http::StatusCode;
 use edgezoom_content::ContentId;
 use edgezoom_content::protocol::{Outcome, Retry};
@@ -10,9 +7,9 @@ use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
 use super::tiler::Tiler;
-use super::turn::{Gate, Turn};
+use super::turn::Gate;
 use super::world::{Call, ClaimAnswer, Source, World, WorldState};
-use super::{ID, OTHER, finished, picture, world};
+use super::{ID, OTHER, finished, held_picture, world};
 
 fn retry(state: &WorldState) -> Option<Retry> {
     state.reports().into_iter().find_map(|outcome| match outcome {
@@ -53,12 +50,8 @@ async fn reports_say_whether_a_failure_may_pass() {
 async fn a_renderer_killed_from_outside_is_reported_at_once_and_retried_elsewhere() {
     let world = world().await;
     // The renderer waits for the rest of the source.
-    let Source::Bytes(file) = picture() else { panic!("it is a file") };
-    let first = file.slice(..file.len() / 2);
-    let turn =
-        Turn { length: file.len(), tag: None, from: None, first, rest: Bytes::new(), gate: Gate::closed() };
-    world.state().sources.insert("slow".into(), Source::Turns(vec![turn]));
-    world.enqueue(ID, 1, "slow");
+    world.state().sources.insert("held".into(), held_picture(&Gate::closed()));
+    world.enqueue(ID, 1, "held");
     let tiler = Tiler::start(&world, &[]);
     world.until("a renderer", |_| tiler.renderers().len() == 1).await;
     kill_process(tiler.renderers()[0], Signal::KILL).unwrap();
@@ -71,7 +64,8 @@ async fn a_renderer_killed_from_outside_is_reported_at_once_and_retried_elsewher
 #[tokio::test]
 async fn a_job_that_must_run_alone_waits_for_the_others_and_delays_the_next() {
     let world = world().await;
-    world.state().put_time = Duration::from_millis(500);
+    let gate = Gate::closed();
+    world.state().put_gate = gate.clone();
     world.enqueue(ID, 1, "picture");
     let tiler = Tiler::start(&world, &[("EDGEZOOM_JOBS", "3")]);
     world.until("an upload", |state| state.puts > 0).await;
@@ -79,6 +73,9 @@ async fn a_job_that_must_run_alone_waits_for_the_others_and_delays_the_next() {
     world.until("its acknowledgement", |state| state.acks() == 2).await;
     let third = "00000000001";
     enqueue(&world, third, json!({ "id": third }));
+    gate.pass(1);
+    world.until("its upload", |state| state.puts >= 2).await;
+    gate.open();
     let is_finished = |call: &Call| matches!(call, Call::Report(report) if matches!(report.outcome, Outcome::Finished { .. }));
     world.until("three ends", |state| state.log.iter().filter(|call| is_finished(call)).count() == 3).await;
 

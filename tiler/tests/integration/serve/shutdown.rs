@@ -6,13 +6,14 @@ use edgezoom_content::protocol::Outcome;
 use edgezoom_content::{Attempt, CoarseNumber};
 
 use super::tiler::Tiler;
+use super::turn::Gate;
 use super::world::{Call, Object, Source, WorldState};
 use super::{ID, OTHER, world};
 
 #[tokio::test]
 async fn a_shutdown_hands_the_job_back_and_leaves_nothing() {
     let world = world().await;
-    world.state().put_time = Duration::from_secs(30);
+    world.state().put_gate = Gate::closed();
     world.state().sources.insert("silence".into(), Source::Silence);
     let id = world.enqueue(ID, 1, "picture");
     world.enqueue(OTHER, 1, "silence");
@@ -32,11 +33,14 @@ async fn a_shutdown_hands_the_job_back_and_leaves_nothing() {
 #[tokio::test]
 async fn a_shutdown_gives_unclaimed_messages_back() {
     let world = world().await;
-    world.state().queue.1 = Duration::from_millis(600);
+    let gate = Gate::closed();
+    world.state().pull_gate = gate.clone();
     world.enqueue(ID, 1, "picture");
     let mut tiler = Tiler::start(&world, &[]);
     world.until("the message to be on its way", |state| state.waiting.is_empty()).await;
     tiler.terminate();
+    tiler.logged("shutting down").await;
+    gate.open();
     assert!(tiler.ended().await.success());
     let state = world.state();
     let others: Vec<_> = state.log.iter().filter(|call| !matches!(call, Call::Backlog(_))).collect();
@@ -62,19 +66,17 @@ fn ends(state: &WorldState, ids: &[String]) -> (Vec<usize>, usize) {
 #[tokio::test]
 async fn tilers_can_be_replaced_one_by_one_without_failures_or_repeated_conversions() {
     let world = world().await;
-    world.state().put_time = Duration::from_millis(300);
+    world.state().put_time = Duration::from_millis(300); // so that each has jobs when it is replaced
     let ids: Vec<String> = (0..14).map(|number| format!("{number:011}")).collect();
     for id in &ids {
         world.enqueue(id, 1, "picture");
     }
-    let settings = [("EDGEZOOM_DRAIN_SECONDS", "60"), ("EDGEZOOM_JOBS", "2")];
+    let settings = [("EDGEZOOM_DRAIN_SECONDS", "600"), ("EDGEZOOM_JOBS", "2")];
     let mut old = [Tiler::start(&world, &settings), Tiler::start(&world, &settings)];
     for tiler in &mut old {
         world.until("some claims", |state| state.claimants.len() >= 3).await;
         let new = Tiler::start(&world, &settings);
-        while new.ask("/ready").await.0 != 200 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        new.until("/ready", |status, _| status == 200).await;
         tiler.terminate();
         assert!(tiler.ended().await.success(), "{}", tiler.log());
         let log = tiler.log();

@@ -5,6 +5,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use edgezoom_test_support::patience;
 use serde_json::Value;
 
 use super::world::World;
@@ -56,7 +57,7 @@ impl Tiler {
 
     /// Waits for the first line of the log with this message, and returns it.
     pub async fn logged(&self, message: &str) -> Value {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + patience();
         loop {
             for line in self.lines.lock().unwrap().iter() {
                 let line: Value = serde_json::from_str(line).unwrap_or_default();
@@ -80,6 +81,19 @@ impl Tiler {
             .await
             .unwrap();
         (answer.status().as_u16(), answer.text().await.unwrap())
+    }
+
+    /// Sends a `GET` until the response is as wanted.
+    pub async fn until(&self, path: &str, is_wanted: impl Fn(u16, &str) -> bool) {
+        let deadline = Instant::now() + patience();
+        loop {
+            let (status, body) = self.ask(path).await;
+            if is_wanted(status, &body) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{path} is answered with {status}: {body}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     /// Returns its current renderer processes.
@@ -110,7 +124,7 @@ impl Tiler {
 
     /// Waits until the tiler has exited.
     pub async fn ended(&mut self) -> ExitStatus {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + patience();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
@@ -126,8 +140,14 @@ impl Drop for Tiler {
         if std::thread::panicking() {
             eprintln!("the tiler's log:\n{}", self.log());
         }
+        let renderers = self.renderers();
         // It may already have exited.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        let deadline = Instant::now() + patience();
+        while renderers.iter().any(|process| rustix::process::test_kill_process(*process).is_ok()) {
+            assert!(Instant::now() < deadline || std::thread::panicking(), "it has left {renderers:?}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 }

@@ -1,10 +1,11 @@
-//! Responses in two pieces, for downloads that break off or change.
+//! Responses that are held, and those in two pieces, for downloads that break off or change.
 
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::http::StatusCode;
 use axum::response::Response;
+use tokio::sync::Semaphore;
 
 /// A response in two pieces.
 #[derive(Clone)]
@@ -22,21 +23,36 @@ pub struct Turn {
     pub gate: Gate,
 }
 
-/// Holds a response back until it is opened.
+/// Holds responses back until it lets them pass, in the order in which they wait.
 #[derive(Clone)]
-pub struct Gate(Arc<tokio::sync::Semaphore>);
+pub struct Gate(Arc<Semaphore>);
 
 impl Gate {
     pub fn closed() -> Self {
-        Self(Arc::new(tokio::sync::Semaphore::new(0)))
+        Self(Arc::new(Semaphore::new(0)))
     }
 
     pub fn opened() -> Self {
-        Self(Arc::new(tokio::sync::Semaphore::new(1000)))
+        let gate = Self::closed();
+        gate.open();
+        gate
     }
 
+    /// Lets all responses pass from now on.
     pub fn open(&self) {
-        self.0.add_permits(1);
+        self.0.close();
+    }
+
+    /// Lets this number of responses pass.
+    pub fn pass(&self, responses: usize) {
+        self.0.add_permits(responses);
+    }
+
+    /// Waits until a response may pass.
+    pub async fn passed(&self) {
+        if let Ok(permit) = self.0.acquire().await {
+            permit.forget();
+        }
     }
 }
 
@@ -45,8 +61,8 @@ impl Turn {
         let Self { length, tag, from, first, rest, gate } = self;
         let pieces = futures::stream::iter([(first, None), (rest, Some(gate))]);
         let pieces = futures::StreamExt::then(pieces, async |(piece, gate): (Bytes, Option<Gate>)| {
-            if let Some(Gate(gate)) = gate {
-                gate.acquire().await.unwrap().forget();
+            if let Some(gate) = gate {
+                gate.passed().await;
             }
             Ok(piece)
         });

@@ -13,9 +13,10 @@ use axum::http::{HeaderName, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use edgezoom_content::ContentId;
 use edgezoom_content::protocol::{BACKLOG_PATH, Backlog, ClaimRequest, Outcome, Report, TILERS_HEADER};
+use edgezoom_test_support::patience;
 use serde_json::{Value, json};
 
-use super::turn::Turn;
+use super::turn::{Gate, Turn};
 
 /// Prefix of a lease id. The message follows.
 const LEASE_OF: &str = "lease of ";
@@ -35,15 +36,17 @@ pub struct WorldState {
     pub deliveries: u32,
     /// Tilers that claimed, in order.
     pub claimants: Vec<ClaimRequest>,
-    /// Status and delay of the queue's responses.
-    pub queue: (StatusCode, Duration),
+    /// Status of the queue's responses.
+    pub queue: StatusCode,
+    pub pull_gate: Gate,
     /// Responses to claims, one each. After them, claims get 409.
     pub claims: HashMap<ContentId, Vec<ClaimAnswer>>,
     /// Status for a report.
     pub on_report: fn(&WorldState, &Report) -> StatusCode,
     /// Status for a `PUT`, by the number of earlier ones.
     pub on_put: fn(usize) -> StatusCode,
-    /// Delay of a `PUT`.
+    pub put_gate: Gate,
+    /// Delay of a `PUT`, in tests that do not depend on it.
     pub put_time: Duration,
     pub objects: BTreeMap<String, Object>,
     pub sources: HashMap<String, Source>,
@@ -52,8 +55,8 @@ pub struct WorldState {
     pub backlog: u64,
     /// Number of tilers that the edge counts.
     pub tilers: u32,
-    /// Number of pulls.
-    pub pulls: usize,
+    /// Times of the pulls.
+    pub pulls: Vec<Instant>,
     /// The robots.txt of the server of sources.
     pub robots: Option<&'static str>,
     pub puts: usize,
@@ -126,7 +129,7 @@ impl World {
 
     /// Waits until a condition holds.
     pub async fn until(&self, what: &str, holds: impl Fn(&WorldState) -> bool) {
-        let deadline = Instant::now() + Duration::from_secs(40);
+        let deadline = Instant::now() + patience();
         while !holds(&self.state()) {
             assert!(Instant::now() < deadline, "never came: {what}; {:#?}", self.state().log);
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -144,17 +147,19 @@ impl WorldState {
             waiting: VecDeque::new(),
             deliveries: 1,
             claimants: vec![],
-            queue: (StatusCode::OK, Duration::ZERO),
+            queue: StatusCode::OK,
+            pull_gate: Gate::opened(),
             claims: HashMap::new(),
             on_report: |_, _| StatusCode::NO_CONTENT,
             on_put: |_| StatusCode::OK,
+            put_gate: Gate::opened(),
             put_time: Duration::ZERO,
             objects: BTreeMap::new(),
             sources: HashMap::new(),
             lease: Duration::from_secs(60),
             backlog: 0,
             tilers: 1,
-            pulls: 0,
+            pulls: vec![],
             robots: None,
             puts: 0,
             log: vec![],
@@ -218,9 +223,9 @@ impl WorldState {
     }
 
     fn pull(&mut self, most: usize) -> Response {
-        self.pulls += 1;
-        if self.queue.0 != StatusCode::OK {
-            return self.queue.0.into_response();
+        self.pulls.push(Instant::now());
+        if self.queue != StatusCode::OK {
+            return self.queue.into_response();
         }
         let count = most.min(self.waiting.len());
         let messages: Vec<_> = self
@@ -284,11 +289,11 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
     }
     if path == "queue/messages/pull" {
         let pull: Value = serde_json::from_slice(&body).unwrap();
-        let (answer, time) = {
+        let (answer, gate) = {
             let mut state = world.state();
-            (state.pull(pull["batch_size"].as_u64().unwrap() as usize), state.queue.1)
+            (state.pull(pull["batch_size"].as_u64().unwrap() as usize), state.pull_gate.clone())
         };
-        tokio::time::sleep(time).await;
+        gate.passed().await;
         return answer;
     }
     if path == "queue/messages/ack" {
@@ -332,11 +337,12 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
             media_type: header("content-type"),
             cache_control: header("cache-control"),
         };
-        let (status, time) = {
+        let (status, gate, time) = {
             let mut state = world.state();
             state.puts += 1;
-            ((state.on_put)(state.puts - 1), state.put_time)
+            ((state.on_put)(state.puts - 1), state.put_gate.clone(), state.put_time)
         };
+        gate.passed().await;
         tokio::time::sleep(time).await;
         if status == StatusCode::OK {
             let mut state = world.state();
