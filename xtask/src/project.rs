@@ -153,11 +153,11 @@ impl Project {
     }
 }
 
-/// Returns a command with lower priority than tests that wait for browsers and processes. Beside a busy program of
-/// normal priority it still gets a quarter of its time.
+/// Returns a command with lower priority than tests that wait for browsers and processes, and than the browsers that the
+/// tiler starts, which have 10.
 pub fn beside_tests(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("nice");
-    command.arg("-n5").arg(program);
+    command.arg("-n15").arg(program);
     command
 }
 
