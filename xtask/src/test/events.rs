@@ -19,6 +19,8 @@ pub enum Event {
     Started(String),
     /// A test has ended.
     Ended(Ended),
+    /// All tests start or have ended.
+    Suite,
     /// The program's own output.
     Line(String),
 }
@@ -49,6 +51,9 @@ impl Event {
 
     /// Returns the event in a JSON object, if it is about a test.
     fn of_json(event: &Value) -> Option<Self> {
+        if event["type"] == "suite" {
+            return Some(Self::Suite);
+        }
         if event["type"] != "test" {
             return None;
         }
@@ -82,7 +87,10 @@ mod tests {
             Event::of_line(node),
             [Event::Line("no line feed".into()), Event::Started("a \"word\"".into())]
         );
-        assert_eq!(Event::of_line(r#"{ "type": "suite", "event": "started", "test_count": 4 }"#), []);
+        assert_eq!(
+            Event::of_line(r#"{ "type": "suite", "event": "started", "test_count": 4 }"#),
+            [Event::Suite]
+        );
         assert_eq!(Event::of_line("{ \"type\": \"cut"), [Event::Line("{ \"type\": \"cut".into())]);
     }
 }

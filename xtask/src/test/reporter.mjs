@@ -5,6 +5,7 @@ import { inspect } from "node:util";
 
 export default async function* events(source) {
   for await (const { type, data } of source) {
+    if (type === "test:summary") yield `{"type":"suite"}\n`;
     if (data.nesting !== 0) continue;
     if (type === "test:dequeue") yield line({ event: "started", name: data.name });
     if (type !== "test:complete") continue;

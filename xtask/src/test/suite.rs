@@ -124,6 +124,8 @@ struct Run {
     /// Its running tests, and the clock when each started. The program itself, which may hang when no test runs, is the
     /// test without a name, and starts anew whenever another one starts or ends.
     running: HashMap<String, f64>,
+    /// True if it has reported its tests in a form that is known here.
+    is_understood: bool,
     ended: Vec<Ended>,
     /// The last lines of its own output.
     last: VecDeque<String>,
@@ -135,7 +137,10 @@ impl Run {
         let (child, lines) = start(command)?;
         let watch = Watch { clock: 0.0, ticked: Instant::now() };
         let running = HashMap::from([(String::new(), 0.0)]);
-        Ok((Self { child, watch, running, ended: vec![], last: VecDeque::new() }, lines))
+        Ok((
+            Self { child, watch, running, is_understood: false, ended: vec![], last: VecDeque::new() },
+            lines,
+        ))
     }
 
     fn take(&mut self, event: Event, show: &mut impl FnMut(&str)) {
@@ -148,6 +153,7 @@ impl Run {
                 self.last.push_back(line);
                 return;
             }
+            Event::Suite => self.is_understood = true,
             Event::Started(name) => drop(self.running.insert(name, self.watch.clock)),
             Event::Ended(mut ended) => {
                 self.running.remove(&ended.name);
@@ -206,6 +212,8 @@ impl Run {
         }
         if !status.success() && self.ended.iter().all(|test| test.outcome != Outcome::Failed) {
             self.fail(String::new(), &status.to_string());
+        } else if status.success() && !self.is_understood {
+            self.fail(String::new(), "it reported no tests in the JSON that is known here");
         }
         Ok(self.ended)
     }
@@ -289,7 +297,8 @@ mod tests {
         assert!(ended[1].output.contains("exit status: 3"), "{}", ended[1].output);
         assert_eq!(shown[0], "noise");
         assert_eq!(run("exit 1").0[0].name, PROGRAM);
-        assert_eq!(run("exit 0").0, []);
+        assert!(run("exit 0").0[0].output.contains("no tests in the JSON"));
+        assert_eq!(run(r#"echo '{ "type": "suite", "event": "ok" }'"#).0, []);
     }
 
     #[test]
