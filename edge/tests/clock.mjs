@@ -25,7 +25,7 @@ export const clocked = (classes, limits) => `
     }
   };
 
-  /** What waits for a time: timers by their numbers, and alarms by the binding and name of their objects. */
+  /** Timers by their numbers, and alarms by the binding and name of their objects. */
   const waiting = new Map();
   const wait = (key, at, fire, alive) => waiting.set(key, { key, at, fire, alive });
   let started = 0;

@@ -17,7 +17,7 @@ export const { Miniflare, convertV4MiniflareOptions } = createRequire(import.met
  */
 const MEMORY = "/dev/shm";
 const { bavail, bsize } = await statfs(MEMORY).catch(() => ({ bavail: 0, bsize: 0 }));
-if (process.env.NODE_TEST_CONTEXT && bavail * bsize > 2e9) process.env.TMPDIR = MEMORY;
+if (process.argv[1].endsWith(".test.mjs") && bavail * bsize > 2e9) process.env.TMPDIR = MEMORY;
 
 export const TOKEN = "token-of-the-tests";
 export const ADMIN_TOKEN = "operators-token-of-the-tests";

@@ -133,7 +133,7 @@ pub fn tools(project: &Project) -> Step<'_> {
 /// others meanwhile.
 pub fn wasm(project: &Project, purpose: Purpose) -> Step<'_> {
     let module = |package| {
-        let mut cargo = project.cargo_beside_tests();
+        let mut cargo = if purpose == Purpose::Test { project.cargo_beside_tests() } else { project.cargo() };
         cargo.args(["build", "--target", WASM, "--package", package, "--profile=edge"]);
         cargo
     };

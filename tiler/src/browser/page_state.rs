@@ -36,7 +36,7 @@ pub(super) struct PageState {
     pub network: NetworkActivity,
     /// Number of times that something in the window was painted.
     pub paintings: u64,
-    /// What the page does in a frame while its window is at rest.
+    /// The page's actions in a frame while its window is at rest.
     pub usual: Usual,
     pub clock: Clock,
     /// True if the document has started a worker or opened a WebSocket.

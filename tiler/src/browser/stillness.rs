@@ -1,6 +1,6 @@
 //! Decides when a window is at rest, by what each of its frames did, not by how long it took.
 
-/// What a page has done since its document began.
+/// Counts of a page's actions since its document began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Activity {
     /// Number of paintings of the window that have been reported, each some frames after it.
@@ -11,7 +11,7 @@ pub(super) struct Activity {
     pub restyles: u64,
 }
 
-/// What a page does in a frame although its window is at rest, such as a loop that waits for the mouse.
+/// A page's actions in a frame although its window is at rest, such as a loop that waits for the mouse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Usual {
     callbacks: u64,
@@ -22,7 +22,7 @@ pub(super) struct Usual {
 #[derive(Debug)]
 pub(super) struct Stillness {
     paintings: u64,
-    /// What the page had done by the last frame.
+    /// The page's actions by the last frame.
     last: Option<Activity>,
     usual: Usual,
     frames: u32,

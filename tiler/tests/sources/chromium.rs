@@ -25,7 +25,7 @@ pub fn version() -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// What Chromium prints. It is committed because each version prints in another way.
+/// Chromium as a printer of PDFs. They are committed because each version prints in another way.
 pub const PRINTED: Judge = Judge { set: "printed", version };
 
 /// Returns a manual of several pages, with chapters, tables and links, as Chromium prints it.

@@ -33,7 +33,7 @@ pub struct Ended {
     pub outcome: Outcome,
     /// Its wall time in seconds.
     pub seconds: f64,
-    /// What it printed and why it failed, if it failed.
+    /// Its output and the reason, if it failed.
     pub output: String,
 }
 

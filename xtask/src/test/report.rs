@@ -107,7 +107,7 @@ impl Report {
         lock(&self.times).len()
     }
 
-    /// Returns true if so many tests are flaky that the run fails. `strict` allows none.
+    /// Returns true if more tests are flaky than a run may have. `strict` allows none.
     pub fn is_too_flaky(&self, strict: bool) -> bool {
         let flaky = lock(&self.failures).iter().filter(|failure| failure.passed.is_some()).count();
         flaky > if strict { 0 } else { MOST_FLAKY }
@@ -184,7 +184,7 @@ fn certainty(suite: &Suite, test: &Ended) -> Option<&'static str> {
     if test.name == PROGRAM {
         Some("the program failed, not a test")
     } else if !is_in(&WAITING) || is_in(&CERTAIN) {
-        Some("it waits for nothing that a busy machine delays")
+        Some("its kind never gets one")
     } else {
         suspicious(&test.output)
     }

@@ -45,7 +45,7 @@ const JUDGED: [(&str, &[&str]); 3] = [
     ("integration", &["kept", "dzsave", "libvips"]),
 ];
 
-/// What the programs that made the committed references do.
+/// Use of the programs that made the committed references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Judges {
     /// Compare with what they make today

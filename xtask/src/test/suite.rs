@@ -50,7 +50,7 @@ pub struct Suite {
     pub variables: Vec<(&'static str, String)>,
 }
 
-/// What runs a test program.
+/// The runtime of a test program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runtime {
     Native,

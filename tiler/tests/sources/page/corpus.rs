@@ -45,7 +45,7 @@ const REPORT_SIZE: &str = "<script>addEventListener('load', () => {
     request.send();
 })</script>";
 
-/// What the tests of all pages share.
+/// The browsers, the server and the references that the tests of all pages share.
 struct Corpus {
     site: Site,
     pages: Pages,
