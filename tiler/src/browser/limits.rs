@@ -63,9 +63,13 @@ pub struct PageLimits {
     /// Time for scrolling through the page; half of it for what moves at the stops.
     #[arg(skip = Duration::from_secs(8))]
     pub scroll: Duration,
-    /// Total time for a page, from starting the browser to the last strip.
+    /// Total time for a page, from starting the browser to the last strip, without that in which the browser waits for
+    /// a processor.
     #[arg(skip = Duration::from_secs(3 * 60))]
     pub page: Duration,
+    /// The same with that time: the last resort on a busy machine.
+    #[arg(skip = Duration::from_secs(10 * 60))]
+    pub page_in_all: Duration,
     /// Time for the browser to start.
     #[arg(skip = Duration::from_secs(60))]
     pub start: Duration,
@@ -95,6 +99,10 @@ pub struct PageLimits {
     /// of one page would occupy all cores for the whole time.
     #[arg(skip = Duration::from_secs(120))]
     pub cpu: Duration,
+    /// Priority of a web page's browser (setpriority(2)): a page that computes on all cores does not slow down renderers,
+    /// which have 0.
+    #[arg(skip = 10)]
+    pub nice: i32,
     /// Open web pages even as root without namespaces, in a Chromium without its sandbox: a page that escapes the
     /// browser controls the whole machine
     #[arg(long = "web-pages-without-sandbox", env = "EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX")]
@@ -147,7 +155,7 @@ impl PageLimits {
         deadline: Instant,
         work: impl Future<Output = Result<T, PageError>>,
     ) -> Result<T, PageError> {
-        timeout_at(deadline, work).await.unwrap_or(Err(PageError::TookTooLong(self.page)))
+        timeout_at(deadline, work).await.unwrap_or(Err(PageError::TookTooLong(self.page_in_all)))
     }
 }
 

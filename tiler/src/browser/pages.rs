@@ -100,8 +100,8 @@ impl Pages {
                 let namespaces = namespaces && has_namespaces(&supervisor);
                 let is_contained = namespaces || !rustix::process::geteuid().is_root();
                 if is_contained || limits.without_sandbox {
-                    let PageLimits { memory, cpu, start: timeout, .. } = limits;
-                    Ok(Launch { browser, supervisor, folder, namespaces, memory, cpu, timeout })
+                    let PageLimits { memory, cpu, nice, start: timeout, .. } = limits;
+                    Ok(Launch { browser, supervisor, folder, namespaces, memory, cpu, nice, timeout })
                 } else {
                     tracing::warn!("web pages are refused: the tiler runs as root without namespaces");
                     Err((|| PageError::NotContained) as fn() -> _)
@@ -186,7 +186,7 @@ impl Pages {
                 Arc::clone(&self.permits).acquire_owned().await.map_err(closed)?
             }
         };
-        let deadline = Instant::now() + self.limits.page;
+        let deadline = Instant::now() + self.limits.page_in_all;
         Ok((self.start(launch, files, deadline).await?, permit, deadline))
     }
 

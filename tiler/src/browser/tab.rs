@@ -23,6 +23,8 @@ pub(super) struct Tab {
     fair_clock: FairClock,
     /// Time for the response to a command.
     patience: Duration,
+    /// End of the time for the page.
+    end: FairInstant,
     pub limits: PageLimits,
     pub state: PageState,
 }
@@ -91,6 +93,7 @@ impl Tab {
             main_frame: String::new(),
             fair_clock,
             patience: limits.start,
+            end: FairInstant::default() + limits.page,
             limits: limits.clone(),
             state: PageState::new(String::new(), String::new(), FairInstant::default()),
         };
@@ -295,12 +298,15 @@ impl Tab {
         }
     }
 
-    /// Waits for a message, at most for `interval`. Stops the page from leaving for a document whose server does not
-    /// respond.
+    /// Waits for a message, at most for `interval`, until the page has used up its time. Stops the page from leaving for
+    /// a document whose server does not respond.
     async fn receive(&mut self, interval: Duration) -> Result<Option<Message>, PageError> {
         let now = self.now();
         if self.state.gives_up_leaving(self.limits.settle / 2, now) {
             self.post("Page.stopLoading", json!({})).await?;
+        }
+        if now >= self.end {
+            return Err(PageError::TookTooLong(self.limits.page));
         }
         match timeout(interval, self.connection.next()).await {
             Ok(message) => message.map(Some).map_err(|ConnectionClosed| PageError::BrowserGone),
@@ -381,6 +387,7 @@ mod tests {
             main_frame: "main".to_owned(),
             fair_clock: FairClock::new(std::process::id()),
             patience: Duration::from_secs(60),
+            end: FairInstant::default() + Duration::from_secs(60),
             limits: PageLimits::default(),
             state,
         };

@@ -110,6 +110,8 @@ pub(super) struct Launch {
     pub memory: u64,
     /// Processor time for the browser.
     pub cpu: Duration,
+    /// Its priority.
+    pub nice: i32,
     /// Time for the supervisor to send the listener.
     pub timeout: Duration,
 }
@@ -145,7 +147,7 @@ impl Launch {
         let mut command = Command::new(&self.supervisor);
         command.arg("browser-supervisor").args(self.namespaces.then_some("--namespaces"));
         command.arg("--folder").arg(&self.folder).args(["--memory", &self.memory.to_string()]);
-        command.args(["--cpu", &self.cpu.as_secs().to_string()]);
+        command.args(["--cpu", &self.cpu.as_secs().to_string(), "--nice", &self.nice.to_string()]);
         command.arg("--").arg(&self.browser).args(FLAGS);
         // The tiler's environment contains its credentials.
         command.env_clear().env("PATH", search_path());

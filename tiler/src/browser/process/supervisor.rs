@@ -50,6 +50,9 @@ pub struct SupervisorOptions {
     /// Processor time for all processes of the browser, in seconds
     #[arg(long)]
     cpu: u64,
+    /// Priority of all processes of the browser
+    #[arg(long, default_value_t = 0)]
+    nice: i32,
     /// The browser and its flags, except those that the supervisor adds
     #[arg(last = true, required_unless_present = "probe")]
     browser: Vec<OsString>,
@@ -68,10 +71,6 @@ pub enum ExitReason {
     /// The browser used more processor time than allowed.
     OutOfCpu = 12,
 }
-
-/// Priority of the browser (setpriority(2)): a page that computes on all cores does not slow down renderers, which have
-/// 0.
-const NICE: i32 = 10;
 
 /// Interval between measurements. A page can allocate some hundred megabytes in this time.
 const MEASURE_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
@@ -109,7 +108,8 @@ pub fn run(options: &SupervisorOptions) -> io::Result<ExitCode> {
     })?;
     let mut browser = start(&options.browser, profile.path(), proxy)?;
     // Both still apply to the shell, so to all that the browser starts.
-    let _ = setpriority_process(Some(Pid::from_child(&browser)), NICE); // fails only for a process that has exited
+    // It fails only for a process that has exited.
+    let _ = setpriority_process(Some(Pid::from_child(&browser)), options.nice);
     die_first(&browser);
     // The tiler notices that the browser has closed the DevTools socket only if the supervisor has no copy of it.
     rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;

@@ -28,6 +28,7 @@ pub fn settings() -> PageSettings {
     let mut settings = PageSettings::new(policy, std::env::temp_dir());
     settings.supervisor = env!("CARGO_BIN_EXE_tiler").into();
     settings.limits.settle = Duration::from_secs(20);
+    settings.limits.nice = 0; // other tests run beside this one
     settings.limits.without_sandbox = true; // tests without namespaces may run as root
     settings
 }
