@@ -139,7 +139,7 @@ pub fn of_page(error: &PageError) -> Class {
         PageError::BrowserGone => Class::elsewhere(Internal),
         PageError::NotStarted(_) | PageError::Command(_) | PageError::File(_) => Class::later(Internal),
         PageError::Unreachable => Class::later(SourceUnreachable),
-        PageError::NeverLoaded(_) => Class::later(TimedOut),
+        PageError::NeverLoaded(_) | PageError::Starved(_) => Class::later(TimedOut),
         PageError::TookTooLong(_) => Class::never(TimedOut),
         PageError::Unresolved => Class::never(SourceUnreachable),
         PageError::NoBrowser
@@ -336,6 +336,12 @@ mod tests {
         assert_eq!(retry(PageError::BrowserGone.into()), Retry::Elsewhere);
         assert_eq!(retry(RenderError::Died.into()), Retry::Never, "a crash repeats itself");
         assert_eq!(retry(RenderError::OutOfMemory.into()), Retry::Never);
+    }
+
+    #[test]
+    fn a_page_whose_browser_waited_for_a_processor_too_long_is_tried_again_later() {
+        assert_eq!(of_page(&PageError::Starved(Duration::ZERO)).retry, LATER);
+        assert_eq!(of_page(&PageError::TookTooLong(Duration::ZERO)).retry, Retry::Never);
     }
 
     #[test]

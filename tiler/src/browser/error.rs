@@ -69,9 +69,13 @@ pub enum PageError {
     /// kept it from being captured. Decided in [`page_loader`](super::page_loader) and [`tab`](super::tab).
     #[error("The page did not finish loading within {} s.", .0.as_secs())]
     NeverLoaded(Duration),
-    /// The page took longer than [`PageLimits::page`](super::PageLimits::page) altogether.
+    /// The page took longer than [`PageLimits::page`](super::PageLimits::page).
     #[error("The page could not be captured within {} s.", .0.as_secs())]
     TookTooLong(Duration),
+    /// The time with that in which the browser waited for a processor exceeded
+    /// [`PageLimits::page_in_all`](super::PageLimits::page_in_all).
+    #[error("The page could not be captured within {} s: the tiler's machine is too busy.", .0.as_secs())]
+    Starved(Duration),
     /// The browser used more processor time than [`PageLimits::cpu`](super::PageLimits::cpu). Decided in
     /// [`supervisor`](super::supervisor).
     #[error("The page computes for longer than {} s.", .0.as_secs())]

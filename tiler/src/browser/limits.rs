@@ -149,13 +149,13 @@ impl PageLimits {
         }
     }
 
-    /// Runs `work` until `deadline`, when the page has used up its total time.
+    /// Runs `work` until `deadline`, when the page has used up [`Self::page_in_all`].
     pub(super) async fn before<T>(
         &self,
         deadline: Instant,
         work: impl Future<Output = Result<T, PageError>>,
     ) -> Result<T, PageError> {
-        timeout_at(deadline, work).await.unwrap_or(Err(PageError::TookTooLong(self.page_in_all)))
+        timeout_at(deadline, work).await.unwrap_or(Err(PageError::Starved(self.page_in_all)))
     }
 }
 

@@ -55,7 +55,7 @@ pub enum Judges {
 }
 
 /// Number of tests that run at once in a program whose tests mostly wait.
-const AT_ONCE: usize = 2;
+const AT_ONCE: usize = 3;
 
 /// The test programs, empty until [`Programs::build`].
 #[derive(Default)]

@@ -128,9 +128,9 @@ struct Line {
 }
 
 impl Tokens {
-    /// Returns two tokens for each processor, because what takes them waits for half of its time.
+    /// Returns three tokens for each processor, because what takes them waits for most of its time.
     pub fn for_machine() -> Self {
-        Self::new(2 * std::thread::available_parallelism().map_or(1, usize::from))
+        Self::new(3 * std::thread::available_parallelism().map_or(1, usize::from))
     }
 
     fn new(number: usize) -> Self {
