@@ -130,10 +130,11 @@ pub fn tools(project: &Project) -> Step<'_> {
 }
 
 /// The step `wasm`: the Worker's two modules, in one call, which compiles what both need once. Link-time optimisation
-/// uses one core; native programs compile on the others meanwhile.
+/// uses one core; native programs compile on the others meanwhile, with lower priority: what needs the Worker takes
+/// longer than they do.
 pub fn wasm(project: &Project, purpose: Purpose) -> Step<'_> {
     Step::new("wasm", move |out| {
-        let mut cargo = if purpose == Purpose::Test { project.cargo_beside_tests() } else { project.cargo() };
+        let mut cargo = project.cargo();
         if purpose == Purpose::Deploy {
             stamp(project, &mut cargo);
         }

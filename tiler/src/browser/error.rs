@@ -72,9 +72,9 @@ pub enum PageError {
     /// The page took longer than [`PageLimits::page`](super::PageLimits::page).
     #[error("The page could not be captured within {} s.", .0.as_secs())]
     TookTooLong(Duration),
-    /// The time with that in which the browser waited for a processor exceeded
-    /// [`PageLimits::page_in_all`](super::PageLimits::page_in_all).
-    #[error("The page could not be captured within {} s: the tiler's machine is too busy.", .0.as_secs())]
+    /// The page took longer than [`PageLimits::page_in_all`](super::PageLimits::page_in_all): the browser waited for a
+    /// processor, or the screenshot for its reader.
+    #[error("The tiler did not capture the page within {} s.", .0.as_secs())]
     Starved(Duration),
     /// The browser used more processor time than [`PageLimits::cpu`](super::PageLimits::cpu). Decided in
     /// [`supervisor`](super::supervisor).

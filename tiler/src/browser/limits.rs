@@ -67,7 +67,7 @@ pub struct PageLimits {
     /// a processor.
     #[arg(skip = Duration::from_secs(3 * 60))]
     pub page: Duration,
-    /// The same with that time: the last resort on a busy machine.
+    /// The same with that time, and that in which the screenshot waits for its reader: the last resort on a busy machine.
     #[arg(skip = Duration::from_secs(10 * 60))]
     pub page_in_all: Duration,
     /// Time for the browser to start.

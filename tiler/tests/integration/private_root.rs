@@ -20,7 +20,8 @@ fn inside(folder: &Path, script: &str) -> (String, u32) {
     let (mut said, of_browser) = UnixStream::pair().unwrap();
     let mut command = Command::new(TILER);
     command
-        .args(["browser-supervisor", "--namespaces", "--memory=100000000", "--cpu=60", "--folder"])
+        .args(["browser-supervisor", "--namespaces", "--memory=100000000", "--cpu=60", "--nice=0"])
+        .arg("--folder")
         .arg(folder);
     command.args(["--", "/bin/sh", "-c", &format!("{{ {script}; echo; echo end; sleep 60; }} >&4 2>&4")]);
     command.stdin(OwnedFd::from(of_supervisor)).stdout(OwnedFd::from(of_browser));

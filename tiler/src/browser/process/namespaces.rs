@@ -48,6 +48,7 @@ pub fn try_out(supervisor: &Path) -> Result<(), String> {
         "--folder=/",
         "--memory=16777216",
         "--cpu=1",
+        "--nice=0",
     ]);
     command.env_clear().stdin(Stdio::null()).stdout(Stdio::null());
     match command.output() {

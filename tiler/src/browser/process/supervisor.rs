@@ -51,7 +51,7 @@ pub struct SupervisorOptions {
     #[arg(long)]
     cpu: u64,
     /// Priority of all processes of the browser
-    #[arg(long, default_value_t = 0)]
+    #[arg(long)]
     nice: i32,
     /// The browser and its flags, except those that the supervisor adds
     #[arg(last = true, required_unless_present = "probe")]
@@ -107,8 +107,8 @@ pub fn run(options: &SupervisorOptions) -> io::Result<ExitCode> {
         &options.folder
     })?;
     let mut browser = start(&options.browser, profile.path(), proxy)?;
-    // Both still apply to the shell, so to all that the browser starts.
-    // It fails only for a process that has exited.
+    // The priority and `die_first` still apply to the shell, so to all that the browser starts. `setpriority` fails
+    // only for a process that has exited.
     let _ = setpriority_process(Some(Pid::from_child(&browser)), options.nice);
     die_first(&browser);
     // The tiler notices that the browser has closed the DevTools socket only if the supervisor has no copy of it.

@@ -95,6 +95,23 @@ async fn an_unknown_or_unreachable_host_is_unreachable() {
 }
 
 #[tokio::test]
+async fn a_page_has_a_limited_time_of_its_own_and_of_the_clock() {
+    let site = Site::serve("127.0.0.2", |path| match path {
+        "/" => Reply::Html("<!doctype html><body><img src=/never>".to_owned()),
+        _ => Reply::Silence,
+    });
+    let short = Duration::from_secs(2);
+    let mut own = settings();
+    own.limits.page = short;
+    let mut real = settings();
+    real.limits.page_in_all = short;
+    let errors = [own, real].map(|settings| async { capture(settings, &site.url("/")).await.err().unwrap() });
+    let [own, real] = futures::future::join_all(errors).await.try_into().unwrap();
+    assert!(matches!(own, PageError::TookTooLong(limit) if limit == short), "{own:?}");
+    assert!(matches!(real, PageError::Starved(limit) if limit == short), "{real:?}");
+}
+
+#[tokio::test]
 async fn a_page_that_never_loads_times_out() {
     let site = Site::serve("127.0.0.2", |path| match path {
         "/unfinished" => Reply::Unfinished("<!doctype html><body style='background:#f0f'>".to_owned()),
