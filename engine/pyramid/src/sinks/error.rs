@@ -29,6 +29,14 @@ pub enum SinkError {
         /// Error of the system.
         source: io::Error,
     },
+    /// A file or folder could not be moved, and then those that had been moved not back.
+    #[error("{error}; what it would have replaced is in {}", folder.display())]
+    Scattered {
+        /// Folder of the older files that are not where they were.
+        folder: PathBuf,
+        /// The first error.
+        error: Box<Self>,
+    },
     /// An error of a sink outside this crate.
     #[error(transparent)]
     Other(Box<dyn Error + Send + Sync>),

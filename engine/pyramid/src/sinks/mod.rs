@@ -14,9 +14,14 @@
 mod archive;
 mod directory;
 mod error;
+mod hidden;
 mod output_path;
 mod timestamp;
 mod tree;
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
 
 use edgezoom_geometry::Dzi;
 
@@ -53,9 +58,19 @@ pub trait PyramidWriter: Send {
     /// Returns an error if this tile or an earlier one cannot be written.
     fn put(&mut self, tile: Tile) -> Result<(), SinkError>;
 
-    /// Completes the pyramid and makes it visible, the descriptor last.
+    /// Writes a file beside the pyramid, which replaces any of its name when the pyramid is published.
     ///
     /// # Errors
-    /// Returns an error if a file cannot be written, or another pyramid has appeared at the destination.
+    /// Returns an error if the file cannot be written, or if the destination has no place beside a pyramid.
+    fn put_beside(&mut self, name: &OsStr, content: &[u8]) -> Result<(), SinkError> {
+        let _ = content;
+        Err(SinkError::io(Path::new(name), io::ErrorKind::Unsupported.into()))
+    }
+
+    /// Completes the pyramid and makes it visible: the tiles, the descriptor, and the files beside it in their order.
+    ///
+    /// # Errors
+    /// Returns an error if a file cannot be written, or another pyramid has appeared at the destination. A pyramid that
+    /// would have been replaced is as it was.
     fn publish(self: Box<Self>) -> Result<(), SinkError>;
 }

@@ -38,7 +38,8 @@ impl OutputPath {
         SinkError::io(&self.folder, error)
     }
 
-    fn name_with(&self, suffix: &str) -> OsString {
+    /// Returns the name with a suffix.
+    pub fn name_with(&self, suffix: &str) -> OsString {
         let mut name = self.name.clone();
         name.push(suffix);
         name

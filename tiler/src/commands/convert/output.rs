@@ -1,6 +1,5 @@
 //! The output of `tiler convert` on disk: a directory or an archive.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -8,7 +7,7 @@ use anyhow::{Context, bail};
 use bytes::Bytes;
 use clap::ValueEnum;
 use edgezoom_content::{Dzi, PreviewKind, Title};
-use edgezoom_pyramid::sinks::{self, ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink, Tree};
+use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink, Tree};
 use edgezoom_text::Text;
 use edgezoom_tiler::renderer::{Built, Tile};
 use edgezoom_tiler::tile_sink::{SinkError, TileSink};
@@ -122,21 +121,19 @@ impl TileSink for FileSink {
         _: impl FnMut(usize, usize) + Send,
     ) -> Result<(), SinkError> {
         let text = self.text.take();
-        // The files that may fail first: an error then leaves no pyramid.
-        let site = self.site.as_ref().map(|site| site.write(built, title, text.as_ref())).transpose()?;
-        if let Some(text) = text.filter(|_| self.writes_text) {
+        let Some(mut writer) = self.writer.take() else { return Ok(()) };
+        if let Some(text) = text.as_ref().filter(|_| self.writes_text) {
             let json = text.to_json().unwrap_or_default();
             for (ending, file) in [("text.json", json), ("hocr", text.hocr().into_bytes())] {
                 let path = self.path.with_added_extension(ending);
-                fs::write(&path, file).map_err(|source| sinks::SinkError::Io { path, source })?;
+                writer.put_beside(path.file_name().unwrap_or_default(), &file)?;
             }
         }
-        if let Some(writer) = self.writer.take() {
-            writer.publish()?;
+        if let Some(site) = &self.site {
+            for (name, file) in site.files(built, title, text.as_ref())? {
+                writer.put_beside(name.as_ref(), file.as_bytes())?;
+            }
         }
-        if let Some(site) = site {
-            site.publish()?;
-        }
-        Ok(())
+        Ok(writer.publish()?)
     }
 }

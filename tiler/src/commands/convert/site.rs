@@ -13,7 +13,6 @@ use edgezoom_tiler::renderer::Built;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 use serde::Serialize;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use url::Url;
 
 /// The files of a site. The page is the last: it must not exist without the others.
@@ -27,7 +26,6 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b
 
 /// The page and the viewer, before the conversion.
 pub(super) struct Site {
-    folder: PathBuf,
     /// Script, style and the page with placeholders, in the order of [`FILES`].
     viewer: [String; FILES.len()],
     /// Names of the descriptor and of the folder of tiles.
@@ -38,12 +36,6 @@ pub(super) struct Site {
     name: String,
     alternative: Option<Alternative>,
     _new_folder: Option<NewFolder>,
-}
-
-/// The files of a site in a hidden folder. Dropping it before it is published deletes them.
-pub(super) struct WrittenSite<'a> {
-    temporary: TempDir,
-    folder: &'a Path,
 }
 
 /// The content object of the API (`Content` in `edge/interface/openapi.json`) with the words in place of their URL.
@@ -78,7 +70,6 @@ impl Site {
             output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         check(folder, replace)?;
         Ok(Self {
-            folder: folder.to_owned(),
             viewer,
             descriptor: url_of(&sink.descriptor()),
             tiles: url_of(&sink.files()),
@@ -89,27 +80,18 @@ impl Site {
         })
     }
 
-    /// Writes the files to a hidden folder.
-    pub(super) fn write(
+    /// Returns the names and contents of the files.
+    pub(super) fn files(
         &self,
         built: &Built,
         title: Option<&Title>,
         text: Option<&Text>,
-    ) -> Result<WrittenSite<'_>, SinkError> {
-        let error = |path: &Path, source| SinkError::Io { path: path.to_owned(), source };
-        let temporary = tempfile::Builder::new()
-            .prefix("index.growing-")
-            .tempdir_in(&self.folder)
-            .map_err(|source| error(&self.folder, source))?;
+    ) -> Result<[(&'static str, Cow<'_, str>); FILES.len()], SinkError> {
         let [script, style, template] = &self.viewer;
         let page = self
             .page(template, built, title, text)
-            .map_err(|source| error(Path::new(PAGE), source.into()))?;
-        for (name, content) in FILES.into_iter().zip([script, style, &page]) {
-            fs::write(temporary.path().join(name), content)
-                .map_err(|source| error(&self.folder.join(name), source))?;
-        }
-        Ok(WrittenSite { temporary, folder: &self.folder })
+            .map_err(|source| SinkError::Io { path: PAGE.into(), source: source.into() })?;
+        Ok([(FILES[0], script.into()), (FILES[1], style.into()), (FILES[2], page.into())])
     }
 
     /// Fills the placeholders of the page.
@@ -148,17 +130,6 @@ impl Site {
             "content" => Some((&*content).into()),
             _ => None,
         }))
-    }
-}
-
-impl WrittenSite<'_> {
-    /// Moves the files into the site's folder.
-    pub(super) fn publish(self) -> Result<(), SinkError> {
-        FILES.iter().try_for_each(|name| {
-            let path = self.folder.join(name);
-            fs::rename(self.temporary.path().join(name), &path)
-                .map_err(|source| SinkError::Io { path, source })
-        })
     }
 }
 
@@ -278,7 +249,6 @@ mod tests {
     #[test]
     fn a_page_has_the_title_of_a_web_page_the_scale_and_the_damage() {
         let site = Site {
-            folder: PathBuf::new(),
             viewer: Default::default(),
             descriptor: "a.dzi".to_owned(),
             tiles: "a_files".to_owned(),

@@ -12,8 +12,7 @@
 //!
 //! In a layout other than Deep Zoom, tiles and descriptor are in `<name>/` as in the folder of the directory sink.
 //!
-//! The archive is a hidden file beside the output until it is complete, then it is renamed. Dropping the writer before
-//! that deletes it.
+//! The archive is in a hidden folder beside the output until it is complete.
 //!
 //! Source: Smart In Media, "SZI format description", 2018-11-24, <https://github.com/smartinmedia/SZI-Format>; output
 //! of libvips' `dzsave` with `container=szi`.
@@ -21,17 +20,15 @@
 mod stream;
 mod zip;
 
+use std::ffi::OsStr;
 use std::fs::File;
-#[cfg(unix)]
-use std::fs::Permissions;
-
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use edgezoom_geometry::Dzi;
-use tempfile::{NamedTempFile, PersistError};
 
+use super::hidden::Hidden;
 use super::output_path::{OutputPath, check_free};
 use super::{PyramidWriter, Sink, SinkError, Tree};
 use crate::sinks::timestamp::Timestamp;
@@ -61,9 +58,11 @@ pub struct ArchiveSink {
     tree: Tree,
 }
 
-/// An archive in a hidden file.
+/// An archive in a hidden folder.
 struct ArchiveWriter {
-    archive: ArchiveStream<BufWriter<NamedTempFile>>,
+    // Dropped before the folder is deleted.
+    archive: ArchiveStream<BufWriter<File>>,
+    hidden: Hidden,
     sink: ArchiveSink,
 }
 
@@ -111,17 +110,11 @@ impl ArchiveSink {
     /// Returns the archive's path.
     #[must_use]
     pub fn path(&self) -> PathBuf {
-        self.path.with_suffix(&format!(".{}", self.format.extension()))
+        self.path.with_suffix(&self.suffix())
     }
 
-    /// Makes a hidden file beside the output, with the permissions of a new file.
-    fn temporary_file(&self) -> io::Result<NamedTempFile<File>> {
-        let prefix = self.path.temporary_prefix();
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix);
-        #[cfg(unix)]
-        builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
-        builder.tempfile_in(&self.path.folder)
+    fn suffix(&self) -> String {
+        format!(".{}", self.format.extension())
     }
 }
 
@@ -136,11 +129,13 @@ impl Sink for ArchiveSink {
             let error = io::Error::new(io::ErrorKind::InvalidInput, "an SZI has the layout dz");
             return Err(SinkError::io(&self.path(), error));
         }
-        let file = self.temporary_file().map_err(|error| self.path.folder_error(error))?;
+        let mut hidden = Hidden::beside(&self.path)?;
+        let file = File::create_new(hidden.add(&self.path.name_with(&self.suffix())))
+            .map_err(|error| SinkError::io(&self.path(), error))?;
         let (file, name) = (BufWriter::with_capacity(WRITE_BYTES, file), self.path.name.to_string_lossy());
         let archive =
             ArchiveStream::new(file, name.into_owned(), dzi, self.format, self.date).with_tree(&self.tree);
-        Ok(Box::new(ArchiveWriter { archive, sink: self.clone() }))
+        Ok(Box::new(ArchiveWriter { archive, hidden, sink: self.clone() }))
     }
 }
 
@@ -149,19 +144,15 @@ impl PyramidWriter for ArchiveWriter {
         self.archive.add_tile(&tile).map_err(|error| SinkError::io(&self.sink.path(), error))
     }
 
+    fn put_beside(&mut self, name: &OsStr, content: &[u8]) -> Result<(), SinkError> {
+        self.hidden.add_file(name, content)
+    }
+
     fn publish(self: Box<Self>) -> Result<(), SinkError> {
-        let path = self.sink.path();
-        let io_error = |error| SinkError::io(&path, error);
-        let file =
-            self.archive.finish().and_then(|(buffer, _)| Ok(buffer.into_inner()?)).map_err(io_error)?;
-        let renamed = if self.sink.replaces { file.persist(&path) } else { file.persist_noclobber(&path) };
-        match renamed {
-            Ok(_) => Ok(()),
-            Err(PersistError { error, .. }) if error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(SinkError::Exists(path))
-            }
-            Err(PersistError { error, .. }) => Err(io_error(error)),
-        }
+        let finished = self.archive.finish().and_then(|(buffer, _)| Ok(buffer.into_inner()?));
+        finished.map_err(|error| SinkError::io(&self.sink.path(), error))?;
+        self.sink.check()?;
+        self.hidden.publish()
     }
 }
 

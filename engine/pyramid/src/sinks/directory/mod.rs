@@ -6,22 +6,22 @@
 //! ```
 //!
 //! Other layouts have one folder, `<name>/`, with tiles and descriptor. The files are in a hidden folder beside the
-//! output until they are complete. Then they are moved, the descriptor last. Dropping the writer before that deletes
-//! the hidden folder.
+//! output until they are complete.
 //!
 //! Source: the Deep Zoom file format,
 //! <https://learn.microsoft.com/previous-versions/windows/silverlight/dotnet-windows-silverlight/cc645077(v=vs.95)>.
 
 mod file_writer;
 
-use std::fs;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
+use std::{fs, io};
 
 use edgezoom_geometry::Dzi;
-use tempfile::TempDir;
 
+use super::hidden::Hidden;
 use super::output_path::{OutputPath, check_free};
 use super::timestamp::Timestamp;
 use super::tree::Names;
@@ -32,6 +32,9 @@ use file_writer::{FileWriter, TileFolders};
 /// Number of threads that write files. Creating a file costs more than writing it, and the kernel creates files in
 /// different folders in parallel.
 const WRITER_THREADS: usize = 2;
+
+/// Ending of the name of Deep Zoom's descriptor.
+const DESCRIPTOR: &str = ".dzi";
 
 /// Writes a pyramid to `<name>.dzi` and `<name>_files/`, or to `<name>/` in other layouts than Deep Zoom's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +49,9 @@ struct DirectoryWriter {
     // Fields are dropped in this order: the threads must end before the folder is deleted.
     threads: Vec<FileWriter>,
     next_thread: usize,
-    temporary: TempDir,
+    hidden: Hidden,
+    /// The folder of tiles in the hidden folder.
+    files: PathBuf,
     sink: DirectorySink,
     names: Arc<Names>,
     /// Number of tiles so far.
@@ -77,18 +82,18 @@ impl DirectorySink {
     /// Returns the path of Deep Zoom's descriptor.
     #[must_use]
     pub fn descriptor(&self) -> PathBuf {
-        self.path.with_suffix(".dzi")
+        self.path.with_suffix(DESCRIPTOR)
     }
 
     /// Returns the path of the folder of tiles.
     #[must_use]
     pub fn files(&self) -> PathBuf {
-        self.path.with_suffix(if self.has_descriptor() { "_files" } else { "" })
+        self.path.with_suffix(self.suffix())
     }
 
-    /// Returns true if a descriptor is beside the folder of tiles.
-    fn has_descriptor(&self) -> bool {
-        self.tree.descriptor_name().is_none()
+    /// Returns the ending of the name of the folder of tiles. Only in Deep Zoom it has a descriptor beside it.
+    fn suffix(&self) -> &'static str {
+        if self.tree.descriptor_name().is_none() { "_files" } else { "" }
     }
 }
 
@@ -98,6 +103,9 @@ impl Sink for DirectorySink {
         match (self.tree.descriptor_name(), self.replaces) {
             (None, false) => check_free(&[self.descriptor(), files]),
             (Some(_), false) => check_free(&[files]),
+            (None, true) if self.descriptor().is_dir() => {
+                Err(SinkError::io(&self.descriptor(), io::ErrorKind::IsADirectory.into()))
+            }
             (None, true) => Ok(()),
             // The folder's name is the user's own, so it may be a folder of something else.
             (Some(descriptor), true) => {
@@ -109,17 +117,19 @@ impl Sink for DirectorySink {
 
     fn begin(&self, dzi: &Dzi) -> Result<Box<dyn PyramidWriter>, SinkError> {
         self.check()?;
-        let temporary = tempfile::Builder::new()
-            .prefix(&self.path.temporary_prefix())
-            .tempdir_in(&self.path.folder)
-            .map_err(|error| self.path.folder_error(error))?;
+        let mut hidden = Hidden::beside(&self.path)?;
         let names = Arc::new(self.tree.names(dzi));
-        let folders = Arc::new(TileFolders::create(temporary.path().join("files"), Arc::clone(&names))?);
+        let files = hidden.add(&self.path.name_with(self.suffix()));
+        if let Some(content) = names.descriptor() {
+            hidden.add_file(&self.path.name_with(DESCRIPTOR), content.as_bytes())?;
+        }
+        let folders = Arc::new(TileFolders::create(files.clone(), Arc::clone(&names))?);
         let threads = (0..WRITER_THREADS).map(|_| FileWriter::start(Arc::clone(&folders))).collect();
         Ok(Box::new(DirectoryWriter {
             threads,
             next_thread: 0,
-            temporary,
+            hidden,
+            files,
             sink: self.clone(),
             names,
             tiles: 0,
@@ -137,34 +147,20 @@ impl PyramidWriter for DirectoryWriter {
         self.threads[self.next_thread].put(tile)
     }
 
+    fn put_beside(&mut self, name: &OsStr, content: &[u8]) -> Result<(), SinkError> {
+        self.hidden.add_file(name, content)
+    }
+
     fn publish(mut self: Box<Self>) -> Result<(), SinkError> {
         self.threads.iter_mut().try_for_each(FileWriter::finish)?;
-        let (files, descriptor) = (self.sink.files(), self.sink.descriptor());
-        let new_files = self.temporary.path().join("files");
-        let new_descriptor = self.temporary.path().join("descriptor");
         let name = self.sink.path.name.to_string_lossy();
+        let files = self.sink.files();
         let others = self.names.other_files(&name, self.tiles, Timestamp::from(SystemTime::now()));
         for (other, content) in others.map_err(|error| SinkError::io(&files, error))? {
-            fs::write(new_files.join(other), content)
+            fs::write(self.files.join(other), content)
                 .map_err(|error| SinkError::io(&files.join(other), error))?;
         }
-        let content = self.names.descriptor();
-        if let Some(content) = &content {
-            fs::write(&new_descriptor, content).map_err(|error| SinkError::io(&descriptor, error))?;
-        }
         self.sink.check()?;
-        if self.sink.replaces && files.symlink_metadata().is_ok() {
-            fs::rename(&files, self.temporary.path().join("replaced"))
-                .map_err(|error| SinkError::io(&files, error))?;
-        }
-        fs::rename(&new_files, &files).map_err(|error| SinkError::io(&files, error))?;
-        if content.is_none() {
-            return Ok(());
-        }
-        fs::rename(&new_descriptor, &descriptor).map_err(|error| {
-            // Move the files back into the hidden folder, which is deleted next.
-            let _ = fs::rename(&files, &new_files);
-            SinkError::io(&descriptor, error)
-        })
+        self.hidden.publish()
     }
 }
