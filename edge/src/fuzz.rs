@@ -5,7 +5,7 @@ use edgezoom_content::{AddressPolicy, ContentId, Timestamp};
 use http::Method;
 
 use crate::admission::client::{CREATIONS, Client};
-use crate::admission::policy::Shares;
+use crate::config::Shares;
 use crate::admission::scheduler::Scheduler;
 use crate::config::Config;
 use crate::representation::cached_content::CachedContent;
@@ -17,7 +17,7 @@ use crate::request::url::{RequestUrl, signature, url_parameter};
 use crate::response::conditional::{ByteRange, none_match_names};
 use crate::response::negotiation::Callback;
 use crate::tiler_api;
-use crate::uploads::request as uploads;
+use crate::request::upload as uploads;
 
 fn id() -> ContentId {
     "00000000000".parse().unwrap_or_else(|_| unreachable!())

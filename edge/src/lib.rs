@@ -9,7 +9,7 @@
 //! - `response`: status, headers and body as a value; the errors of the API; the choice between JSON, XML and JSONP;
 //!   escaping.
 //! - `representation`: what a response says about a content, and the record of a finished one in KV.
-//! - `repository`: finds a content in KV or at its Durable Object.
+//! - `lookup`: finds a content in KV or at its Durable Object, and the index of its tiles.
 //! - `durable`: the Durable Objects: one for each content, the only writer of its conversion's state, and one for the
 //!   queue.
 //! - `admission`: whether a new content may be created.
@@ -33,10 +33,10 @@ mod entry;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod handlers;
+mod lookup;
 mod pages;
 mod platform;
 mod regions;
-mod repository;
 mod representation;
 mod request;
 mod response;

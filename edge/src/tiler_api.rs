@@ -9,7 +9,7 @@ use worker::{Env, Request, console_error};
 
 use crate::config::Config;
 use crate::durable::backlog;
-use crate::repository::Repository;
+use crate::lookup::repository::Repository;
 use crate::request::route::TilerCall;
 use crate::response::{ApiError, CachePolicy, Response};
 

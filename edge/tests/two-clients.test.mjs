@@ -21,7 +21,7 @@ const PER_MINUTE = 3;
 const PART = 8 << 20;
 const UPLOAD_BYTES = 2 * PART;
 const FILES_A_DAY = 20; // in `edge/src/uploads/object.js`, which only the runtime can load
-const MAX_GUESSES = 60; // in `edge/src/repository/unknown_ids.rs`
+const MAX_GUESSES = 60; // in `edge/src/lookup/unknown_ids.rs`
 const REQUESTS = 200; // a tenth of that of production
 
 const STEP = 10_000;

@@ -1,8 +1,7 @@
-//! Holds what would pass too fast to be seen: a source that arrives part by part, and a command that is half-way.
+//! Holds a command half-way, which would pass too fast to be seen.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Result;
 use axum::Router;
@@ -12,53 +11,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::time::timeout;
 
 use crate::{client, eventually};
-
-/// Lets the parts of a held source pass, to all requests alike. Dropping it lets all pass, so that a test that fails
-/// holds up no other one.
-#[derive(Debug)]
-pub struct Gate(Passed);
-
-/// Number of parts that may pass.
-pub(crate) type Passed = Arc<watch::Sender<usize>>;
-
-/// Time after which a held source sends a single byte, because a download without data is given up.
-const DRIP: Duration = Duration::from_secs(5);
-
-impl Gate {
-    pub(crate) fn closed() -> (Self, Passed) {
-        let passed = Passed::new(watch::Sender::new(0));
-        (Self(Arc::clone(&passed)), passed)
-    }
-
-    /// Lets the next part pass.
-    pub fn pass(&self) {
-        pass(&self.0);
-    }
-
-    /// Lets all parts pass.
-    pub fn open(&self) {
-        self.0.send_replace(usize::MAX);
-    }
-}
-
-impl Drop for Gate {
-    fn drop(&mut self) {
-        self.open();
-    }
-}
-
-pub(crate) fn pass(passed: &Passed) {
-    passed.send_modify(|parts| *parts = parts.saturating_add(1));
-}
-
-/// Waits until the part with this number may pass. Returns false if a byte is due before that.
-pub(crate) async fn may_pass(passed: &Passed, part: usize) -> bool {
-    let mut passed = passed.subscribe();
-    timeout(DRIP, passed.wait_for(|parts| *parts > part)).await.is_ok()
-}
 
 /// A proxy in front of the Worker that holds all requests after the first ones.
 pub struct HoldingProxy {

@@ -1,12 +1,13 @@
 //! Building blocks of the end-to-end tests and benchmarks. They drive the built programs from outside, as users and
 //! clients do: a [`System`] is a real `cargo xtask dev`, a [`SourceServer`] serves [`picture`]s in place of the web, a
-//! [`Client`] makes requests, and a [`pyramid`] is judged by what is served. What a test must see is [`held`] until it
-//! has seen it.
+//! [`Client`] makes requests, and a [`pyramid`] is judged by what is served. What a test must see is held until it has
+//! seen it.
 //!
 //! Nothing here knows the service's internals. The expected pyramid is computed independently of the code under test.
 
 pub mod chaos;
 pub mod client;
+mod gate;
 pub mod held;
 pub mod processes;
 pub mod programs;
@@ -21,7 +22,8 @@ use anyhow::{Result, ensure};
 pub use client::{Client, Course};
 pub use edgezoom_test_pictures as picture;
 pub use edgezoom_test_support::patience;
-pub use held::{Gate, HoldingProxy};
+pub use gate::Gate;
+pub use held::HoldingProxy;
 pub use source_server::{Source, SourceServer};
 pub use system::{Options, Shared, System};
 

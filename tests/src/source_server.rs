@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, Response, StatusCode, header};
 use bytes::Bytes;
 use futures::StreamExt;
 
-use crate::held::{self, Gate, Passed};
+use crate::gate::{self, Gate, Passed};
 
 /// A source, and the way in which it is served.
 #[derive(Clone, Debug)]
@@ -161,7 +161,7 @@ impl Source {
                 }
                 tokio::time::sleep(pause).await;
                 let passes = match &held {
-                    Some(passed) => held::may_pass(passed, part).await,
+                    Some(passed) => gate::may_pass(passed, part).await,
                     None => true,
                 };
                 part += usize::from(passes);
@@ -276,7 +276,7 @@ async fn answer(
         if query.as_deref() == Some("pass")
             && let Some(passed) = shelf.sources.get(&path).and_then(|source| source.held.as_ref())
         {
-            held::pass(passed);
+            gate::pass(passed);
             return Response::default();
         }
         let hits = shelf.hits.entry(path.clone()).or_default();

@@ -1,20 +1,16 @@
-//! The classification of errors: the failure code that clients see, and whether another try may succeed. This is the
-//! only module of the tiler that decides either. Each error type has one exhaustive match, so a new variant does not
+//! The classification of errors: the failure code that clients see, and whether another attempt may succeed. Each error type has one exhaustive match, so a new variant does not
 //! compile until both are stated. docs/retries.md describes all layers of retrying.
 
 use std::time::Duration;
 
-use edgezoom_codecs::SourceError;
 use edgezoom_content::protocol::Retry;
 use edgezoom_content::{Failure, FailureCode};
-use edgezoom_pyramid::BuildError;
 
 use crate::browser::PageError;
-use crate::fetch::FetchError;
+use crate::fetch::{FetchError, is_transient_status};
 use crate::pipeline::PipelineError;
 use crate::renderer::RenderError;
-use crate::s3::{StoreError, UploadedFileError};
-use crate::tile_sink::SinkError;
+use crate::s3::{SinkError, StoreError, UploadedFileError};
 
 /// The meaning of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,17 +19,6 @@ pub struct Class {
     pub code: FailureCode,
     /// Retry of the attempt: never, later or elsewhere.
     pub retry: Retry,
-}
-
-/// Decision about another try of a download within its attempt, a few seconds later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TryAgain {
-    /// No: the cause does not pass in seconds.
-    No,
-    /// Only if this try received bytes that no earlier try had received.
-    IfFurther,
-    /// Yes, after at least the time that the server asks for.
-    After(Duration),
 }
 
 impl Class {
@@ -55,19 +40,12 @@ impl Class {
     }
 }
 
-/// Returns true for a status that may pass: the server is busy or has a fault of its own. Other errors last until the
-/// source changes.
-#[must_use]
-pub fn is_transient_status(status: u16) -> bool {
-    matches!(status, 408 | 425 | 429 | 500..=599)
-}
-
 /// Returns the failure that ended an attempt, and whether another attempt may succeed.
 #[must_use]
 pub fn of_attempt(error: &PipelineError) -> (Failure, Retry) {
     let class = match error {
         PipelineError::HttpClient(_) | PipelineError::File(_) => Class::later(FailureCode::Internal),
-        PipelineError::Fetch(error) => of_download(error).0,
+        PipelineError::Fetch(error) => of_download(error),
         PipelineError::Page(error) => of_page(error),
         PipelineError::Render(error) => of_render(error),
         PipelineError::Upload(error) => of_uploaded_file(error),
@@ -91,42 +69,29 @@ pub fn of_panic() -> (Failure, Retry) {
     )
 }
 
-/// Classifies the error of a download. [`TryAgain`] is for the next try within the same attempt.
+/// Classifies the error of a download.
 #[must_use]
-pub fn of_download(error: &FetchError) -> (Class, TryAgain) {
+pub fn of_download(error: &FetchError) -> Class {
     use FailureCode::*;
     match error {
-        FetchError::Unreachable | FetchError::NameServersDown | FetchError::BrokenOff => {
-            (Class::later(SourceUnreachable), TryAgain::After(Duration::ZERO))
+        FetchError::Unreachable | FetchError::NameServersDown | FetchError::BrokenOff | FetchError::HostBusy => {
+            Class::later(SourceUnreachable)
         }
-        // A server that is silent from the start is likely to stay so.
-        FetchError::Stalled(_) => (Class::later(TimedOut), TryAgain::IfFurther),
-        FetchError::Answered { status, retry_after } => {
-            let again = match (status.as_u16(), retry_after) {
-                // The server counts requests, so that another one at once would make it worse.
-                (429, None) => TryAgain::No,
-                (status, wait) if is_transient_status(status) => TryAgain::After(wait.unwrap_or_default()),
-                _ => TryAgain::No,
-            };
-            (of_status(status.as_u16(), *retry_after), again)
-        }
-        FetchError::RobotsUnreadable(wait) => (Class::later_after(SourceUnreachable, *wait), TryAgain::No),
-        FetchError::HostPaused(rest) => (Class::later_after(SourceUnreachable, Some(*rest)), TryAgain::No),
-        FetchError::HostBusy => (Class::later(SourceUnreachable), TryAgain::No),
-        FetchError::ConnectTimedOut => (Class::later(TimedOut), TryAgain::No),
-        FetchError::File(_) => (Class::later(Internal), TryAgain::No),
+        FetchError::Stalled(_) | FetchError::ConnectTimedOut => Class::later(TimedOut),
+        FetchError::Answered { status, retry_after } => of_status(status.as_u16(), *retry_after),
+        FetchError::RobotsUnreadable(wait) => Class::later_after(SourceUnreachable, *wait),
+        FetchError::HostPaused(rest) => Class::later_after(SourceUnreachable, Some(*rest)),
+        FetchError::File(_) => Class::later(Internal),
         // Each further download would take half an hour too.
-        FetchError::TookTooLong(_) => (Class::never(TimedOut), TryAgain::No),
-        FetchError::Refused(_) | FetchError::RedirectRefused(_) => {
-            (Class::never(SourceForbidden), TryAgain::No)
-        }
-        FetchError::Disallowed => (Class::never(SourceExcluded), TryAgain::No),
+        FetchError::TookTooLong(_) => Class::never(TimedOut),
+        FetchError::Refused(_) | FetchError::RedirectRefused(_) => Class::never(SourceForbidden),
+        FetchError::Disallowed => Class::never(SourceExcluded),
         FetchError::TooManyRedirects(_)
         | FetchError::RedirectsNowhere
         | FetchError::Unresolved
-        | FetchError::Certificate => (Class::never(SourceUnreachable), TryAgain::No),
-        FetchError::TooLarge(_) => (Class::never(SourceTooLarge), TryAgain::No),
-        FetchError::BrokenHttp | FetchError::OnlyPart => (Class::never(CorruptSource), TryAgain::No),
+        | FetchError::Certificate => Class::never(SourceUnreachable),
+        FetchError::TooLarge(_) => Class::never(SourceTooLarge),
+        FetchError::BrokenHttp | FetchError::OnlyPart => Class::never(CorruptSource),
     }
 }
 
@@ -200,41 +165,6 @@ fn of_sink(error: &SinkError) -> Class {
     }
 }
 
-/// Returns the failure that a renderer process reports to its parent. It is never tried again.
-#[must_use]
-pub fn of_build(error: &BuildError) -> Failure {
-    match error {
-        BuildError::Source(error) => of_source(error),
-        BuildError::Output(_) | BuildError::Thread => {
-            Failure::new(FailureCode::Internal, "The tiles could not be produced.")
-        }
-    }
-}
-
-/// Returns the failure of a source that cannot be read. It is never tried again.
-#[must_use]
-pub fn of_source(error: &SourceError) -> Failure {
-    let code = match error {
-        SourceError::Unknown { .. }
-        | SourceError::Refused(_)
-        | SourceError::Unsupported { .. }
-        | SourceError::NoPdf
-        | SourceError::NeedsBrowser(_) => FailureCode::UnsupportedFormat,
-        SourceError::Encrypted => FailureCode::SourceForbidden,
-        SourceError::NoSuchPage { .. } => FailureCode::SourceNotFound,
-        SourceError::NoBytes | SourceError::Corrupt { .. } | SourceError::Empty => FailureCode::CorruptSource,
-        SourceError::TooManyPixels { .. }
-        | SourceError::TooFewBytes { .. }
-        | SourceError::TooLong { .. }
-        | SourceError::TooMuchMemory { .. }
-        | SourceError::OutOfMemory => FailureCode::TooManyPixels,
-        SourceError::TooComplex { .. } => FailureCode::TooComplex,
-        SourceError::TooManyBytes { .. } => FailureCode::SourceTooLarge,
-        SourceError::NeedsWhole | SourceError::Cancelled | SourceError::Io(_) => FailureCode::Internal,
-    };
-    Failure::new(code, error.to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use std::io;
@@ -250,10 +180,6 @@ mod tests {
     fn answered(status: u16, seconds: Option<u64>) -> FetchError {
         let retry_after = seconds.map(Duration::from_secs);
         FetchError::Answered { status: StatusCode::from_u16(status).unwrap(), retry_after }
-    }
-
-    fn download(error: &FetchError) -> Class {
-        of_download(error).0
     }
 
     #[test]
@@ -285,14 +211,14 @@ mod tests {
             (FetchError::Stalled(Duration::ZERO), TimedOut),
             (FetchError::File(io::Error::other("disk full")), Internal),
         ] {
-            assert_eq!(download(&error).code, code, "{error}");
+            assert_eq!(of_download(&error).code, code, "{error}");
         }
     }
 
     #[test]
     fn pages_and_downloads_classify_a_status_alike() {
         for status in 400..600 {
-            assert_eq!(of_page(&PageError::Answered(status)), download(&answered(status, None)), "{status}");
+            assert_eq!(of_page(&PageError::Answered(status)), of_download(&answered(status, None)), "{status}");
         }
     }
 
@@ -310,16 +236,16 @@ mod tests {
     #[test]
     fn server_errors_are_retried_and_client_errors_are_not() {
         for status in [408, 425, 429, 500, 502, 503, 504, 520, 599] {
-            assert_eq!(download(&answered(status, None)).retry, LATER, "{status}");
+            assert_eq!(of_download(&answered(status, None)).retry, LATER, "{status}");
         }
         for status in [400, 401, 403, 404, 410, 416, 451] {
-            assert_eq!(download(&answered(status, Some(1))).retry, Retry::Never, "{status}");
+            assert_eq!(of_download(&answered(status, Some(1))).retry, Retry::Never, "{status}");
         }
     }
 
     #[test]
     fn the_time_that_a_server_asks_for_is_passed_on() {
-        let after = |error: &FetchError| match download(error).retry {
+        let after = |error: &FetchError| match of_download(error).retry {
             Retry::Later { after_seconds } => after_seconds,
             retry => panic!("{retry:?}"),
         };
@@ -342,27 +268,5 @@ mod tests {
     fn a_page_whose_browser_waited_for_a_processor_too_long_is_tried_again_later() {
         assert_eq!(of_page(&PageError::Starved(Duration::ZERO)).retry, LATER);
         assert_eq!(of_page(&PageError::TookTooLong(Duration::ZERO)).retry, Retry::Never);
-    }
-
-    #[test]
-    fn only_what_passes_in_seconds_is_tried_again_within_an_attempt() {
-        let again = |error: &FetchError| of_download(error).1;
-        assert_eq!(again(&answered(503, None)), TryAgain::After(Duration::ZERO));
-        assert_eq!(again(&answered(503, Some(3))), TryAgain::After(Duration::from_secs(3)));
-        assert_eq!(again(&FetchError::Stalled(Duration::ZERO)), TryAgain::IfFurther);
-        for error in [
-            answered(404, Some(1)),
-            answered(403, None),
-            answered(429, None),
-            FetchError::Refused(RefusedAddress::Network),
-            FetchError::HostBusy,
-            FetchError::Unresolved,
-            FetchError::Certificate,
-            FetchError::TooLarge(1),
-            FetchError::ConnectTimedOut,
-            FetchError::TookTooLong(Duration::ZERO),
-        ] {
-            assert_eq!(again(&error), TryAgain::No, "{error}");
-        }
     }
 }

@@ -7,7 +7,7 @@
 //! | [`fetch`] | downloads the source under the address policy |
 //! | [`browser`] | opens a web page in Chromium and streams its screenshots |
 //! | [`renderer`], [`sandbox`] | decode the source and cut its tiles in a separate process |
-//! | [`tile_sink`], [`s3`] | store the tiles |
+//! | [`s3`] | stores the tiles |
 //! | [`service`] | `tiler serve`: pulls jobs from the queue, claims them from the edge, and reports to it |
 //! | [`edge_metrics`] | `tiler edge-metrics`: exports the Worker's counters to Prometheus |
 //! | [`failure`] | the failure code of each error, and whether it is retried |
@@ -34,7 +34,6 @@ pub mod s3;
 pub mod sandbox;
 pub mod secret;
 pub mod service;
-pub mod tile_sink;
 
 /// Path of the running program, valid even after its file was replaced. The processes of a conversion run it.
 pub const OWN_PROGRAM: &str = "/proc/self/exe";

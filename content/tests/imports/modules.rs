@@ -18,6 +18,8 @@ pub struct Modules {
 struct Source {
     uses: Vec<(bool, Name)>,
     paths: Vec<Name>,
+    /// Names of the modules in files of their own that only tests have.
+    tests: Vec<String>,
 }
 
 impl Modules {
@@ -25,6 +27,11 @@ impl Modules {
     pub fn read(src: &Path) -> Self {
         let mut sources = BTreeMap::new();
         collect(src, &vec![], &mut sources);
+        let tests: Vec<Name> = sources
+            .iter()
+            .flat_map(|(module, source)| source.tests.iter().map(|name| [&module[..], &[name.clone()]].concat()))
+            .collect();
+        sources.retain(|module, _| !tests.iter().any(|test| module.starts_with(test)));
         let mut exports = BTreeMap::new();
         for (module, source) in &sources {
             for (_, path) in source.uses.iter().filter(|(public, _)| *public) {
@@ -59,6 +66,19 @@ impl Modules {
         let mut imports = BTreeMap::new();
         for folder in folders {
             collect_javascript(root, Path::new(folder), &mut imports);
+        }
+        Self { imports, crates: BTreeSet::new() }
+    }
+
+    /// Returns the rooms and the imports between them: a room is a file or folder beside the crate's root, with all that
+    /// is below it.
+    pub fn rooms(&self) -> Self {
+        let mut imports: BTreeMap<Name, BTreeSet<Name>> = BTreeMap::new();
+        let room = |module: &Name| module.first().map(|room| vec![room.clone()]);
+        for (from, to) in &self.imports {
+            let Some(from) = room(from) else { continue }; // the root names all rooms
+            let others = to.iter().filter_map(room).filter(|to| *to != from);
+            imports.entry(from.clone()).or_default().extend(others);
         }
         Self { imports, crates: BTreeSet::new() }
     }
@@ -230,7 +250,12 @@ impl Source {
             }
             at += 1;
         }
-        Self { uses, paths }
+        let tests = text.split("#[cfg(test)]").skip(1).filter_map(|rest| {
+            let (declared, _) = rest.split_once(';')?;
+            let name = declared.trim().strip_prefix("pub(crate) ").unwrap_or(declared.trim()).strip_prefix("mod ")?;
+            name.chars().all(|c| c.is_alphanumeric() || c == '_').then(|| name.to_owned())
+        });
+        Self { uses, paths, tests: tests.collect() }
     }
 }
 

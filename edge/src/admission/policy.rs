@@ -6,44 +6,12 @@ use edgezoom_content::conversion::Timestamp;
 use edgezoom_content::protocol::Backlog;
 use serde::{Deserialize, Serialize};
 
+use super::client::Client;
+use crate::config::Config;
+
 /// Time for which a tiler's report counts. Without one, the length of the queue is unknown, and only jobs that were
 /// admitted and have not ended limit what a client may have waiting.
 pub const VALID: Duration = Duration::from_secs(120);
-
-/// The shares of clients in the queue and in the day's tiles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shares {
-    /// Maximum number of waiting jobs. Beyond it, new contents are refused.
-    pub backlog: u64,
-    /// Maximum share of the tilers' slots for all clients that have jobs already, together, in percent. Below 100,
-    /// another client always finds a free slot if there are two or more.
-    pub slots_percent: u64,
-    /// Maximum number of tiles for a client per day (UTC).
-    pub tiles_a_day: u64,
-    /// Maximum number of tiles for all clients together per day (UTC).
-    pub all_tiles_a_day: u64,
-    /// Maximum number of concurrent jobs with sources on one host.
-    pub host_jobs: u64,
-}
-
-/// Maximum of [`Shares::backlog`]: the object with the queue may have 128 MB, and a waiting job takes about 700 bytes
-/// of them (`edge/benches/backlog.mjs`).
-pub const MAX_BACKLOG: u64 = 100_000;
-
-impl Default for Shares {
-    fn default() -> Self {
-        Self {
-            // At a few seconds per conversion, a queue of this length takes hours; clients had better come back later.
-            backlog: 10_000,
-            slots_percent: 75,
-            // 5,000 photographs of 40 megapixels, or ten pictures of 20 gigapixels.
-            tiles_a_day: 1_000_000,
-            all_tiles_a_day: u64::MAX,
-            // All tilers together make a few downloads at once: a job downloads for only part of its time.
-            host_jobs: 16,
-        }
-    }
-}
 
 /// Why a new content is refused. Clients see the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
@@ -116,6 +84,17 @@ impl Allowance {
     }
 }
 
+/// Admits a client if the service is open to its kind.
+pub fn admit_kind(client: Option<&Client>, config: &Config) -> std::result::Result<(), AdmissionError> {
+    if config.maintenance {
+        return Err(AdmissionError::Maintenance);
+    }
+    if config.signing.is_some() && !client.is_some_and(Client::is_signed) {
+        return Err(AdmissionError::NotSigned);
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use edgezoom_content::protocol::{Capacity, TilerId};
@@ -147,6 +126,29 @@ mod tests {
             let taken =
                 (0..1000).filter(|second| allowance.take(now + Duration::from_millis(*second))).count();
             assert_eq!(taken, 10, "minute {minute}");
+        }
+    }
+
+    #[test]
+    fn a_closed_service_is_open_to_signed_requests_and_none_is_during_maintenance() {
+        let config = |variables: &[(&str, &str)]| {
+            let value = |name: &str| {
+                variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+            };
+            Config::read(value).unwrap()
+        };
+        let keys = ("SIGNING_KEYS", "shop:0123456789abcdef");
+        let (open, closed) = (config(&[]), config(&[keys]));
+        let resting = config(&[("MAINTENANCE", "on"), keys]);
+        let (shop, other) = (Client::signed("shop"), Client::of_key("203.0.113.7"));
+        for (client, by_closed) in [
+            (Some(&shop), Ok(())),
+            (Some(&other), Err(AdmissionError::NotSigned)),
+            (None, Err(AdmissionError::NotSigned)),
+        ] {
+            assert_eq!(admit_kind(client, &open), Ok(()));
+            assert_eq!(admit_kind(client, &closed), by_closed);
+            assert_eq!(admit_kind(client, &resting), Err(AdmissionError::Maintenance));
         }
     }
 }

@@ -5,7 +5,6 @@ use edgezoom_content::{Attempt, Coarse, ContentId, PreviewKind, Size};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::request::place::Place;
 
 /// The service's public addresses, without a trailing slash, and without characters that JSON, XML or HTML would
 /// escape.
@@ -42,12 +41,6 @@ impl Addresses {
 
     pub fn preview(&self, id: ContentId, kind: PreviewKind) -> String {
         format!("{}/{id}/{}.jpg", self.share, kind.name())
-    }
-
-    /// Returns the address of the card of a place in a picture of this size.
-    pub fn card(&self, id: ContentId, place: Place, picture: Size) -> String {
-        let place = place.within(picture).card(picture).place;
-        format!("{}/{id}/at/{place}.jpg", self.share)
     }
 
     /// Returns the base URI of a content in IIIF's Image API.

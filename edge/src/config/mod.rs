@@ -3,10 +3,12 @@
 
 mod addresses;
 mod secrets;
+mod shares;
 mod uploads;
 
 pub use addresses::{Addresses, shared_content};
 pub use secrets::{Signature, SigningKeys, TilerToken, bearer};
+pub use shares::{MAX_BACKLOG, Shares};
 pub use uploads::Uploads;
 
 use std::net::IpAddr;
@@ -16,8 +18,6 @@ use edgezoom_content::AddressPolicy;
 use edgezoom_content::address::{HostError, NetworkError};
 use edgezoom_content::conversion::Rules;
 
-use crate::admission::policy::{MAX_BACKLOG, Shares};
-use crate::containers::fleet::Limits;
 
 /// A variable is malformed. The message is logged for the operator; clients do not see it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -74,9 +74,21 @@ pub struct Config {
     /// True if pages and their cards quote the first words in a picture.
     pub quotes: bool,
     /// Limits of the containers that run tilers; `None` if the operator's machines do.
-    pub containers: Option<Limits>,
+    pub containers: Option<ContainerLimits>,
     /// Token of the tilers. Without one, their calls are refused.
     pub tilers: Option<TilerToken>,
+}
+
+/// The operator's limits on containers that run tilers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContainerLimits {
+    /// Maximum number of containers.
+    pub containers: u32,
+    /// Maximum time of all containers together in a day (UTC).
+    pub a_day: Duration,
+    /// Time without a report after which a tiler loses its job. A container has as long to start, and twice as long to
+    /// be silent.
+    pub lease: Duration,
 }
 
 /// The operator's limits on rendered regions.
@@ -132,7 +144,7 @@ impl Config {
             None => Ok(default),
             Some(other) => Err(ConfigError::Switch(name, other.to_owned())),
         };
-        let containers = Limits {
+        let containers = ContainerLimits {
             lease: rules.lease,
             containers: number("CONTAINERS", 0)?.try_into().unwrap_or(u32::MAX),
             a_day: Duration::from_secs(60 * 60)
@@ -355,7 +367,7 @@ mod tests {
             read(&[("CONTAINERS", number), ("CONTAINER_HOURS_A_DAY", hours)]).unwrap().containers
         };
         let of = |containers, hours: u64| {
-            Some(Limits { containers, a_day: Duration::from_secs(hours * 3600), lease: Rules::DEFAULT.lease })
+            Some(ContainerLimits { containers, a_day: Duration::from_secs(hours * 3600), lease: Rules::DEFAULT.lease })
         };
         assert_eq!(containers("", "9"), None);
         assert_eq!(containers("0", ""), None);

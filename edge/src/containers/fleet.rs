@@ -11,17 +11,7 @@ use std::time::Duration;
 use edgezoom_content::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// The operator's limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Maximum number of containers.
-    pub containers: u32,
-    /// Maximum time of all containers together in a day (UTC).
-    pub a_day: Duration,
-    /// Time without a report after which a tiler loses its job. A container has as long to start, and twice as long to
-    /// be silent.
-    pub lease: Duration,
-}
+use crate::config::ContainerLimits;
 
 /// All containers that exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -199,7 +189,7 @@ impl Fleet {
     }
 
     /// Returns what is to be done. `jobs` is the number of jobs that have not ended.
-    pub fn orders(&mut self, jobs: u64, limits: &Limits, now: Timestamp) -> Vec<Order> {
+    pub fn orders(&mut self, jobs: u64, limits: &ContainerLimits, now: Timestamp) -> Vec<Order> {
         self.begin_day(now);
         let is_spent = self.used(now) >= limits.a_day;
         if is_spent && !std::mem::replace(&mut self.is_spent, true) {
@@ -254,7 +244,7 @@ impl Fleet {
     }
 
     /// Returns the time of the next call of [`Fleet::orders`] that may be needed, if nothing else happens.
-    pub fn alarm(&self, jobs: u64, limits: &Limits, now: Timestamp) -> Option<Timestamp> {
+    pub fn alarm(&self, jobs: u64, limits: &ContainerLimits, now: Timestamp) -> Option<Timestamp> {
         let is_spent = self.is_spent;
         let deadlines = self.containers.iter().map(|container| container.deadline(limits.lease));
         let spent_at = (!self.containers.is_empty() && !is_spent).then(|| {
@@ -275,7 +265,7 @@ impl Fleet {
     }
 
     /// Returns true if new contents would wait until tomorrow.
-    pub fn is_spent(&self, limits: &Limits, now: Timestamp) -> bool {
+    pub fn is_spent(&self, limits: &ContainerLimits, now: Timestamp) -> bool {
         now.0 / DAY == self.day && self.used(now) >= limits.a_day
     }
 
@@ -285,7 +275,7 @@ impl Fleet {
     }
 
     /// Returns the fleet for the operator.
-    pub fn overview(&self, limits: &Limits, now: Timestamp) -> Overview {
+    pub fn overview(&self, limits: &ContainerLimits, now: Timestamp) -> Overview {
         let shown = self.containers.iter().map(|container| Shown {
             container: container.start.container,
             state: container.state.name(),

@@ -19,8 +19,8 @@ use worker::{Env, Error, ListOptions, Result, State, Storage, console_error};
 
 use crate::admission::policy::{AdmissionError, BacklogReport};
 use crate::admission::scheduler::{Asked, End, Scheduler, TILES_OF_A_JOB, Turn};
-use crate::config::Config;
-use crate::containers::fleet::{Fleet, Limits, Order, Start};
+use crate::config::{Config, ContainerLimits};
+use crate::containers::fleet::{Fleet, Order, Start};
 use crate::platform::bridge;
 use crate::platform::isolate::{config, now};
 
@@ -294,7 +294,7 @@ impl BacklogObject {
     }
 
     /// Gives the orders that follow from what has happened, and sets the alarm for what follows without an event.
-    async fn command(&self, limits: &Limits) -> Result<()> {
+    async fn command(&self, limits: &ContainerLimits) -> Result<()> {
         let now = now();
         let (jobs, waiting) = self.with(|scheduler| scheduler.jobs())?;
         let (orders, events, stored, alarm) = {

@@ -22,9 +22,9 @@ use worker::{Delay, Env, Error, Response, Result, State, console_error, web_sys}
 use crate::admission::client::Client;
 use crate::admission::policy::AdmissionError;
 use crate::admission::scheduler::{Asked, End, Turn};
-use crate::admission::{self, admit_job};
 use crate::config::{Addresses, Config};
 use crate::durable::subscribers::Subscribers;
+use crate::durable::admit::{self, admit_job};
 use crate::durable::{backlog, record};
 use crate::platform::isolate::{config, now};
 use crate::platform::{bridge, kv, r2};
@@ -234,7 +234,7 @@ impl ConversionObject {
         let admitted = match event {
             // The Worker counted the client before it received the file.
             Event::Uploaded { .. } => admit_job(client, asked, &config, &self.env).await,
-            _ => admission::admit(client, asked, &config, &self.env).await,
+            _ => admit::admit(client, asked, &config, &self.env).await,
         };
         match (admitted, &known) {
             (Ok(turn), _) => {
@@ -263,7 +263,7 @@ impl ConversionObject {
             return Ok(());
         }
         self.shared_at.set(now());
-        if client.is_some() && admission::admit_client(client, config, &self.env).await.is_err() {
+        if client.is_some() && admit::admit_client(client, config, &self.env).await.is_err() {
             return Ok(());
         }
         // The operator has no line: the job keeps its owner and is sent now.

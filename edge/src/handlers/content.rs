@@ -1,22 +1,23 @@
-//! Looks contents up, for the API, the stream of events and pages.
+//! Responses about a content: of the API, of the stream of events, and pages.
 
-use edgezoom_content::{Attempt, Content, ContentId, DeletionKey, Finished, SourceUrl, Status, Timestamp};
+use edgezoom_content::{Content, ContentId, DeletionKey, Timestamp};
 use http::{Method, StatusCode};
 use worker::{Env, Headers, Result};
 
-use crate::admission::admit_rate;
+use crate::durable::admit::admit_rate;
 use crate::admission::client::Client;
 use crate::config::{Addresses, Config, bearer};
 use crate::pages as page;
 use crate::platform::bridge::Outgoing;
 use crate::platform::isolate::now;
-use crate::repository::{Repository, RepositoryError};
+use crate::lookup::content::{by_id, find, value};
+use crate::lookup::repository::{Repository, RepositoryError};
 use crate::representation::cached_content::CachedContent;
 use crate::representation::events;
 use crate::representation::response::{ContentResponse, FoundContent, dzi_response};
 use crate::request::route::{ContentKey, HomeForm, Route};
 use crate::response::negotiation::Variant;
-use crate::response::{ApiError, CachePolicy, Response, plain};
+use crate::response::{ApiError, CachePolicy, Response};
 use crate::uploads::files::count_deletion;
 
 /// Returns the response that needs only the record in KV. If the route needs more, or the id belongs to another source,
@@ -41,45 +42,6 @@ pub fn from_cache(
     Ok(response.write(variant, addresses, now))
 }
 
-/// Finds the content that a request names, and creates the content of a new source. With `retry`, a content that failed
-/// or waits is started again if that is permitted.
-pub async fn find(
-    key: &std::result::Result<ContentKey, ApiError>,
-    retry: bool,
-    repository: &Repository<'_>,
-) -> ContentResponse {
-    let found = match key {
-        Ok(ContentKey::Source { url, id }) => by_source(url, *id, retry, repository).await,
-        Ok(ContentKey::Shared { id, source }) => match (repository.find(*id).await, source) {
-            (Ok(Some(shown)), _) => Ok(ContentResponse::Moved(shown)),
-            (Ok(None), Ok(url)) => by_source(url, ContentId::of(url), retry, repository).await,
-            (Ok(None), Err(error)) => Ok(ContentResponse::Failed(error.clone())),
-            (Err(error), _) => Err(error),
-        },
-        Ok(ContentKey::Id(id)) => {
-            let found = if retry { repository.retry(*id).await } else { repository.find(*id).await };
-            found.map(|found| {
-                found.map_or(ContentResponse::Failed(ApiError::NoSuchContent), ContentResponse::Found)
-            })
-        }
-        Err(error) => Ok(ContentResponse::Failed(error.clone())),
-    };
-    found.unwrap_or_else(|error| ContentResponse::Failed(error.api_error()))
-}
-
-async fn by_source(
-    url: &SourceUrl,
-    id: ContentId,
-    retry: bool,
-    repository: &Repository<'_>,
-) -> std::result::Result<ContentResponse, RepositoryError> {
-    let mut found = repository.find_or_create(url, id).await?;
-    if retry && let Some(retried) = repository.retry(found.id()).await? {
-        found = retried;
-    }
-    Ok(ContentResponse::Moved(found))
-}
-
 /// Returns the response of `/v1/dzi/` for the result of [`find`].
 pub fn dzi(found: ContentResponse, variant: &Variant, addresses: &Addresses) -> Response {
     let (content, by_url) = match found {
@@ -88,30 +50,6 @@ pub fn dzi(found: ContentResponse, variant: &Variant, addresses: &Addresses) -> 
         ContentResponse::Failed(error) => (Err(error), false),
     };
     dzi_response(content, by_url, variant, addresses)
-}
-
-/// Returns the content with an id as a value.
-pub async fn by_id(id: ContentId, repository: &Repository<'_>) -> std::result::Result<Content, ApiError> {
-    value(repository.find(id).await)
-}
-
-/// Returns a ready content's attempt and result, or else the response that says why there is none.
-pub async fn ready(
-    id: ContentId,
-    repository: &Repository<'_>,
-) -> std::result::Result<(Attempt, Finished), Response> {
-    match by_id(id, repository).await {
-        Ok(Content { status: Status::Ready { attempt, finished }, .. }) => Ok((attempt, finished)),
-        Ok(_) | Err(ApiError::NoSuchContent) => Err(plain::not_found()),
-        Err(error) => Err(error.response()),
-    }
-}
-
-fn value(
-    found: std::result::Result<Option<FoundContent>, RepositoryError>,
-) -> std::result::Result<Content, ApiError> {
-    let found = found.map_err(RepositoryError::api_error)?.ok_or(ApiError::NoSuchContent)?;
-    found.content().map_err(|error| RepositoryError::from(error).api_error())
 }
 
 /// Returns the stream of a content's events. Only a `GET` of an unfinished content subscribes to the Durable Object.

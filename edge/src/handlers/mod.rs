@@ -2,7 +2,7 @@
 
 pub mod content;
 mod iiif;
-pub mod object;
+mod object;
 
 use std::rc::Rc;
 
@@ -15,14 +15,15 @@ use crate::pages::{self, Cards, embed};
 use crate::platform::bridge::{Outgoing, RequestHead};
 use crate::platform::isolate::now;
 use crate::regions;
-use crate::repository::{LookedUp, Repository};
+use crate::lookup::content::{by_id, find};
+use crate::lookup::repository::{LookedUp, Repository};
 use crate::representation::response::{ContentResponse, descriptor_script};
 use crate::request::route::{Methods, Opening, Route};
 use crate::request::url::signature;
 use crate::response::plain;
 use crate::tiler_api;
 use crate::uploads::Upload;
-use crate::uploads::request::UploadHeaders;
+use crate::request::upload::UploadHeaders;
 use crate::words;
 
 /// A request whose route is known.
@@ -58,7 +59,7 @@ pub async fn handle(
     let uploads_off = |methods: Methods| plain::uploads_off(methods.names(has_uploads));
     let response = match route {
         Route::Content { key, variant, retry } => {
-            content::find(key, *retry, repository).await.write(variant, addresses, now())
+            find(key, *retry, repository).await.write(variant, addresses, now())
         }
         Route::Upload { query, variant } => match (&config.uploads, query) {
             (None, _) => uploads_off(Methods::ReadOrUpload),
@@ -76,7 +77,7 @@ pub async fn handle(
             Some(uploads) => upload(uploads).step(step).await,
         },
         Route::Dzi { key, variant } => {
-            content::dzi(content::find(key, false, repository).await, variant, addresses)
+            content::dzi(find(key, false, repository).await, variant, addresses)
         }
         Route::Events(id) => {
             let last = request().headers().get("Last-Event-ID")?;
@@ -85,7 +86,7 @@ pub async fn handle(
         Route::Text(id, form) => {
             return object::text(*id, *form, addresses, &request(), repository, env).await;
         }
-        Route::DescriptorScript(id) => match content::by_id(*id, repository).await {
+        Route::DescriptorScript(id) => match by_id(*id, repository).await {
             Ok(content) => descriptor_script(&content, addresses),
             Err(error) => error.response(),
         },
@@ -113,7 +114,7 @@ pub async fn handle(
             return iiif::serve(*id, *page, asked, &service, repository, (&request(), env)).await;
         }
         Route::Oembed(oembed) => match oembed.content(addresses) {
-            Ok(id) => match content::by_id(id, repository).await {
+            Ok(id) => match by_id(id, repository).await {
                 Ok(content) => oembed.response(&content, config.regions.is_some(), addresses),
                 Err(error) => error.response(),
             },

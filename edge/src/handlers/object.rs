@@ -1,34 +1,21 @@
 //! Bytes from R2: descriptors, tiles, preview images and downloads. All are made of a pyramid's archive.
-//!
-//! A tile needs the archive's index. The first request in an isolate reads it: the content's record has
-//! its place, and one read of R2 gets it. Concurrent requests wait for the first one, so the index is read once.
 
-use std::rc::Rc;
-use std::time::Duration;
+use edgezoom_content::{ContentId, PreviewKind, Status, TileFormat, TileRange, tile_number};
+use worker::{Env, Request, Response, Result};
 
-use edgezoom_content::{
-    Archive, ContentId, Finished, PreviewKind, Status, TileFormat, TileIndex, TileRange, tile_number,
-};
-use worker::{Env, Request, Response, Result, console_error};
-
-use super::content::{by_id, ready};
 use crate::config::Addresses;
 use crate::pages;
-use crate::platform::bridge::{Outgoing, wait_for, wake};
-use crate::platform::index_cache::{StoredPyramid, with_cache};
-use crate::platform::isolate::{is_taken_down, now};
+use crate::lookup::content::{by_id, ready};
+use crate::lookup::index_cache::StoredPyramid;
+use crate::lookup::pyramid::{NotStored, stored};
+use crate::platform::bridge::Outgoing;
+use crate::platform::isolate::is_taken_down;
 use crate::platform::r2::{self, Part};
-use crate::repository::{Repository, RepositoryError};
+use crate::lookup::repository::Repository;
 use crate::request::object_key::{ObjectKey, PyramidObject};
 use crate::response::negotiation::TextForm;
-use crate::response::{ApiError, plain};
+use crate::response::{ApiError, CachePolicy, plain};
 
-/// Maximum size of an index that is read, in bytes: that of a picture of 500 gigapixels.
-const MAX_INDEX_BYTES: u32 = 8 << 20;
-/// Maximum time to wait for another request that reads the index. It may have been cancelled.
-const MAX_WAIT: Duration = Duration::from_millis(300);
-/// Seconds for which caches keep previews and downloads.
-pub const HOUR: u32 = 3600;
 /// Content-Security-Policy of the words as a page: nothing but its own style.
 const TEXT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// Media type of an SZI, which is a ZIP and has no type of its own.
@@ -80,7 +67,7 @@ pub async fn preview(
     let Some(response) = r2::serve_part(&part, request, env).await? else {
         return Ok(Outgoing::Buffered(plain::not_found()));
     };
-    keep_for(HOUR, &response)?;
+    keep_for(CachePolicy::HOUR, &response)?;
     Ok(Outgoing::Streamed(response))
 }
 
@@ -116,7 +103,7 @@ pub async fn text(
         // Search engines are referred to the share page.
         response.headers().set("Link", &format!("<{}>;rel=\"canonical\"", addresses.share(id)))?;
     }
-    keep_for(HOUR, &response)?;
+    keep_for(CachePolicy::HOUR, &response)?;
     Ok(Outgoing::Streamed(response))
 }
 
@@ -152,7 +139,7 @@ pub async fn download(
     };
     let disposition = pages::attachment(&pages::name(&content), "szi");
     response.headers().set("Content-Disposition", &disposition)?;
-    keep_for(HOUR, &response)?;
+    keep_for(CachePolicy::HOUR, &response)?;
     Ok(Outgoing::Streamed(response))
 }
 
@@ -175,75 +162,4 @@ fn find(key: &ObjectKey, StoredPyramid { dzi, index }: &StoredPyramid) -> Option
     let PyramidObject::Tile { level, column, row, format } = key.object else { return None };
     let number = tile_number(dzi, level, column, row).filter(|_| format == dzi.tile_format)?;
     index.find(number)
-}
-
-/// The reason why a pyramid is not stored.
-pub enum NotStored {
-    /// There is no ready content with this attempt, or no archive.
-    Missing,
-    Removed(ApiError),
-}
-
-type Found = std::result::Result<Rc<StoredPyramid>, NotStored>;
-
-/// Returns the stored pyramid of a key.
-pub async fn stored(key: &ObjectKey, repository: &Repository<'_>, env: &Env) -> Result<Found> {
-    let pyramid = (key.id, key.attempt);
-    let name = || format!("{}/{}", key.id, key.attempt);
-    if !is_taken_down(key.id) {
-        if let Some(known) = with_cache(|cache| cache.get(pyramid)) {
-            return Ok(Ok(known));
-        }
-        if !with_cache(|cache| cache.begin(pyramid, now())) {
-            wait_for(&name(), MAX_WAIT).await?;
-            if let Some(known) = with_cache(|cache| cache.get(pyramid)) {
-                return Ok(Ok(known));
-            }
-        }
-    }
-    let found = look_up(key, repository, env).await;
-    with_cache(|cache| {
-        cache.end(pyramid);
-        // Final: a ready pyramid is never replaced.
-        if let Ok(Ok(found)) = &found {
-            cache.insert(pyramid, found);
-        }
-    });
-    wake(&name());
-    found
-}
-
-/// Reads the content's record, and then the index.
-async fn look_up(key: &ObjectKey, repository: &Repository<'_>, env: &Env) -> Result<Found> {
-    let missing = Ok(Err(NotStored::Missing));
-    let content = match repository.find(key.id).await {
-        Ok(Some(found)) => found.content().inspect_err(|error| console_error!("{error}")).ok(),
-        // Otherwise each made-up address would cost a read.
-        Ok(None) | Err(RepositoryError::TooManyUnknown) => return missing,
-        Err(RepositoryError::Removed(error)) => return Ok(Err(NotStored::Removed(error))),
-        Err(error) => {
-            console_error!("{error}");
-            None
-        }
-    };
-    let Some(Status::Ready { attempt, finished }) = content.map(|content| content.status) else {
-        return missing;
-    };
-    let Finished { dzi, archive: Archive { index_offset, index_length }, .. } = finished;
-    if attempt != key.attempt {
-        return missing;
-    }
-    if index_length > MAX_INDEX_BYTES {
-        console_error!("{}: the tile index has {index_length} bytes, more than the limit", key.id);
-        return missing;
-    }
-    let range = TileRange { offset: index_offset, length: index_length };
-    let Some(bytes) = r2::read(&attempt.archive_key(key.id), range, env).await? else { return missing };
-    match TileIndex::decode(bytes, &dzi) {
-        Ok(index) => Ok(Ok(Rc::new(StoredPyramid { dzi, index }))),
-        Err(error) => {
-            console_error!("{}: {error}", key.id);
-            missing
-        }
-    }
 }

@@ -8,7 +8,7 @@ use super::{Frames, Page, home_address, icon, meta, script};
 use crate::config::{Addresses, Uploads};
 use crate::response::escape;
 use crate::response::{ApiError, CachePolicy, Response};
-use crate::uploads::request::UPLOADS;
+use crate::request::upload::UPLOADS;
 
 const DESCRIPTION: &str = "Turn the address of a large picture, a PDF, an SVG or a web page into an image that anyone \
                            can zoom into, share and embed.";

@@ -127,7 +127,7 @@ fn tags(content: &Content, place: Option<Place>, cards: Cards, addresses: &Addre
         let dzi = &finished.dzi;
         let card = place.filter(|place| cards.places && !place.is_opening());
         let (picture, size) = match card {
-            Some(place) => (addresses.card(content.id, place, dzi.size), Card::SIZE),
+            Some(place) => (place.card_address(content.id, dzi.size, addresses), Card::SIZE),
             None => {
                 let large = PreviewKind::Large;
                 (addresses.preview(content.id, large), large.size(dzi.size))

@@ -11,17 +11,17 @@ use edgezoom_regions::{Plan, Rendering};
 use http::StatusCode;
 use worker::{Env, Method, Request, Result, console_error};
 
-use crate::admission::admit_rendering;
 use crate::admission::client::Client;
 use crate::config::{Addresses, Regions};
-use crate::handlers::content::by_id;
-use crate::handlers::object::{HOUR, NotStored, stored};
+use crate::durable::admit::{admit_search, uncounted};
+use crate::lookup::content::by_id;
+use crate::lookup::pyramid::{NotStored, stored};
 use crate::platform::bridge::{Outgoing, push_header};
-use crate::repository::Repository;
+use crate::lookup::repository::Repository;
 use crate::request::object_key::{ObjectKey, PyramidObject};
 use crate::request::place::Place;
 use crate::response::conditional::none_match_names;
-use crate::response::{ApiError, COMMON_HEADERS, Response, plain};
+use crate::response::{ApiError, COMMON_HEADERS, CachePolicy, Response, plain};
 use pictures::Job;
 use tile_runs::TileRuns;
 
@@ -68,9 +68,9 @@ pub async fn card(
         finished,
         rendering: place.within(finished.dzi.size).card(finished.dzi.size).rendering,
         purpose: "card",
-        address: addresses.card(id, place, finished.dzi.size),
+        address: place.card_address(id, finished.dzi.size, addresses),
         link: None,
-        seconds: HOUR,
+        seconds: CachePolicy::HOUR,
     };
     serve(&picture, regions, client, repository, (request, env)).await
 }
@@ -122,6 +122,22 @@ pub async fn serve(
             pictures::note(purpose, "failed");
             Ok(Outgoing::Buffered(ApiError::Unavailable.response()))
         }
+    }
+}
+
+/// Admits and counts a rendering of a client: by its rate, and by its share of the operator's allowance for the day. If
+/// a part of the check fails, the rendering is refused: it would cost money, and stored tiles do without.
+async fn admit_rendering(
+    client: Option<&Client>,
+    a_day: u64,
+    env: &Env,
+) -> std::result::Result<(), ApiError> {
+    admit_search(client, env).await?;
+    let party = Client::party_of(client);
+    if pictures::take(&party, a_day, env).await.map_err(uncounted)? {
+        Ok(())
+    } else {
+        Err(ApiError::NoRegionsLeft)
     }
 }
 

@@ -7,4 +7,5 @@ pub mod place;
 pub mod route;
 pub mod router;
 mod typed;
+pub mod upload;
 pub mod url;

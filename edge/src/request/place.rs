@@ -4,10 +4,11 @@
 use std::f64::consts::SQRT_2;
 use std::fmt;
 
-use edgezoom_content::Size;
+use edgezoom_content::{ContentId, Size};
 use edgezoom_regions::{Colours, Format, Region, Rendering, Turn};
 
 use super::decimal::parse_decimal;
+use crate::config::Addresses;
 
 /// A place in a picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,6 +46,12 @@ impl Card {
 const MAX_DIGITS: usize = 9;
 
 impl Place {
+    /// Returns the address of the place's card in a picture of this size.
+    pub fn card_address(self, id: ContentId, picture: Size, addresses: &Addresses) -> String {
+        let place = self.within(picture).card(picture).place;
+        format!("{}/{id}/at/{place}.jpg", addresses.share)
+    }
+
     /// Parses a place. `None`: the text is malformed.
     pub fn parse(text: &str) -> Option<Self> {
         let mut figures = text.split(',');

@@ -8,7 +8,7 @@ use super::place::Place;
 use super::url::url_parameter;
 use crate::response::ApiError;
 use crate::response::negotiation::{TextForm, Variant};
-use crate::uploads::request::{UploadQuery, UploadStep};
+use super::upload::{UploadQuery, UploadStep};
 
 /// An endpoint with its parameters.
 #[derive(Clone, Debug, PartialEq)]

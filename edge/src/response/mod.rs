@@ -42,7 +42,7 @@ pub enum CachePolicy {
     /// An hour: ready contents and constant texts.
     OneHour,
     /// Seconds, at most an hour: failed contents.
-    Seconds(u16),
+    Seconds(u32),
     /// Never: contents that still change, and errors.
     NoStore,
 }
@@ -107,7 +107,8 @@ impl Response {
 }
 
 impl CachePolicy {
-    const HOUR: u16 = 3600;
+    /// An hour in seconds.
+    pub const HOUR: u32 = 3600;
 
     /// Returns the policy for a response about a content. A failure may be cached until a request would start the
     /// conversion again.

@@ -11,7 +11,7 @@ use worker::{Env, Error, console_error, web_sys};
 use crate::admission::client::Client;
 use crate::admission::policy::AdmissionError;
 use crate::response::{ApiError, UploadError};
-use crate::uploads::request::{PART_BYTES, PartedUpload};
+use crate::request::upload::{PART_BYTES, PartedUpload};
 
 #[wasm_bindgen(module = "/src/uploads/files.js")]
 extern "C" {

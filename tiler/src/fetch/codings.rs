@@ -2,20 +2,8 @@
 //! process of their own ([`renderer`](crate::renderer)).
 
 use reqwest::header::{CONTENT_ENCODING, HeaderMap};
-use serde::{Deserialize, Serialize};
 
-/// A content coding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Coding {
-    /// `gzip` (RFC 1952).
-    Gzip,
-    /// `deflate`: zlib (RFC 1950), or a bare deflate stream (RFC 1951), as some servers send it.
-    Deflate,
-    /// `br` (RFC 7932).
-    Brotli,
-    /// `zstd` (RFC 8878).
-    Zstd,
-}
+use crate::renderer::Coding;
 
 /// Maximum number of codings that are removed. Servers apply one, or two by mistake.
 const MOST: usize = 8;

@@ -14,31 +14,10 @@ use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::codings::Coding;
 use super::error::FetchError;
 use super::resumption::{Continuation, Unrequested, Validator};
 use crate::limits::Limits;
-
-/// The latest [`Arrival`] of a download; `None` before its first byte.
-pub type Arrivals = watch::Receiver<Option<Arrival>>;
-
-/// The part of a source that has arrived.
-#[derive(Clone, Debug)]
-pub struct Arrival {
-    /// Number of times the download has started from the first byte. Each start writes a file of its own, because the
-    /// bytes of two starts may belong to different versions of the source.
-    pub beginning: u32,
-    /// The file. The download writes at offsets, so the file's position belongs to the reader.
-    pub file: Arc<File>,
-    /// Number of bytes at the start of the file that are complete and will not change.
-    pub bytes: u64,
-    /// Length that the server announced, if any.
-    pub announced: Option<u64>,
-    /// True if the download has succeeded, so that the file is complete.
-    pub is_complete: bool,
-    /// True if the bytes have a content coding.
-    pub is_coded: bool,
-}
+use crate::renderer::{Arrival, Coding};
 
 /// A downloaded source.
 #[derive(Debug)]

@@ -13,17 +13,17 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use url::Url;
 
 use super::cookies::Cookies;
-use super::download::{Arrival, Download, Fetched, Rest};
+use super::download::{Download, Fetched, Rest};
 use super::error::FetchError;
 use super::host_slots::HostSlots;
 use super::redirect;
 use super::resolver::{FilteringResolver, Resolver, SystemResolver};
 use super::rules_cache::RulesCache;
-use super::tries::Tries;
+use super::tries::{Tries, is_transient_status};
 use crate::bot::BotSettings;
-use crate::failure::is_transient_status;
 use crate::http_client;
 use crate::limits::Limits;
+use crate::renderer::Arrival;
 
 /// Downloads sources. A process needs only one. It keeps no connections open.
 pub struct Fetcher {

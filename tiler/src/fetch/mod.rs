@@ -30,7 +30,7 @@ mod rules_cache;
 mod tries;
 mod visit;
 
-pub use codings::Coding;
-pub use download::{Arrival, Arrivals, Fetched};
+pub use download::Fetched;
 pub use error::FetchError;
 pub use fetcher::Fetcher;
+pub use tries::is_transient_status;

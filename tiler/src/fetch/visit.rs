@@ -11,15 +11,15 @@ use reqwest::Response;
 use tokio::time::{Instant, timeout};
 use url::{Position, Url};
 
-use super::codings::Coding;
 use super::cookies::Cookies;
 use super::error::FetchError;
 use super::fetcher::Fetcher;
 use super::robots::{MOST_BYTES, Rules};
+use super::tries::is_transient_status;
 use crate::OWN_PROGRAM;
 use crate::bot::PRODUCT;
-use crate::failure::is_transient_status;
 use crate::http_client;
+use crate::renderer::Coding;
 use crate::renderer::unpack::unpack;
 
 /// Longest time for fetching a robots.txt. A page waits for it.

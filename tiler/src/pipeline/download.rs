@@ -11,7 +11,8 @@ use tokio::task::JoinHandle;
 use tracing::Instrument;
 
 use super::Progress;
-use crate::fetch::{Arrival, Arrivals, FetchError, Fetched, Fetcher};
+use crate::fetch::{FetchError, Fetched, Fetcher};
+use crate::renderer::{Arrival, Arrivals};
 
 /// A background download. Dropping it cancels the download.
 pub(super) struct Download {

@@ -6,7 +6,7 @@ use crate::browser::PageError;
 use crate::fetch::FetchError;
 use crate::renderer::RenderError;
 use crate::s3::UploadedFileError;
-use crate::tile_sink::SinkError;
+use crate::s3::SinkError;
 
 /// The reason why a conversion failed, by the step that failed.
 #[derive(Debug, thiserror::Error)]

@@ -24,7 +24,7 @@ use crate::browser::{PageLimits, PageSettings, Pages};
 use crate::fetch::Fetcher;
 use crate::limits::Limits;
 use crate::renderer::{Built, RenderOptions};
-use crate::tile_sink::{Places, TileSink};
+use crate::s3::{Places, TileSink};
 
 mod download;
 mod error;

@@ -17,7 +17,7 @@ use crate::OWN_PROGRAM;
 use crate::browser::{DrawingSize, PageError};
 use crate::limits::Limits;
 use crate::renderer::{Built, Output, ProtocolError, RenderError, RenderOptions, Renderer};
-use crate::tile_sink::TileSink;
+use crate::s3::TileSink;
 
 impl Pipeline {
     /// Renders a source. Returns the pyramid's description and the facts about the source.
@@ -104,7 +104,7 @@ impl Pipeline {
 }
 
 /// Passes the renderer's tiles to the sink until the pyramid is complete. `arriving` is the download that the renderer
-/// follows, if any, and the [beginning](crate::fetch::Arrival::beginning) that it reads. Returns `None`, with the sink
+/// follows, if any, and the [beginning](crate::renderer::Arrival::beginning) that it reads. Returns `None`, with the sink
 /// reset, if the complete source has to be rendered instead.
 async fn render_tiles(
     mut renderer: Renderer,

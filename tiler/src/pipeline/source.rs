@@ -15,7 +15,8 @@ use tokio::time::timeout;
 use super::download::Download;
 use super::{Origin, Pipeline, PipelineError, Progress, SourceKind};
 use crate::browser::{Capturing, Html, OpenPage, PageError, Pages};
-use crate::fetch::{Arrival, Coding, FetchError, Fetched};
+use crate::fetch::{FetchError, Fetched};
+use crate::renderer::{Arrival, Coding};
 
 /// Interval between progress reports while a page loads.
 const PAGE_PROGRESS_INTERVAL: Duration = Duration::from_millis(200);

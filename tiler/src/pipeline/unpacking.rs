@@ -13,7 +13,7 @@ use super::source::Provided;
 use super::{Pipeline, PipelineError};
 use crate::OWN_PROGRAM;
 use crate::browser::Html;
-use crate::fetch::Coding;
+use crate::renderer::Coding;
 use crate::renderer::unpack::{Unpacked, unpack};
 
 /// The signature of a gzipped file (RFC 1952, 2.3.1), with deflate as its method.

@@ -12,7 +12,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::task::JoinHandle;
 
 use crate::descriptors;
-use crate::fetch::{Arrival, Arrivals};
+use super::arrival::{Arrival, Arrivals};
 
 /// The parent's end. Dropping it stops the announcements.
 pub struct Feed(JoinHandle<()>);

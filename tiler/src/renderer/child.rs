@@ -14,8 +14,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::protocol::{Ending, FrameWriter};
 use super::request::{Arriving, RenderRequest};
-use super::text;
-use crate::{descriptors, failure, sandbox};
+use super::{reported, text};
+use crate::{descriptors, sandbox};
 
 /// Renders as requested. Reports a failure to the parent; the exit code says only whether there was one.
 #[must_use]
@@ -32,7 +32,7 @@ pub fn run(request: &RenderRequest) -> ExitCode {
                 // Fails only if the parent is gone, which leaves no reader.
                 let _ = match &error {
                     BuildError::Source(SourceError::NeedsBrowser(drawing)) => frames.needs_browser(drawing),
-                    error => frames.failed(&failure::of_build(error)),
+                    error => frames.failed(&reported::of_build(error)),
                 };
                 ExitCode::FAILURE
             }

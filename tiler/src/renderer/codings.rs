@@ -8,8 +8,20 @@ use std::io::{self, BufRead, BufReader, Cursor, Read, Write};
 
 use brotli_decompressor::Decompressor;
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use serde::{Deserialize, Serialize};
 
-use crate::fetch::Coding;
+/// A content coding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Coding {
+    /// `gzip` (RFC 1952).
+    Gzip,
+    /// `deflate`: zlib (RFC 1950), or a bare deflate stream (RFC 1951), as some servers send it.
+    Deflate,
+    /// `br` (RFC 7932).
+    Brotli,
+    /// `zstd` (RFC 8878).
+    Zstd,
+}
 
 /// Number of bytes that are decoded at once.
 const BUFFER_BYTES: usize = 64 << 10;

@@ -15,9 +15,9 @@ use super::Output;
 use super::child;
 use super::error::RenderError;
 use super::protocol::FrameWriter;
+use super::reported;
 use super::request::{RenderOptions, RenderRequest};
 use super::validator::FrameValidator;
-use crate::failure;
 use crate::limits::Limits;
 
 /// Takes the output of a renderer process.
@@ -76,7 +76,7 @@ fn render(bytes: &[u8], request: &RenderRequest) -> std::io::Result<File> {
     let mut written = tempfile::tempfile()?;
     let frames = FrameWriter::new(written.try_clone()?);
     if let Err(error) = child::render(sources, prepared, request, &frames) {
-        frames.failed(&failure::of_build(&error))?;
+        frames.failed(&reported::of_build(&error))?;
     }
     written.rewind()?;
     Ok(written)

@@ -7,6 +7,7 @@
 //! process that crashes, exceeds a limit or breaks the protocol costs only its own picture. A source with content codings
 //! is [unpacked](unpack) before, in such a process too.
 
+mod arrival;
 mod channel;
 pub mod child;
 mod codings;
@@ -15,6 +16,7 @@ mod error;
 pub mod fuzz;
 mod process;
 mod protocol;
+mod reported;
 pub mod request;
 mod text;
 pub mod unpack;
@@ -34,12 +36,14 @@ use tokio::io::AsyncReadExt;
 use tokio::process::ChildStdout;
 
 use crate::descriptors;
-use crate::fetch::{Arrival, Arrivals};
 use crate::limits::Limits;
+pub use arrival::{Arrival, Arrivals};
 use channel::Feed;
+pub use codings::Coding;
 pub use error::RenderError;
 use process::RendererProcess;
 pub use protocol::ProtocolError;
+pub use reported::of_source;
 pub use request::RenderOptions;
 use request::{Arriving, RenderRequest};
 use validator::FrameValidator;

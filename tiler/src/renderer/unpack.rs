@@ -13,11 +13,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
 use super::child;
-use super::codings::decode;
+use super::codings::{Coding, decode};
 use super::error::RenderError;
 use super::process::RendererProcess;
 use super::watchdog::{self, allowed_cpu_time};
-use crate::fetch::Coding;
 use crate::limits::Limits;
 use crate::{descriptors, sandbox};
 

@@ -12,8 +12,8 @@ use edgezoom_content::Size;
 use tokio::time::{Instant, sleep_until};
 
 use super::Output;
+use super::arrival::Arrivals;
 use super::error::RenderError;
-use crate::fetch::Arrivals;
 use crate::limits::Limits;
 use crate::proc;
 

@@ -6,10 +6,12 @@
 mod bucket;
 mod client;
 mod store;
+mod tile_sink;
 mod upload;
 mod words;
 
 pub use bucket::Stored;
 pub use client::{S3Settings, StoreError};
 pub use store::{S3Store, UploadedFileError};
+pub use tile_sink::{Places, SinkError, TileSink};
 pub use upload::Upload;

@@ -12,7 +12,7 @@ use edgezoom_codecs::Layout;
 use edgezoom_content::FailureCode;
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::{self, file};
-use edgezoom_tiler::fetch::Coding;
+use edgezoom_tiler::renderer::Coding;
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::unpack::unpack;
 use flate2::Compression;

@@ -10,7 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use edgezoom_codecs::{DecodeOptions, DrawingOptions, Layout};
 use edgezoom_content::{Failure, FailureCode, Size, TileFormat};
-use edgezoom_tiler::failure::of_source;
+use edgezoom_tiler::renderer::of_source;
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
 use flate2::Compression;

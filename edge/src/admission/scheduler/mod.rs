@@ -27,7 +27,8 @@ use edgezoom_content::{ContentId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::client::is_signed;
-use super::policy::{AdmissionError, BacklogReport, Shares};
+use super::policy::{AdmissionError, BacklogReport};
+use crate::config::Shares;
 use lines::{Limits, Lines};
 pub use rows::TILES_OF_A_JOB;
 use rows::{Changes, Entry, Row};

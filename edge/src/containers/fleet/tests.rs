@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-const LIMITS: Limits =
-    Limits { containers: 2, a_day: Duration::from_secs(24 * 60 * 60), lease: Duration::from_secs(60) };
+const LIMITS: ContainerLimits =
+    ContainerLimits { containers: 2, a_day: Duration::from_secs(24 * 60 * 60), lease: Duration::from_secs(60) };
 const SILENCE: Duration = Duration::from_secs(120);
 /// A second before noon of some day.
 const NOON: Timestamp = Timestamp(20_000 * DAY + DAY / 2 - 1000);
@@ -55,7 +55,7 @@ fn a_job_that_is_sent_while_the_last_tiler_leaves_starts_another_one() {
     fleet.report(start(0, 1), 0, 1, after(70)); // the queue has it
     assert_eq!(fleet.orders(1, &LIMITS, after(70)), [Order::Start(start(1, 2))]);
     // With one container at most, when that has ended.
-    let one = Limits { containers: 1, ..LIMITS };
+    let one = ContainerLimits { containers: 1, ..LIMITS };
     let mut fleet = Fleet::default();
     fleet.orders(1, &one, after(0));
     fleet.report(start(0, 1), 8, 1, after(4));
@@ -83,7 +83,7 @@ fn a_second_container_starts_after_seconds_of_more_jobs_than_slots() {
 
 #[test]
 fn one_container_starts_at_a_time() {
-    let three = Limits { containers: 3, ..LIMITS };
+    let three = ContainerLimits { containers: 3, ..LIMITS };
     let mut fleet = Fleet::default();
     let orders: Vec<_> = (0..50).flat_map(|second| fleet.orders(100, &three, after(second))).collect();
     assert_eq!(orders, [Order::Start(start(0, 1))]);
@@ -167,7 +167,7 @@ fn what_does_not_report_is_destroyed_although_the_object_is_away_whenever_nothin
 
 #[test]
 fn when_the_days_time_is_used_up_tilers_finish_and_start_again_after_midnight() {
-    let hour = Limits { a_day: Duration::from_secs(3600), ..LIMITS };
+    let hour = ContainerLimits { a_day: Duration::from_secs(3600), ..LIMITS };
     let mut fleet = Fleet::default();
     fleet.orders(1, &hour, after(0));
     fleet.report(start(0, 1), 8, 1, after(3));
@@ -213,7 +213,7 @@ fn it_survives_in_the_storage() {
 fn limits_hold_and_jobs_are_served_whatever_happens() {
     for seed in 0..12 {
         let mut random = fastrand::Rng::with_seed(seed);
-        let limits = Limits {
+        let limits = ContainerLimits {
             containers: random.u32(1..4),
             a_day: Duration::from_secs(random.u64(1..12) * 3600),
             ..LIMITS

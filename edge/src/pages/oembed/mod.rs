@@ -89,7 +89,7 @@ impl OembedRequest {
         let fits = |size: Size| size.width <= most.width && size.height <= most.height;
         let place = self.place().filter(|place| renders && !place.is_opening());
         if let Some(place) = place.filter(|_| fits(Card::SIZE)) {
-            return Some((addresses.card(content.id, place, dzi.size), Card::SIZE));
+            return Some((place.card_address(content.id, dzi.size, addresses), Card::SIZE));
         }
         let made = PreviewKind::ALL.map(|kind| (addresses.preview(content.id, kind), kind.size(dzi.size)));
         if let Some(made) = made.into_iter().find(|(_, size)| fits(*size)) {

@@ -14,7 +14,7 @@ use super::url::{parameter, url_parameter};
 use crate::config::shared_content;
 use crate::response::ApiError;
 use crate::response::negotiation::{NotAcceptable, TextForm, Variant};
-use crate::uploads::request::{self as upload, UPLOADS, UploadQuery, UploadStep};
+use super::upload::{self, UPLOADS, UploadQuery, UploadStep};
 
 /// The parts of a request that determine its route.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use edgezoom_tiler::failure::is_transient_status;
+use edgezoom_tiler::fetch::is_transient_status;
 use edgezoom_tiler::http_client;
 use edgezoom_tiler::secret::Secret;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};

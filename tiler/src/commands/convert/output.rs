@@ -10,7 +10,7 @@ use edgezoom_content::{Dzi, PreviewKind, Title};
 use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink, Tree};
 use edgezoom_text::Text;
 use edgezoom_tiler::renderer::{Built, Tile};
-use edgezoom_tiler::tile_sink::{SinkError, TileSink};
+use edgezoom_tiler::s3::{SinkError, TileSink};
 
 use super::site::Site;
 

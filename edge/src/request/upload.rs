@@ -9,7 +9,7 @@ use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
 use crate::config::{Addresses, Uploads};
-use crate::request::url::parameter;
+use super::url::parameter;
 use crate::response::negotiation::Variant;
 use crate::response::{ApiError, UploadError};
 

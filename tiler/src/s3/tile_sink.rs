@@ -5,8 +5,8 @@ use edgezoom_content::{Archive, Dzi, PreviewKind, Previews, StoredText, Title};
 use edgezoom_pyramid::sinks;
 use edgezoom_text::Text;
 
+use super::client::StoreError;
 use crate::renderer::{Built, Tile};
-use crate::s3::StoreError;
 
 /// Stores the tiles of one pyramid: in the service's object store, or in files. Each call waits until the sink has
 /// room, which throttles the renderer. Nothing is visible before [`TileSink::publish`].

@@ -1,7 +1,5 @@
 //! Finds contents: finished ones in KV, all others at their Durable Object.
 
-mod unknown_ids;
-
 use std::cell::RefCell;
 use std::iter::once;
 
@@ -9,6 +7,7 @@ use edgezoom_content::conversion::{Event, Reply};
 use edgezoom_content::{Alternative, ContentId, DeletionKeyHash, SourceUrl, UploadKey};
 use worker::{Env, ResponseBody, console_error};
 
+use super::unknown_ids::{Known, UnknownIds};
 use crate::admission::client::Client;
 use crate::admission::policy::AdmissionError;
 use crate::config::Addresses;
@@ -19,7 +18,6 @@ use crate::representation::cached_content::{CachedContent, InvalidCachedContent}
 use crate::representation::response::FoundContent;
 use crate::request::url::parameter;
 use crate::response::ApiError;
-use unknown_ids::{Known, UnknownIds};
 
 /// Why a content is not found. [`RepositoryError::api_error`] logs faults for the operator and returns the error for
 /// clients.
