@@ -5,19 +5,19 @@ use edgezoom_content::{AddressPolicy, ContentId, Timestamp};
 use http::Method;
 
 use crate::admission::client::{CREATIONS, Client};
-use crate::config::Shares;
 use crate::admission::scheduler::Scheduler;
 use crate::config::Config;
+use crate::config::Shares;
 use crate::representation::cached_content::CachedContent;
 use crate::request::iiif::IiifRequest;
 use crate::request::object_key::ObjectKey;
 use crate::request::route::TilerCall;
 use crate::request::router::{RequestParts, route};
+use crate::request::upload as uploads;
 use crate::request::url::{RequestUrl, signature, url_parameter};
 use crate::response::conditional::{ByteRange, none_match_names};
 use crate::response::negotiation::Callback;
 use crate::tiler_api;
-use crate::request::upload as uploads;
 
 fn id() -> ContentId {
     "00000000000".parse().unwrap_or_else(|_| unreachable!())

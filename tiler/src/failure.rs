@@ -74,9 +74,10 @@ pub fn of_panic() -> (Failure, Retry) {
 pub fn of_download(error: &FetchError) -> Class {
     use FailureCode::*;
     match error {
-        FetchError::Unreachable | FetchError::NameServersDown | FetchError::BrokenOff | FetchError::HostBusy => {
-            Class::later(SourceUnreachable)
-        }
+        FetchError::Unreachable
+        | FetchError::NameServersDown
+        | FetchError::BrokenOff
+        | FetchError::HostBusy => Class::later(SourceUnreachable),
         FetchError::Stalled(_) | FetchError::ConnectTimedOut => Class::later(TimedOut),
         FetchError::Answered { status, retry_after } => of_status(status.as_u16(), *retry_after),
         FetchError::RobotsUnreadable(wait) => Class::later_after(SourceUnreachable, *wait),
@@ -218,7 +219,11 @@ mod tests {
     #[test]
     fn pages_and_downloads_classify_a_status_alike() {
         for status in 400..600 {
-            assert_eq!(of_page(&PageError::Answered(status)), of_download(&answered(status, None)), "{status}");
+            assert_eq!(
+                of_page(&PageError::Answered(status)),
+                of_download(&answered(status, None)),
+                "{status}"
+            );
         }
     }
 

@@ -5,6 +5,7 @@
 pub mod build;
 pub mod command;
 pub mod dev;
+pub mod lines;
 pub mod project;
 pub mod release;
 pub mod setup;

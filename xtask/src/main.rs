@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use xtask::project::{Profile, Project};
 use xtask::setup::Purpose;
-use xtask::{build, dev, release, setup, tasks, test};
+use xtask::{build, dev, lines, release, setup, tasks, test};
 
 #[derive(Parser)]
 #[command(
@@ -64,6 +64,12 @@ enum Task {
         /// URL of a running service that allows sources on loopback addresses [default: start one]
         url: Option<String>,
     },
+    /// Print the lines of each room beside those of docs/lines.md
+    Lines {
+        /// Write them to docs/lines.md
+        #[arg(long)]
+        write: bool,
+    },
     /// Build the Worker into edge/build
     BuildEdge,
     /// Deploy the service to Cloudflare, or update it
@@ -112,6 +118,7 @@ fn run(task: Task) -> Result<()> {
         Task::Simulate { options } => tasks::simulate(&project, options),
         Task::Shots { states } => tasks::shots(&project, &states),
         Task::Lighthouse { url } => tasks::lighthouse(&project, url.as_deref()),
+        Task::Lines { write } => lines::run(&project, write),
         Task::BuildEdge => build::worker_alone(&project, Purpose::Run),
         Task::Deploy { options } => tasks::deploy(&project, &options),
         Task::Undeploy { options } => tasks::undeploy(&project, &options),

@@ -25,8 +25,16 @@ const FLOORS: [(&str, &[&str]); 2] = [
 ];
 
 /// Modules of the edge that are tested natively and must not use the `worker` crate.
-const PURE: [&str; 8] =
-    ["admission", "config", "containers", "pages", "regions::tile_runs", "representation", "request", "response"];
+const PURE: [&str; 8] = [
+    "admission",
+    "config",
+    "containers",
+    "pages",
+    "regions::tile_runs",
+    "representation",
+    "request",
+    "response",
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()

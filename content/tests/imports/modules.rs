@@ -29,7 +29,9 @@ impl Modules {
         collect(src, &vec![], &mut sources);
         let tests: Vec<Name> = sources
             .iter()
-            .flat_map(|(module, source)| source.tests.iter().map(|name| [&module[..], &[name.clone()]].concat()))
+            .flat_map(|(module, source)| {
+                source.tests.iter().map(|name| [&module[..], &[name.clone()]].concat())
+            })
             .collect();
         sources.retain(|module, _| !tests.iter().any(|test| module.starts_with(test)));
         let mut exports = BTreeMap::new();
@@ -252,7 +254,11 @@ impl Source {
         }
         let tests = text.split("#[cfg(test)]").skip(1).filter_map(|rest| {
             let (declared, _) = rest.split_once(';')?;
-            let name = declared.trim().strip_prefix("pub(crate) ").unwrap_or(declared.trim()).strip_prefix("mod ")?;
+            let name = declared
+                .trim()
+                .strip_prefix("pub(crate) ")
+                .unwrap_or(declared.trim())
+                .strip_prefix("mod ")?;
             name.chars().all(|c| c.is_alphanumeric() || c == '_').then(|| name.to_owned())
         });
         Self { uses, paths, tests: tests.collect() }

@@ -5,7 +5,6 @@ use edgezoom_content::{Attempt, Coarse, ContentId, PreviewKind, Size};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-
 /// The service's public addresses, without a trailing slash, and without characters that JSON, XML or HTML would
 /// escape.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -18,7 +18,6 @@ use edgezoom_content::AddressPolicy;
 use edgezoom_content::address::{HostError, NetworkError};
 use edgezoom_content::conversion::Rules;
 
-
 /// A variable is malformed. The message is logged for the operator; clients do not see it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
@@ -367,7 +366,11 @@ mod tests {
             read(&[("CONTAINERS", number), ("CONTAINER_HOURS_A_DAY", hours)]).unwrap().containers
         };
         let of = |containers, hours: u64| {
-            Some(ContainerLimits { containers, a_day: Duration::from_secs(hours * 3600), lease: Rules::DEFAULT.lease })
+            Some(ContainerLimits {
+                containers,
+                a_day: Duration::from_secs(hours * 3600),
+                lease: Rules::DEFAULT.lease,
+            })
         };
         assert_eq!(containers("", "9"), None);
         assert_eq!(containers("0", ""), None);

@@ -4,14 +4,14 @@ use edgezoom_content::{Content, ContentId, DeletionKey, Timestamp};
 use http::{Method, StatusCode};
 use worker::{Env, Headers, Result};
 
-use crate::durable::admit::admit_rate;
 use crate::admission::client::Client;
 use crate::config::{Addresses, Config, bearer};
+use crate::durable::admit::admit_rate;
+use crate::lookup::content::{by_id, find, value};
+use crate::lookup::repository::{Repository, RepositoryError};
 use crate::pages as page;
 use crate::platform::bridge::Outgoing;
 use crate::platform::isolate::now;
-use crate::lookup::content::{by_id, find, value};
-use crate::lookup::repository::{Repository, RepositoryError};
 use crate::representation::cached_content::CachedContent;
 use crate::representation::events;
 use crate::representation::response::{ContentResponse, FoundContent, dzi_response};

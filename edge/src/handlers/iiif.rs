@@ -4,15 +4,15 @@ use edgezoom_content::{Attempt, Content, ContentId, Dzi, Finished, PreviewKind, 
 use http::StatusCode;
 use worker::{Env, Method, Request, Result};
 
-use crate::lookup::content::by_id;
 use super::object;
-use crate::durable::admit::admit_search;
 use crate::admission::client::Client;
 use crate::config::{Addresses, Regions};
+use crate::durable::admit::admit_search;
+use crate::lookup::content::by_id;
+use crate::lookup::repository::Repository;
 use crate::pages;
 use crate::platform::bridge::Outgoing;
 use crate::regions::{self, Picture, pictures};
-use crate::lookup::repository::Repository;
 use crate::representation::iiif::{self, StoredImage};
 use crate::request::iiif::{IiifRequest, ImageRequest, ImageRequestError};
 use crate::request::object_key::ObjectKey;

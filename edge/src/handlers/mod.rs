@@ -11,19 +11,19 @@ use worker::{Env, Request, Result, console_error, web_sys};
 
 use crate::admission::client::Client;
 use crate::config::{Addresses, Config, SigningKeys};
+use crate::lookup::content::{by_id, find};
+use crate::lookup::repository::{LookedUp, Repository};
 use crate::pages::{self, Cards, embed};
 use crate::platform::bridge::{Outgoing, RequestHead};
 use crate::platform::isolate::now;
 use crate::regions;
-use crate::lookup::content::{by_id, find};
-use crate::lookup::repository::{LookedUp, Repository};
 use crate::representation::response::{ContentResponse, descriptor_script};
 use crate::request::route::{Methods, Opening, Route};
+use crate::request::upload::UploadHeaders;
 use crate::request::url::signature;
 use crate::response::plain;
 use crate::tiler_api;
 use crate::uploads::Upload;
-use crate::request::upload::UploadHeaders;
 use crate::words;
 
 /// A request whose route is known.
@@ -76,9 +76,7 @@ pub async fn handle(
             None => uploads_off(Methods::Upload),
             Some(uploads) => upload(uploads).step(step).await,
         },
-        Route::Dzi { key, variant } => {
-            content::dzi(find(key, false, repository).await, variant, addresses)
-        }
+        Route::Dzi { key, variant } => content::dzi(find(key, false, repository).await, variant, addresses),
         Route::Events(id) => {
             let last = request().headers().get("Last-Event-ID")?;
             return content::events(*id, &head.method, last.as_deref(), addresses, repository).await;

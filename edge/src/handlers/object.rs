@@ -4,14 +4,14 @@ use edgezoom_content::{ContentId, PreviewKind, Status, TileFormat, TileRange, ti
 use worker::{Env, Request, Response, Result};
 
 use crate::config::Addresses;
-use crate::pages;
 use crate::lookup::content::{by_id, ready};
 use crate::lookup::index_cache::StoredPyramid;
 use crate::lookup::pyramid::{NotStored, stored};
+use crate::lookup::repository::Repository;
+use crate::pages;
 use crate::platform::bridge::Outgoing;
 use crate::platform::isolate::is_taken_down;
 use crate::platform::r2::{self, Part};
-use crate::lookup::repository::Repository;
 use crate::request::object_key::{ObjectKey, PyramidObject};
 use crate::response::negotiation::TextForm;
 use crate::response::{ApiError, CachePolicy, plain};

@@ -52,10 +52,7 @@ pub async fn by_id(id: ContentId, repository: &Repository<'_>) -> Result<Content
 }
 
 /// Returns a ready content's attempt and result, or else the response that says why there is none.
-pub async fn ready(
-    id: ContentId,
-    repository: &Repository<'_>,
-) -> Result<(Attempt, Finished), Response> {
+pub async fn ready(id: ContentId, repository: &Repository<'_>) -> Result<(Attempt, Finished), Response> {
     match by_id(id, repository).await {
         Ok(Content { status: Status::Ready { attempt, finished }, .. }) => Ok((attempt, finished)),
         Ok(_) | Err(ApiError::NoSuchContent) => Err(plain::not_found()),
@@ -64,9 +61,7 @@ pub async fn ready(
 }
 
 /// Returns a found content as a value, or the error for clients.
-pub fn value(
-    found: Result<Option<FoundContent>, RepositoryError>,
-) -> Result<Content, ApiError> {
+pub fn value(found: Result<Option<FoundContent>, RepositoryError>) -> Result<Content, ApiError> {
     let found = found.map_err(RepositoryError::api_error)?.ok_or(ApiError::NoSuchContent)?;
     found.content().map_err(|error| RepositoryError::from(error).api_error())
 }

@@ -6,9 +6,9 @@ use url::form_urlencoded;
 
 use super::{Frames, Page, home_address, icon, meta, script};
 use crate::config::{Addresses, Uploads};
+use crate::request::upload::UPLOADS;
 use crate::response::escape;
 use crate::response::{ApiError, CachePolicy, Response};
-use crate::request::upload::UPLOADS;
 
 const DESCRIPTION: &str = "Turn the address of a large picture, a PDF, an SVG or a web page into an image that anyone \
                            can zoom into, share and embed.";

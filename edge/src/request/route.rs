@@ -5,10 +5,10 @@ use edgezoom_content::{ContentId, PreviewKind, SourceUrl};
 use super::iiif::IiifRequest;
 use super::object_key::ObjectKey;
 use super::place::Place;
+use super::upload::{UploadQuery, UploadStep};
 use super::url::url_parameter;
 use crate::response::ApiError;
 use crate::response::negotiation::{TextForm, Variant};
-use super::upload::{UploadQuery, UploadStep};
 
 /// An endpoint with its parameters.
 #[derive(Clone, Debug, PartialEq)]

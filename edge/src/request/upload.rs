@@ -8,8 +8,8 @@ use edgezoom_content::SourceUrl;
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
-use crate::config::{Addresses, Uploads};
 use super::url::parameter;
+use crate::config::{Addresses, Uploads};
 use crate::response::negotiation::Variant;
 use crate::response::{ApiError, UploadError};
 

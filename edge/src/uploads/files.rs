@@ -10,8 +10,8 @@ use worker::{Env, Error, console_error, web_sys};
 
 use crate::admission::client::Client;
 use crate::admission::policy::AdmissionError;
-use crate::response::{ApiError, UploadError};
 use crate::request::upload::{PART_BYTES, PartedUpload};
+use crate::response::{ApiError, UploadError};
 
 #[wasm_bindgen(module = "/src/uploads/files.js")]
 extern "C" {

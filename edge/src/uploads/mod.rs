@@ -7,18 +7,18 @@ use edgezoom_content::SourceUrl;
 use http::StatusCode;
 use worker::{Env, console_error, web_sys};
 
-use crate::durable::admit::admit_client;
 use crate::admission::client::Client;
 use crate::config::{Addresses, Config, Uploads};
+use crate::durable::admit::admit_client;
+use crate::lookup::repository::Repository;
 use crate::platform::isolate::now;
 use crate::platform::r2;
-use crate::lookup::repository::Repository;
 use crate::representation::response::{ContentResponse, FoundContent};
 
+use crate::request::upload::{PART_BYTES, PartedUpload, UPLOADS, UploadHeaders, UploadQuery, UploadStep};
 use crate::response::element::Element::{Count, Object, Text};
 use crate::response::{ApiError, CachePolicy, Response, UploadError};
 use files::{ReceivedFile, new_deletion_key};
-use crate::request::upload::{PART_BYTES, PartedUpload, UPLOADS, UploadHeaders, UploadQuery, UploadStep};
 
 /// Maximum size of the list of parts in bytes: 10,000 tags of 32 characters.
 const MAX_LIST_BYTES: u64 = 1 << 20;

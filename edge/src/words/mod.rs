@@ -10,12 +10,12 @@ use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Env, Result, console_error};
 
-use crate::durable::admit::admit_search;
 use crate::admission::client::Client;
 use crate::config::Addresses;
+use crate::durable::admit::admit_search;
 use crate::lookup::content::ready;
-use crate::platform::r2::{self, BINDING};
 use crate::lookup::repository::Repository;
+use crate::platform::r2::{self, BINDING};
 use crate::representation::iiif::has_canvases;
 use crate::request::place::{Card, Place};
 use crate::request::route::{Opening, Search, SearchVersion};

@@ -5,8 +5,8 @@ use std::io;
 use crate::browser::PageError;
 use crate::fetch::FetchError;
 use crate::renderer::RenderError;
-use crate::s3::UploadedFileError;
 use crate::s3::SinkError;
+use crate::s3::UploadedFileError;
 
 /// The reason why a conversion failed, by the step that failed.
 #[derive(Debug, thiserror::Error)]

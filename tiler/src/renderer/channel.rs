@@ -11,8 +11,8 @@ use rustix::net::{Shutdown, shutdown};
 use tokio::io::AsyncWriteExt;
 use tokio::task::JoinHandle;
 
-use crate::descriptors;
 use super::arrival::{Arrival, Arrivals};
+use crate::descriptors;
 
 /// The parent's end. Dropping it stops the announcements.
 pub struct Feed(JoinHandle<()>);

@@ -19,8 +19,8 @@ use tokio::time::timeout;
 
 use super::bucket::{Bucket, Part, Stored};
 use super::client::StoreError;
-use super::words;
 use super::tile_sink::{Places, SinkError, TileSink};
+use super::words;
 
 /// Media type of an archive: that of ZIP, because SZI has none of its own.
 const MEDIA_TYPE: &str = "application/zip";

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use edgezoom_codecs::Layout;
 use edgezoom_content::Failure;
-use edgezoom_tiler::renderer::Arrival;
 use edgezoom_tiler::limits::Limits;
+use edgezoom_tiler::renderer::Arrival;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
 use tokio::sync::watch;
 

@@ -11,8 +11,8 @@ use edgezoom_content::{
 };
 use edgezoom_text::{Page, Rect, Text};
 use edgezoom_tiler::renderer::{Built, Tile};
-use edgezoom_tiler::s3::{StoreError, Upload};
 use edgezoom_tiler::s3::{Places, SinkError, TileSink};
+use edgezoom_tiler::s3::{StoreError, Upload};
 
 use crate::s3_endpoint::Endpoint;
 

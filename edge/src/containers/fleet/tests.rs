@@ -2,8 +2,11 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-const LIMITS: ContainerLimits =
-    ContainerLimits { containers: 2, a_day: Duration::from_secs(24 * 60 * 60), lease: Duration::from_secs(60) };
+const LIMITS: ContainerLimits = ContainerLimits {
+    containers: 2,
+    a_day: Duration::from_secs(24 * 60 * 60),
+    lease: Duration::from_secs(60),
+};
 const SILENCE: Duration = Duration::from_secs(120);
 /// A second before noon of some day.
 const NOON: Timestamp = Timestamp(20_000 * DAY + DAY / 2 - 1000);

@@ -10,11 +10,11 @@ use super::route::{
     ContentKey, HomeForm, Methods, OembedRequest, Opening, Route, Search, SearchVersion, TilerCall,
 };
 use super::typed;
+use super::upload::{self, UPLOADS, UploadQuery, UploadStep};
 use super::url::{parameter, url_parameter};
 use crate::config::shared_content;
 use crate::response::ApiError;
 use crate::response::negotiation::{NotAcceptable, TextForm, Variant};
-use super::upload::{self, UPLOADS, UploadQuery, UploadStep};
 
 /// The parts of a request that determine its route.
 #[derive(Clone, Copy, Debug)]

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use edgezoom_codecs::{Bounds, Damage, DecodeOptions, DrawingOptions, Layout, SourceError};
 use edgezoom_content::{Failure, FailureCode, Size};
-use edgezoom_tiler::renderer::of_source;
 use edgezoom_tiler::limits::Limits;
+use edgezoom_tiler::renderer::of_source;
 use edgezoom_tiler::renderer::{Built, Output, RenderOptions, Renderer};
 
 use edgezoom_test_support::files::{self, BOUNDS, file};
