@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::one_line;
+use crate::titles::one_line;
 
 /// Why a conversion failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -22,7 +22,7 @@ mod id;
 mod page_table;
 mod progress;
 mod removal;
-mod text;
+mod titles;
 
 pub use address::AddressPolicy;
 pub use attempt::{Attempt, CoarseNumber};
@@ -39,5 +39,5 @@ pub use page_table::{PageTable, StoredPage};
 pub use progress::Progress;
 pub use removal::{Removal, RemovalKind};
 pub use source_url::SourceUrl;
-pub use text::{Alternative, Beginning, OneLine, Title};
+pub use titles::{Alternative, Beginning, OneLine, Title};
 pub use upload::UploadKey;

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::text::one_line;
+use crate::titles::one_line;
 
 /// A kind of removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use url::form_urlencoded;
 
-use crate::text::one_line;
+use crate::titles::one_line;
 
 /// Beginning of every file's URI. No other hash is used.
 const PREFIX: &str = "ni:///sha-256;";

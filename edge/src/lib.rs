@@ -42,6 +42,6 @@ mod request;
 mod response;
 #[cfg(test)]
 mod tests;
+mod text;
 mod tiler_api;
 mod uploads;
-mod words;

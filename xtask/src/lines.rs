@@ -131,7 +131,7 @@ mod tests {
         for (path, expected) in [
             ("engine/codecs/src/formats/psd/mod.rs", Some(("engine/codecs", 0))),
             ("engine/codecs/tests/formats/variant.rs", Some(("engine/codecs", 2))),
-            ("edge/src/words/words.js", Some(("edge/src/words", 1))),
+            ("edge/src/text/text.js", Some(("edge/src/text", 1))),
             ("edge/src/lib.rs", Some(("edge/src", 0))),
             ("edge/src/tests/mod.rs", Some(("edge/src", 2))),
             ("edge/tests/iiif.test.mjs", Some(("edge", 2))),

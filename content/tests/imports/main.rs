@@ -16,7 +16,7 @@ use modules::Modules;
 const FLOORS: [(&str, &[&str]); 2] = [
     ("edge", &[
         "config", "containers", "admission", "response", "request", "representation", "pages", "platform", "durable",
-        "lookup", "uploads", "words", "regions", "tiler_api", "handlers", "entry", "fuzz",
+        "lookup", "uploads", "text", "regions", "tiler_api", "handlers", "entry", "fuzz",
     ]),
     ("tiler", &[
         "descriptors", "secret", "limits", "nat64", "local_networks", "proc", "bot", "http_client", "sandbox", "renderer",

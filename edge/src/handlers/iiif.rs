@@ -17,7 +17,7 @@ use crate::representation::iiif::{self, StoredImage};
 use crate::request::iiif::{IiifRequest, ImageRequest, ImageRequestError};
 use crate::request::object_key::ObjectKey;
 use crate::response::{ApiError, Response, plain};
-use crate::words::Words;
+use crate::text::TextLayer;
 
 /// Seconds for which caches keep an image.
 const DAY: u32 = 86_400;
@@ -55,7 +55,7 @@ pub async fn serve(
         Err(response) => return Ok(Outgoing::Buffered(response)),
     };
     let needs_table = page.is_some() || matches!(asked, IiifRequest::Manifest | IiifRequest::Annotations(_));
-    let words = Words::of(id, attempt, finished).filter(|_| needs_table);
+    let words = TextLayer::of(id, attempt, finished).filter(|_| needs_table);
     // Manifests and annotations of many pages or lines take as long as a search.
     if words.is_some()
         && page.is_none()

@@ -22,9 +22,9 @@ use crate::request::route::{Methods, Opening, Route};
 use crate::request::upload::UploadHeaders;
 use crate::request::url::signature;
 use crate::response::plain;
+use crate::text;
 use crate::tiler_api;
 use crate::uploads::Upload;
-use crate::words;
 
 /// A request whose route is known.
 pub struct RoutedRequest {
@@ -105,7 +105,7 @@ pub async fn handle(
         Route::Download(id) => return object::download(*id, &request(), repository, env).await,
         Route::Search(id, search) => {
             let renders = config.regions.is_some();
-            words::search(*id, search, addresses, renders, client().as_ref(), repository, env).await?
+            text::search(*id, search, addresses, renders, client().as_ref(), repository, env).await?
         }
         Route::Iiif(id, page, asked) => {
             let service = iiif::Service { addresses, regions: config.regions.as_ref(), client: &client };
@@ -123,7 +123,7 @@ pub async fn handle(
             let place = match opening {
                 Some(Opening::Place(place)) => Some(*place),
                 Some(opening) if config.regions.is_some() => {
-                    let place = words::place_of(*id, opening, client().as_ref(), repository, env).await;
+                    let place = text::place_of(*id, opening, client().as_ref(), repository, env).await;
                     place.unwrap_or_else(|error| {
                         console_error!("{id}: no card: {error}");
                         None

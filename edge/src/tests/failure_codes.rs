@@ -3,13 +3,13 @@
 
 use edgezoom_content::FailureCode;
 
-const WORDS: &str = include_str!("../../viewer/live/words.js");
+const WORDS: &str = include_str!("../../viewer/live/copy.js");
 const ASSUMED: &str = include_str!("../../viewer/pages/assumed.js");
 const DESCRIPTION: &str = include_str!("../../interface/openapi.json");
 
-/// Returns the text of `words.js` from `begin` to `end`.
+/// Returns the text of `copy.js` from `begin` to `end`.
 fn section(begin: &str, end: &str) -> &'static str {
-    let from = WORDS.find(begin).unwrap_or_else(|| panic!("words.js has no `{begin}`"));
+    let from = WORDS.find(begin).unwrap_or_else(|| panic!("copy.js has no `{begin}`"));
     let section = &WORDS[from..];
     &section[..section.find(end).unwrap()]
 }
@@ -20,12 +20,12 @@ fn the_viewer_has_words_for_every_code() {
     for code in FailureCode::ALL {
         let name = code.name();
         let keys = [format!("\n  \"{name}\": \""), format!("\n  {name}: \"")];
-        assert!(keys.iter().any(|key| words.contains(key)), "FAILURES in words.js has no words for {name}");
+        assert!(keys.iter().any(|key| words.contains(key)), "FAILURES in copy.js has no words for {name}");
     }
     assert_eq!(
         words.lines().count() - 1,
         FailureCode::ALL.len(),
-        "FAILURES in words.js has words for an unknown code"
+        "FAILURES in copy.js has words for an unknown code"
     );
 }
 

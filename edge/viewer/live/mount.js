@@ -7,7 +7,7 @@ import { mountViewer } from "../zoom/viewer.js";
 import { coarsePicture } from "./coarse.js";
 import css from "./live.css";
 import { fetchRetried, watch } from "./watch.js";
-import { TOO_SOON, isFile, nameOf, nextTryWords, problemWords, stageWords, waitingWords } from "./words.js";
+import { TOO_SOON, isFile, nameOf, nextTryWords, problemWords, stageWords, waitingWords } from "./copy.js";
 
 const BROKEN = "M4 7a2 2 0 0 1 2-2h6l-2 4 4 3-4 3 2 4H6a2 2 0 0 1-2-2zM15 5h3a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2h-2";
 const CLOCK = "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 7.5V12l3 2";

@@ -1,7 +1,7 @@
 // The dialogs of the share page: sharing, and the details of a ready picture.
 
 import { element } from "../dom.js";
-import { isFile, nameOf } from "../live/words.js";
+import { isFile, nameOf } from "../live/copy.js";
 import { scaleWords } from "../zoom/lengths.js";
 import { placeText, withParameter, withPlace } from "../zoom/place.js";
 import { dropKey, keyOf } from "./deletion_keys.js";

@@ -5,7 +5,7 @@
 
 import { element } from "../dom.js";
 import { updateOf, watch } from "../live/watch.js";
-import { stageWords } from "../live/words.js";
+import { stageWords } from "../live/copy.js";
 import { keepKey } from "./deletion_keys.js";
 
 /**

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { addressed } from "../text/address.js";
-import { around, readDocument, textBetween } from "../text/document.js";
-import { MAX_HITS, fold, searcher } from "../text/search.js";
+import { around, readDocument, textBetween } from "../../text/document.js";
+import { MAX_HITS, fold, searcher } from "../../text/search.js";
 import { withParameter } from "../zoom/place.js";
 import { assertAccessible, assertEventually, assertNoFrames, countFrames, isFocused, painted, parts, placed, resize, restingScale } from "./browser.mjs";
 import { line, manual } from "./manual.mjs";

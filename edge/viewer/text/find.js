@@ -1,8 +1,8 @@
 // The bar that finds words: a field, the number of hits, and buttons for the next and the previous one.
 
 import { element, icon } from "../dom.js";
-import { around, rectangle } from "./document.js";
-import { MAX_HITS, searcher } from "./search.js";
+import { around, rectangle } from "../../text/document.js";
+import { MAX_HITS, searcher } from "../../text/search.js";
 
 export const FIND = "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13zM15.2 15.2 20 20";
 const UP = "m6 14.5 6-6 6 6";

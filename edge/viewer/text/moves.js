@@ -1,6 +1,6 @@
 // Moves of the camera to words and pages, and the page that it shows.
 
-import { pageAt } from "./document.js";
+import { pageAt } from "../../text/document.js";
 
 /** Height of a line in CSS pixels below which a hit is enlarged. */
 const SMALL = 10;

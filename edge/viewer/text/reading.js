@@ -2,7 +2,7 @@
 // paragraphs, lists, tables, alternative texts and links. It is filled when the browser is idle.
 
 import { element } from "../dom.js";
-import { SOFT_HYPHEN } from "./document.js";
+import { SOFT_HYPHEN } from "../../text/document.js";
 import { inPieces } from "./idle.js";
 
 /**

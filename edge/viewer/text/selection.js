@@ -3,7 +3,7 @@
 // set at the end, for its menus.
 
 import { element } from "../dom.js";
-import { partsBetween, rectangle, textBetween } from "./document.js";
+import { partsBetween, rectangle, textBetween } from "../../text/document.js";
 
 /** Distance in CSS pixels from which a press on a link is a selection. */
 const DRAG = 4;

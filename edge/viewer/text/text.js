@@ -4,7 +4,7 @@
 import { element, icon } from "../dom.js";
 import { placeText, withParameter } from "../zoom/place.js";
 import { addressed, keepQuery, replaceParameter } from "./address.js";
-import { readDocument } from "./document.js";
+import { readDocument } from "../../text/document.js";
 import { FIND, findBar, isFindKey } from "./find.js";
 import { wordLayer } from "./layer.js";
 import { movesOf } from "./moves.js";

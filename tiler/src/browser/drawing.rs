@@ -24,7 +24,7 @@ use super::process::Browser;
 use super::proxy::Proxy;
 use super::screenshot::Capturing;
 use super::tab::Tab;
-use super::words;
+use super::text;
 
 /// The size of a drawing and of its picture. The scale is a fraction, so that pieces of whole CSS pixels have whole
 /// device pixels.
@@ -140,7 +140,7 @@ pub(super) async fn load_drawing(
     tab.command("Animation.enable", json!({})).await?;
     tab.command("Animation.setPlaybackRate", json!({ "playbackRate": 0 })).await?;
     let document = tab.state.document_count;
-    let text = words::read(&mut PageLayout { tab, limits }, size.pixels(), 0.0, size.scale()).await;
+    let text = text::read(&mut PageLayout { tab, limits }, size.pixels(), 0.0, size.scale()).await;
     Ok((document, text))
 }
 

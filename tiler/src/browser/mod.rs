@@ -15,7 +15,7 @@
 //! | What if the machine is busy? | [`fair_clock`]: limits count what the browser does, not how long it waits |
 //! | Which part of it is shown, and how is it unfolded? | [`layout`], and the scripts that it calls |
 //! | What did the browser report? | [`page_state`]: events; [`document`] and [`interception`]: what they mean |
-//! | Which words are on it? | [`words`] |
+//! | Which words are on it? | [`text`] |
 //! | How does it become a picture? | [`screenshot`]: the strips, and the pipe to the renderer |
 //!
 //! A [`drawing`] that resvg does not know is shown by the browser, too, without any network.
@@ -44,8 +44,8 @@ mod proxy;
 mod screenshot;
 mod stillness;
 mod tab;
+mod text;
 mod virtual_time;
-mod words;
 
 pub use drawing::{DrawingSize, OpenDrawing};
 pub use error::PageError;

@@ -16,7 +16,7 @@ use super::layout::{Area, PageLayout};
 use super::limits::PageLimits;
 use super::proxy::Proxy;
 use super::tab::Tab;
-use super::words;
+use super::text;
 
 /// Loads a page in a tab.
 pub(super) struct PageLoader<'a> {
@@ -217,7 +217,7 @@ impl PageLoader<'_> {
         let size = Size { width: area.width * self.limits.scale, height: area.height * self.limits.scale };
         let left = f64::from(area.left) - f64::from(area.origin);
         let scale = self.limits.scale.into();
-        let text = words::read(&mut self.layout(), size, left, scale).await;
+        let text = text::read(&mut self.layout(), size, left, scale).await;
         Ok(FrozenPage {
             size,
             text,

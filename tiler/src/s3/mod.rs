@@ -6,9 +6,9 @@
 mod bucket;
 mod client;
 mod store;
+mod text;
 mod tile_sink;
 mod upload;
-mod words;
 
 pub use bucket::Stored;
 pub use client::{S3Settings, StoreError};

@@ -19,8 +19,8 @@ use tokio::time::timeout;
 
 use super::bucket::{Bucket, Part, Stored};
 use super::client::StoreError;
+use super::text;
 use super::tile_sink::{Places, SinkError, TileSink};
-use super::words;
 
 /// Media type of an archive: that of ZIP, because SZI has none of its own.
 const MEDIA_TYPE: &str = "application/zip";
@@ -186,7 +186,7 @@ impl TileSink for Upload {
     }
 
     async fn put_text(&mut self, dzi: &Dzi, text: Text) -> Result<(), SinkError> {
-        let added = words::add(&text, self.stream(dzi));
+        let added = text::add(&text, self.stream(dzi));
         self.text = Some(Box::new(added.map_err(|error| self.failed(error))?));
         Ok(self.send_full_parts(dzi).await?)
     }

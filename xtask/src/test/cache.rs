@@ -86,7 +86,7 @@ impl<'a> Cache<'a> {
             vec![PathBuf::from("/var/lib/dpkg/status"), self.project.target.join("pdfium/installed")];
         let sources: &[&str] = match reads {
             Reads::Engine => &["docs", "engine", "tests", "tiler", "Cargo.toml"],
-            Reads::Viewer => &["edge/viewer", "edge/interface", "edge/tests"],
+            Reads::Viewer => &["edge/text", "edge/viewer", "edge/interface", "edge/tests"],
             Reads::Node => {
                 &[":!*.rs", ":!/README.md", ":!/CHANGELOG.md", ":!/CONTRIBUTING.md", ":!/SECURITY.md"]
             }

@@ -215,7 +215,7 @@ const CERTAIN: [&str; 9] = [
     "edge/tests/escaping",
     "edge/tests/upload-attacks",
     "edge/viewer/tests/seams",
-    "edge/viewer/tests/words",
+    "edge/viewer/tests/copy",
     "tests e2e › hostile_page::",
     "tests e2e › private_networks::",
     "tiler sources › page::forbidden::",

@@ -27,12 +27,13 @@ const MOST_REGIONS_BYTES: usize = 200_000;
 const START: &str = "let wasmInstance = new WebAssembly.Instance(wasmModule, __wbg_get_imports());\n\
                      let wasm = wasmInstance.exports;\nwasm.__wbindgen_start();\n";
 /// Inputs of the build besides the wasm. This file is one, because changing it changes the output.
-const INGREDIENTS: [&str; 10] = [
+const INGREDIENTS: [&str; 11] = [
     "Cargo.toml",
     "docs/limits.md",
     "edge/entry.js",
     "edge/interface",
     "edge/src",
+    "edge/text",
     "edge/viewer",
     "package.json",
     "package-lock.json",

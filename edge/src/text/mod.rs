@@ -21,7 +21,7 @@ use crate::request::place::{Card, Place};
 use crate::request::route::{Opening, Search, SearchVersion};
 use crate::response::{ApiError, CachePolicy, Response, plain};
 
-#[wasm_bindgen(module = "/src/words/words.js")]
+#[wasm_bindgen(module = "/src/text/text.js")]
 extern "C" {
     #[wasm_bindgen(catch, js_name = annotationsOf)]
     fn annotations_of(bucket: &JsValue, asked: &str) -> std::result::Result<Promise, JsValue>;
@@ -32,14 +32,14 @@ extern "C" {
 }
 
 /// The words of a ready content.
-pub struct Words<'a> {
+pub struct TextLayer<'a> {
     id: ContentId,
     /// Key of the archive.
     archive: String,
     text: &'a StoredText,
 }
 
-/// A request to the functions of `words.js`.
+/// A request to the functions of `text.js`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Asked<'a> {
@@ -69,7 +69,7 @@ enum What<'a> {
     Places { query: &'a str, from: u32, address: String, version: u8 },
 }
 
-impl<'a> Words<'a> {
+impl<'a> TextLayer<'a> {
     /// Returns the words of a content; `None` if it has none.
     pub fn of(id: ContentId, attempt: Attempt, finished: &'a Finished) -> Option<Self> {
         Some(Self { id, archive: attempt.archive_key(id), text: finished.text.as_deref()? })
@@ -130,7 +130,7 @@ pub async fn place_of(
     env: &Env,
 ) -> Result<Option<Place>> {
     let Ok((attempt, finished)) = ready(id, repository).await else { return Ok(None) };
-    let Some(words) = Words::of(id, attempt, &finished) else { return Ok(None) };
+    let Some(words) = TextLayer::of(id, attempt, &finished) else { return Ok(None) };
     let size = finished.dzi.size;
     let pages = words.table(env).await?.pages;
     let page = |number: u32| pages.get(number as usize - 1).map(|page| page.at);
@@ -176,7 +176,7 @@ pub async fn search(
         Ok(ready) => ready,
         Err(response) => return Ok(response),
     };
-    let Some(words) = Words::of(id, attempt, &finished) else { return Ok(plain::not_found()) };
+    let Some(words) = TextLayer::of(id, attempt, &finished) else { return Ok(plain::not_found()) };
     if let Err(error) = admit_search(client, env).await {
         return Ok(error.response());
     }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { nameOf, nextTryWords, problemWords, stageWords, waitingWords } from "../live/words.js";
+import { nameOf, nextTryWords, problemWords, stageWords, waitingWords } from "../live/copy.js";
 
 test("a retry is offered if it can help", () => {
   const failed = (code) => problemWords({ kind: "failed", content: { failure: { code, message: "why", retryAfter: 600 } } });

@@ -1,8 +1,8 @@
 // Reads the words in a picture from its archive: the lines of a page as annotations of IIIF, and the places of words.
 // `mod.rs` says what is asked.
 
-import { around, readDocument } from "../../viewer/text/document.js";
-import { fold, searcher } from "../../viewer/text/search.js";
+import { around, readDocument } from "../../text/document.js";
+import { fold, searcher } from "../../text/search.js";
 import { free, hold, within } from "../platform/bounds.js";
 
 const PRESENTATION = "http://iiif.io/api/presentation/3/context.json";
