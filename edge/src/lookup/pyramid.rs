@@ -20,6 +20,7 @@ use crate::response::ApiError;
 const MAX_INDEX_BYTES: u32 = 8 << 20;
 /// Maximum time to wait for another request that reads the index. It may have been cancelled.
 const MAX_WAIT: Duration = Duration::from_millis(300);
+
 /// The reason why a pyramid is not stored.
 pub enum NotStored {
     /// There is no ready content with this attempt, or no archive.
