@@ -153,11 +153,11 @@ impl Project {
     }
 }
 
-/// Returns a command with lower priority than tests that wait for browsers and processes, and than the browsers that the
-/// tiler starts, which have 10.
+/// Returns a command with lower priority than tests that wait for browsers and processes. With a much lower one it would
+/// take hours on a machine that is busy with other things.
 pub fn beside_tests(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("nice");
-    command.arg("-n15").arg(program);
+    command.arg("-n5").arg(program);
     command
 }
 

@@ -99,9 +99,9 @@ pub struct PageLimits {
     /// of one page would occupy all cores for the whole time.
     #[arg(skip = Duration::from_secs(120))]
     pub cpu: Duration,
-    /// Priority of a web page's browser (setpriority(2)): a page that computes on all cores does not slow down renderers,
-    /// which have 0.
-    #[arg(skip = 10)]
+    /// Priority of a web page's browser, from 0 to 19 as of nice(1): a page that computes on all cores does not slow down
+    /// renderers, which have 0
+    #[arg(long = "web-nice", value_name = "NICE", env = "EDGEZOOM_WEB_NICE", default_value_t = 10, value_parser = value_parser!(i32).range(0..=19))]
     pub nice: i32,
     /// Open web pages even as root without namespaces, in a Chromium without its sandbox: a page that escapes the
     /// browser controls the whole machine

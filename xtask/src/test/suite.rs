@@ -99,6 +99,8 @@ impl Suite {
                 command
             }
         };
+        // What CPU-bound programs leave would starve a browser with its usual priority.
+        command.env("EDGEZOOM_WEB_NICE", "0");
         command.current_dir(&self.folder).envs(self.variables.iter().cloned());
         Ok(command)
     }
