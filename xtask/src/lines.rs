@@ -18,8 +18,6 @@ const COLUMNS: [&str; 4] = ["Rust", "JavaScript", "tests", "documents"];
 const TESTS: [&str; 2] = ["tests", "benches"];
 /// Folders that hold rooms, and not only files of their own.
 const HOUSES: [&str; 5] = ["engine", "edge", "edge/src", "tiler", "tiler/src"];
-/// A room may have this many lines more than the table says, if a twentieth is less.
-const SLACK: usize = 40;
 
 /// Lines by room and column.
 type Lines = BTreeMap<String, [usize; COLUMNS.len()]>;
@@ -104,6 +102,9 @@ fn table(lines: &Lines) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A room may have this many lines more than the table says, if a twentieth is less.
+    const SLACK: usize = 40;
 
     #[test]
     fn no_room_has_outgrown_the_table() {

@@ -30,7 +30,7 @@ impl Modules {
         let tests: Vec<Name> = sources
             .iter()
             .flat_map(|(module, source)| {
-                source.tests.iter().map(|name| [&module[..], &[name.clone()]].concat())
+                source.tests.iter().map(|name| [&module[..], std::slice::from_ref(name)].concat())
             })
             .collect();
         sources.retain(|module, _| !tests.iter().any(|test| module.starts_with(test)));

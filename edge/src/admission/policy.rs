@@ -85,7 +85,7 @@ impl Allowance {
 }
 
 /// Admits a client if the service is open to its kind.
-pub fn admit_kind(client: Option<&Client>, config: &Config) -> std::result::Result<(), AdmissionError> {
+pub fn admit_kind(client: Option<&Client>, config: &Config) -> Result<(), AdmissionError> {
     if config.maintenance {
         return Err(AdmissionError::Maintenance);
     }

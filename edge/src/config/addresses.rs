@@ -1,7 +1,7 @@
 //! The service's addresses as clients see them, in every representation, page and header. They are not stored with a
 //! content, because the operator may change them.
 
-use edgezoom_content::{Attempt, Coarse, ContentId, PreviewKind, Size};
+use edgezoom_content::{Attempt, Coarse, ContentId, PreviewKind};
 use serde::{Deserialize, Serialize};
 use url::Url;
 

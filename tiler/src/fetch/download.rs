@@ -10,7 +10,6 @@ use std::sync::Arc;
 use edgezoom_content::SourceUrl;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Response, StatusCode};
-use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 

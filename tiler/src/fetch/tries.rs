@@ -102,8 +102,6 @@ impl TryAgain {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-
     use edgezoom_content::address::RefusedAddress;
     use reqwest::StatusCode;
 
