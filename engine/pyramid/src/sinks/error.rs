@@ -22,12 +22,12 @@ pub enum SinkError {
     #[error("{} does not end in a name for the pyramid", .0.display())]
     Nameless(PathBuf),
     /// The file system returned an error.
-    #[error("cannot write {}: {source}", path.display())]
+    #[error("cannot write {}: {reason}", path.display())]
     Io {
         /// File or folder that could not be written.
         path: PathBuf,
         /// Error of the system.
-        source: io::Error,
+        reason: io::Error,
     },
     /// A file or folder could not be moved, and then those that had been moved not back.
     #[error("{error}; what it would have replaced is in {}", folder.display())]
@@ -43,7 +43,7 @@ pub enum SinkError {
 }
 
 impl SinkError {
-    pub(super) fn io(path: &Path, source: io::Error) -> Self {
-        Self::Io { path: path.to_owned(), source }
+    pub(super) fn io(path: &Path, reason: io::Error) -> Self {
+        Self::Io { path: path.to_owned(), reason }
     }
 }

@@ -90,7 +90,7 @@ impl Site {
         let [script, style, template] = &self.viewer;
         let page = self
             .page(template, built, title, text)
-            .map_err(|source| SinkError::Io { path: PAGE.into(), source: source.into() })?;
+            .map_err(|error| SinkError::Io { path: PAGE.into(), reason: error.into() })?;
         Ok([(FILES[0], script.into()), (FILES[1], style.into()), (FILES[2], page.into())])
     }
 
