@@ -47,13 +47,6 @@ enum Task {
     },
     /// Check that conversions survive killed processes and broken connections
     Chaos(tasks::ChaosOptions),
-    /// Simulate large loads: time to ready, number of tilers, cost
-    #[command(disable_help_flag = true)]
-    Simulate {
-        /// See `cargo xtask simulate --help`
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        options: Vec<String>,
-    },
     /// Take screenshots of every page in every state
     Shots {
         /// Part of the names of the states to show [default: all]
@@ -115,7 +108,6 @@ fn run(task: Task) -> Result<()> {
         Task::TestArm64 { name } => test::arm64::run(&project, &name),
         Task::Bench { subject, options } => tasks::bench(&project, subject, &options),
         Task::Chaos(options) => tasks::chaos(&project, &options),
-        Task::Simulate { options } => tasks::simulate(&project, options),
         Task::Shots { states } => tasks::shots(&project, &states),
         Task::Lighthouse { url } => tasks::lighthouse(&project, url.as_deref()),
         Task::Lines { write } => lines::run(&project, write),

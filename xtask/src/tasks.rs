@@ -98,12 +98,6 @@ pub fn chaos(project: &Project, options: &ChaosOptions) -> Result<()> {
     command::run_shown(&mut chaos)
 }
 
-/// Runs `tools/src/simulate`.
-pub fn simulate(project: &Project, options: Vec<String>) -> Result<()> {
-    build::program(project, TOOLS, Profile::Dev)?;
-    command::run_shown(&mut build::tool(project, ["simulate".to_owned()].into_iter().chain(options)))
-}
-
 /// Takes screenshots of every page at four widths, light and dark, into `target/shots/`, and checks each with axe-core.
 /// `edge/viewer/tests/shots.mjs` lists the states; `states` selects those whose names contain one of these strings.
 pub fn shots(project: &Project, states: &[String]) -> Result<()> {

@@ -2,7 +2,6 @@
 //! needs it, with the features and profile of the rest of the workspace.
 
 mod dev;
-mod simulate;
 mod worker;
 
 use std::process::ExitCode;
@@ -24,8 +23,6 @@ enum Part {
     Dev(xtask::dev::Options),
     /// Turn the Worker's WebAssembly into edge/build
     BuildEdge,
-    /// Simulate large loads: time to ready, number of tilers, cost
-    Simulate(simulate::Options),
     /// End the process groups named on standard input once it closes
     Watchdog,
 }
@@ -44,7 +41,6 @@ fn run(part: Part) -> Result<()> {
     match part {
         Part::Dev(options) => dev::run(&Project::locate()?, &options),
         Part::BuildEdge => worker::build(&Project::locate()?),
-        Part::Simulate(options) => simulate::run(&options),
         Part::Watchdog => dev::watchdog::run(),
     }
 }
