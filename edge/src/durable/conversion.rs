@@ -24,7 +24,7 @@ use crate::admission::policy::AdmissionError;
 use crate::admission::scheduler::{Asked, End, Turn};
 use crate::config::{Addresses, Config};
 use crate::durable::admit::{self, admit_job};
-use crate::durable::subscribers::Subscribers;
+use crate::durable::subscribers::{Subscribers, Subscription};
 use crate::durable::{backlog, record};
 use crate::platform::isolate::{config, now};
 use crate::platform::{bridge, kv, r2};
@@ -44,6 +44,27 @@ struct JobOwner {
     party: String,
     /// True if the job had to wait for its turn when it was last queued.
     waits: bool,
+}
+
+/// The end of a content's job.
+struct JobEnd {
+    end: End,
+    /// True if another attempt follows, which takes the same client's share.
+    another_follows: bool,
+}
+
+impl JobEnd {
+    /// Returns the end that left this state.
+    fn of(after: &Conversion) -> Self {
+        let status = after.content().map(|content| content.status);
+        let end = match &status {
+            Some(Status::Ready { finished, .. }) => End::Made(finished.dzi.tile_count()),
+            Some(Status::Failed { .. }) => End::Failed,
+            Some(Status::Processing { .. }) => End::Made(0),
+            None => End::Made(0), // the content was removed
+        };
+        Self { end, another_follows: matches!(status, Some(Status::Processing { .. })) }
+    }
 }
 
 /// A message to the object of a content. The operator's calls send it too (`edge/src/admin/`).
@@ -82,8 +103,8 @@ pub async fn subscribe(
     client: Option<&Client>,
     env: &Env,
 ) -> Result<Option<Response>> {
-    let party = Client::party_of(client);
-    let subscriber = format!("{party}\n{}", serde_json::to_string(addresses)?);
+    let subscriber = Subscription { party: Client::party_of(client), addresses: addresses.clone() };
+    let subscriber = serde_json::to_string(&subscriber)?;
     let response = bridge::subscribe(env, BINDING, &id.to_string(), &subscriber).await?;
     Ok((response.status() == 200).then(|| response.into()))
 }
@@ -129,8 +150,8 @@ impl ConversionObject {
         Ok(self.answer(&message).await?)
     }
 
-    /// Streams the content's events while a tiler works on it. The subscriber is a line with the client's party, and
-    /// [`Addresses`] as JSON. 503: no content, or too many subscribers.
+    /// Streams the content's events while a tiler works on it. The subscriber is a
+    /// [`Subscription`] as JSON. 503: no content, or too many subscribers.
     ///
     /// # Errors
     /// The storage fails.
@@ -175,13 +196,12 @@ impl ConversionObject {
     }
 
     async fn events(&self, subscriber: &str) -> Result<Response> {
-        let (party, addresses) = subscriber.split_once('\n').unwrap_or_default();
-        let subscriber = (serde_json::from_str(addresses)?, party.to_owned());
+        let subscription = serde_json::from_str(subscriber)?;
         self.read().await?;
         let conversion = self.conversion.borrow().clone();
         self.subscribers.allow_until(conversion.as_ref().and_then(Conversion::followed_until));
         let content = conversion.as_ref().and_then(Conversion::content);
-        match content.and_then(|content| self.subscribers.add(&content, subscriber, now())) {
+        match content.and_then(|content| self.subscribers.add(&content, subscription, now())) {
             Some(events) => Response::from_stream(events),
             None => Response::error("", 503),
         }
@@ -335,15 +355,11 @@ impl ConversionObject {
     }
 
     /// Tells the object with the queue that the job has ended, so that the next one gets its turn.
-    async fn note_end(&self, ended: Option<Option<Status>>) -> Result<()> {
-        let (Some(status), Some(owner)) = (ended, self.owner().await?) else { return Ok(()) };
-        let id = self.id()?;
-        let (party, end) = match status {
-            Some(Status::Ready { finished, .. }) => (None, End::Made(finished.dzi.tile_count())),
-            Some(Status::Failed { .. }) => (None, End::Failed),
-            None => (None, End::Made(0)),
-            Some(Status::Processing { .. }) => (Some(owner.party), End::Made(0)), // another attempt follows
+    async fn note_end(&self, ended: Option<JobEnd>) -> Result<()> {
+        let (Some(JobEnd { end, another_follows }), Some(owner)) = (ended, self.owner().await?) else {
+            return Ok(());
         };
+        let (id, party) = (self.id()?, another_follows.then_some(owner.party));
         self.known_tiles.set(None);
         self.set_owner(party, Turn::Now).await?;
         for pause in RETRY_PAUSES {
@@ -356,9 +372,9 @@ impl ConversionObject {
         Ok(())
     }
 
-    /// Decides and stores the new state. It awaits only the storage, so no other event comes in between. If the event
-    /// ended the job, it also returns the content's status; `None` if the content was removed.
-    async fn decide(&self, event: Event, config: &Config) -> Result<(Decision, Option<Option<Status>>)> {
+    /// Decides and stores the new state. It awaits only the storage, so no other event comes in between. Also returns the
+    /// end of the job, if the event ended it.
+    async fn decide(&self, event: Event, config: &Config) -> Result<(Decision, Option<JobEnd>)> {
         let storage = self.state.storage();
         self.read().await?;
         let before = self.conversion.borrow().clone();
@@ -382,8 +398,7 @@ impl ConversionObject {
             None => storage.delete_alarm().await?,
         }
         let had_job = before.is_some_and(|before| before.has_job());
-        let ended = decision.after.as_ref().filter(|after| had_job && !after.has_job());
-        let ended = ended.map(|after| after.content().map(|content| content.status));
+        let ended = decision.after.as_ref().filter(|after| had_job && !after.has_job()).map(JobEnd::of);
         Ok((decision, ended))
     }
 

@@ -13,6 +13,7 @@ use edgezoom_content::conversion::Timestamp;
 use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures::future::{Either, select};
 use futures::stream::{Stream, StreamExt, unfold};
+use serde::{Deserialize, Serialize};
 use worker::Delay;
 
 use crate::config::Addresses;
@@ -36,10 +37,17 @@ pub struct Subscribers {
     until: Rc<Cell<Timestamp>>,
 }
 
-struct Subscriber {
-    addresses: Addresses,
+/// A client's request for the events of a content.
+#[derive(Serialize, Deserialize)]
+pub struct Subscription {
     /// Client; empty for the operator.
-    party: String,
+    pub party: String,
+    /// The service's addresses, for the content in the events.
+    pub addresses: Addresses,
+}
+
+struct Subscriber {
+    asked: Subscription,
     since: Timestamp,
     sender: UnboundedSender<String>,
 }
@@ -52,22 +60,22 @@ impl Subscribers {
         self.until.set(until.unwrap_or_default());
     }
 
-    /// Adds a subscriber of a client's party and sends it the current content. The stream ends at once if it may not be
+    /// Adds a subscriber and sends it the current content. The stream ends at once if it may not be
     /// open. `None`: the content, or the client, has too many subscribers.
     pub fn add(
         &self,
         content: &Content,
-        (addresses, party): (Addresses, String),
+        asked: Subscription,
         now: Timestamp,
     ) -> Option<impl Stream<Item = worker::Result<String>> + use<>> {
         let (sender, receiver) = unbounded();
-        let subscriber = Subscriber { addresses, party, since: now, sender };
+        let subscriber = Subscriber { asked, since: now, sender };
         subscriber.send(content, now);
         if now < self.until.get() {
             let mut open = self.open.borrow_mut();
             open.retain(|other| !other.sender.is_closed() && now - other.since < MAX_DURATION);
-            let own = open.iter().filter(|other| other.party == subscriber.party).count();
-            let is_client = !subscriber.party.is_empty();
+            let own = open.iter().filter(|other| other.asked.party == subscriber.asked.party).count();
+            let is_client = !subscriber.asked.party.is_empty();
             if open.len() >= MAX_SUBSCRIBERS || is_client && own >= MAX_OF_CLIENT {
                 return None;
             }
@@ -90,7 +98,7 @@ impl Subscribers {
 impl Subscriber {
     /// Sends the content; returns false if the client has left.
     fn send(&self, content: &Content, now: Timestamp) -> bool {
-        self.sender.unbounded_send(events::event(content, &self.addresses, now)).is_ok()
+        self.sender.unbounded_send(events::event(content, &self.asked.addresses, now)).is_ok()
     }
 }
 
