@@ -67,7 +67,7 @@ pub enum Status {
 pub struct Finished {
     /// Description of the picture.
     pub dzi: Dzi,
-    /// Title of a web page.
+    /// Title that the source states: a web page's, a PDF's, an SVG's, or a picture's in XMP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<Title>,
     /// The part that a damaged source lacks.
@@ -154,11 +154,11 @@ impl Content {
         !matches!(self.status, Status::Processing { .. })
     }
 
-    /// Returns the title: the name of an uploaded file, or the title of a web page once that is known.
+    /// Returns the title: the one that the source states, once it is known, or else the name of an uploaded file.
     #[must_use]
     pub fn title(&self) -> Option<Title> {
-        let of_page = || self.status.finished().and_then(|finished| finished.title.clone());
-        self.url.file_name().and_then(|name| Title::of_file(&name)).or_else(of_page)
+        let of_file = || self.url.file_name().and_then(|name| Title::of_file(&name));
+        self.status.finished().and_then(|finished| finished.title.clone()).or_else(of_file)
     }
 }
 

@@ -64,7 +64,7 @@ pub fn ids(bytes: &[u8]) {
 /// A control character is left, or the text is too long.
 pub fn words(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    if let Some(title) = Title::of_page(&text) {
+    if let Some(title) = Title::of_document(&text) {
         let shown = title.as_str();
         assert!(!shown.is_empty() && shown.len() < 4000 && !shown.chars().any(char::is_control), "{shown:?}");
     }

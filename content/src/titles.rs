@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The title of a web page, or the name of an uploaded file.
+/// The title of a web page or file, or the name of an uploaded file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Title(String);
@@ -14,9 +14,9 @@ impl Title {
     /// Maximum number of characters. The rest is cut off.
     pub const MAX_LENGTH: usize = 300;
 
-    /// Returns the title in a page's text; `None` if it has no visible characters.
+    /// Returns the title that a document states; `None` if it has no visible characters.
     #[must_use]
-    pub fn of_page(text: &str) -> Option<Self> {
+    pub fn of_document(text: &str) -> Option<Self> {
         one_line(text, Self::MAX_LENGTH).map(Self)
     }
 
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     fn title(text: &str) -> Option<String> {
-        Title::of_page(text).map(|title| title.to_string())
+        Title::of_document(text).map(|title| title.to_string())
     }
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(title("👩\u{200d}🚀 地图"), Some("👩\u{200d}🚀 地图".to_owned()));
         assert_eq!(title(&"é".repeat(1000)).map(|title| title.chars().count()), Some(Title::MAX_LENGTH));
         assert_eq!((title(""), title(" \u{200b}\n")), (None, None));
-        assert_eq!(Title::of_page("A title").as_ref().map(Title::as_str), Some("A title"));
+        assert_eq!(Title::of_document("A title").as_ref().map(Title::as_str), Some("A title"));
         assert_eq!(Beginning::of(" words\n").as_ref().map(Beginning::as_str), Some("words"));
         assert_eq!(
             title("\u{ad}\u{34f}\u{115f}\u{1160}\u{180e}\u{3164}\u{ffa0}\u{e0001}\u{e0041}\u{e007f}"),

@@ -187,7 +187,7 @@ fn an_alternative_text_describes_the_picture_wherever_it_is_shown() {
 
 #[test]
 fn the_name_of_a_web_page_is_its_title() {
-    let ready = ready_with(|finished| finished.title = Title::of_page("Maps & <towns>"));
+    let ready = ready_with(|finished| finished.title = Title::of_document("Maps & <towns>"));
     let response = share(&ready, None, STORED, &addresses(), NOW);
     assert!(
         response.body.contains("<title>Maps &amp; &lt;towns&gt; – Edgezoom</title>"),

@@ -212,7 +212,7 @@ mod tests {
     fn ready() -> Status {
         let size = Size { width: 800, height: 600 };
         let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-        let (title, damage) = (Title::of_page("\"A\" & <page>\u{fdd0}"), Some(Damage::Partial));
+        let (title, damage) = (Title::of_document("\"A\" & <page>\u{fdd0}"), Some(Damage::Partial));
         let finished =
             Finished { title, damage, ..Finished::new(dzi, Archive::default(), Previews::default()) };
         Status::Ready { attempt: Attempt::FIRST, finished }

@@ -1,4 +1,4 @@
-//! A picture whose file states the physical size of a pixel, or has words.
+//! A picture whose file states the physical size of a pixel or a title, or has words.
 
 use edgezoom_geometry::Scale;
 use edgezoom_text::Text;
@@ -11,6 +11,7 @@ pub(crate) struct Described {
     pub(crate) source: Box<dyn RowReader>,
     pub(crate) scale: Option<Scale>,
     pub(crate) text: Option<Text>,
+    pub(crate) title: Option<String>,
 }
 
 impl Wrapper for Described {
@@ -32,5 +33,9 @@ impl Wrapper for Described {
 
     fn take_text(&mut self) -> Option<Text> {
         self.text.take()
+    }
+
+    fn take_title(&mut self) -> Option<String> {
+        self.title.take()
     }
 }

@@ -132,13 +132,15 @@ pub enum SourceError {
 }
 
 /// A drawing that a browser is to draw.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BrowserDrawing {
     /// Its size in CSS pixels, rounded up.
     pub size: Size,
     /// The features that resvg does not know.
     pub features: DrawingFeatures,
+    /// Its title.
+    pub title: Option<String>,
 }
 
 impl From<io::Error> for SourceError {

@@ -99,6 +99,8 @@ pub(crate) struct Decoded {
     pub(crate) scale: Option<Scale>,
     /// Its words.
     pub(crate) text: Option<Text>,
+    /// Its title, unless that is in XMP.
+    pub(crate) title: Option<String>,
 }
 
 impl Decoded {
@@ -109,7 +111,14 @@ impl Decoded {
 
     /// Does the same for a boxed reader.
     pub(crate) fn of(reader: Box<dyn RowReader>) -> Self {
-        Self { reader, orientation: Orientation::UPRIGHT, profile: None, scale: None, text: None }
+        Self {
+            reader,
+            orientation: Orientation::UPRIGHT,
+            profile: None,
+            scale: None,
+            text: None,
+            title: None,
+        }
     }
 
     /// Returns a picture that is upright and in sRGB, whose rows `read_row` fills one at a time.

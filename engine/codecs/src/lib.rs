@@ -66,6 +66,7 @@ mod scratch;
 mod source_file;
 mod tolerant;
 mod upright;
+mod xmp;
 
 pub use bounds::{Bounds, machine_memory};
 pub use cancel::Cancel;

@@ -48,6 +48,10 @@ pub trait RowReader {
     fn take_text(&mut self) -> Option<Text> {
         None
     }
+    /// Returns the title that the file states, once: a PDF's, an SVG's, or a picture's in XMP. It may have any characters.
+    fn take_title(&mut self) -> Option<String> {
+        None
+    }
     /// Returns what tiles in JPEG can use of a JPEG whose samples are returned as they are stored.
     fn as_jpeg(&mut self) -> Option<Jpeg<'_>> {
         None
@@ -242,6 +246,10 @@ pub(crate) trait Wrapper {
         None
     }
 
+    fn take_title(&mut self) -> Option<String> {
+        None
+    }
+
     fn as_jpeg(&mut self) -> Option<Jpeg<'_>> {
         None
     }
@@ -282,6 +290,10 @@ impl<W: Wrapper> RowReader for W {
 
     fn take_text(&mut self) -> Option<Text> {
         Wrapper::take_text(self)
+    }
+
+    fn take_title(&mut self) -> Option<String> {
+        Wrapper::take_title(self)
     }
 
     fn as_jpeg(&mut self) -> Option<Jpeg<'_>> {

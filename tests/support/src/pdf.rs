@@ -11,6 +11,8 @@ pub struct Pdf {
     pages: Vec<usize>,
     /// Additional entries of the catalogue.
     catalogue: String,
+    /// The trailer's entry for the document information dictionary.
+    information: String,
 }
 
 impl Pdf {
@@ -45,6 +47,13 @@ impl Pdf {
         self
     }
 
+    /// Adds the document information dictionary.
+    pub fn information(mut self, entries: &str) -> Self {
+        let number = self.object(format!("<< {entries} >>").as_bytes());
+        self.information = format!("/Info {number} 0 R");
+        self
+    }
+
     /// Adds an object and returns its number.
     pub fn object(&mut self, content: &[u8]) -> usize {
         self.objects.push(content.to_vec());
@@ -68,7 +77,8 @@ impl Pdf {
         }
         let start = file.len();
         let end = format!(
-            "xref\n0 {count}\n{table}trailer << /Size {count} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n"
+            "xref\n0 {count}\n{table}trailer << /Size {count} /Root 1 0 R {} >>\nstartxref\n{start}\n%%EOF\n",
+            self.information
         );
         file.extend(end.bytes());
         file

@@ -221,7 +221,7 @@ impl PageLoader<'_> {
         Ok(FrozenPage {
             size,
             text,
-            title: Title::of_page(location["title"].as_str().unwrap_or_default()),
+            title: Title::of_document(location["title"].as_str().unwrap_or_default()),
             url: location["url"].as_str().unwrap_or_default().to_owned(),
             area,
             document,

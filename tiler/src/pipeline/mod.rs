@@ -134,7 +134,7 @@ pub enum Progress {
 pub struct Converted<P> {
     /// Description of the picture.
     pub dzi: Dzi,
-    /// Title of a web page.
+    /// Title of a web page, or the one that a file states.
     pub title: Option<Title>,
     /// The part that a damaged source lacks.
     pub damage: Option<Damage>,
@@ -189,10 +189,10 @@ impl Pipeline {
     ) -> Result<Converted<S::Published>, PipelineError> {
         let mut source = self.open_source(origin, &mut on_progress).await?;
         on_progress(Progress::Opened(source.kind));
-        let title = source.title.take();
+        let mut title = source.title.take();
         let mut options = *options;
         options.drawing.page = options.drawing.page.or(source.document_page);
-        let built = self.render(source, &options, sink, &mut on_progress).await?;
+        let built = self.render(source, &options, sink, &mut title, &mut on_progress).await?;
         on_progress(Progress::Rendered);
         let on_stored = |missing, of| on_progress(Progress::Publishing { missing, of });
         let published = sink.publish(&built, title.as_ref(), on_stored).await?;

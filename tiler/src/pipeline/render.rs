@@ -9,6 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use edgezoom_codecs::BrowserDrawing;
+use edgezoom_content::Title;
 
 use super::download::{Download, Event};
 use super::source::{Input, Source};
@@ -20,12 +21,14 @@ use crate::renderer::{Built, Output, ProtocolError, RenderError, RenderOptions, 
 use crate::s3::TileSink;
 
 impl Pipeline {
-    /// Renders a source. Returns the pyramid's description and the facts about the source.
+    /// Renders a source. Returns the pyramid's description and the facts about the source. Sets the title if the file
+    /// states one.
     pub(super) async fn render(
         &self,
         mut source: Source,
         options: &RenderOptions,
         sink: &mut impl TileSink,
+        title: &mut Option<Title>,
         on_progress: &mut impl FnMut(Progress),
     ) -> Result<Built, PipelineError> {
         let limits = &self.settings.limits;
@@ -41,7 +44,7 @@ impl Pipeline {
                     // The capture of a page ends when its pipe is closed, so that is not duplicated.
                     let again = if is_web_page { None } else { Some(file.try_clone()?) };
                     let renderer = Renderer::start(Path::new(OWN_PROGRAM), file, &options, limits)?;
-                    let rendered = render_tiles(renderer, None, is_web_page, sink, on_progress).await;
+                    let rendered = render_tiles(renderer, None, is_web_page, sink, title, on_progress).await;
                     if let (Err(PipelineError::Render(_)), Some(capturing)) = (&rendered, capturing)
                         && let Some(error) = capturing.error().await
                     {
@@ -56,6 +59,7 @@ impl Pipeline {
                     if let (Err(PipelineError::Render(RenderError::NeedsBrowser(asked))), Some(file)) =
                         (&rendered, again)
                     {
+                        *title = asked.title.as_deref().and_then(Title::of_document);
                         source.input = match self.draw_in_browser(&file, asked, &options).await {
                             Ok(input) => {
                                 drawing = Some(file);
@@ -76,7 +80,8 @@ impl Pipeline {
                     let (program, arrivals) = (Path::new(OWN_PROGRAM), download.arrivals());
                     let renderer = Renderer::start_arriving(program, &arrival, arrivals, &options, limits)?;
                     let arriving = Some((&mut *download, arrival.beginning));
-                    if let Some(rendered) = render_tiles(renderer, arriving, false, sink, on_progress).await?
+                    if let Some(rendered) =
+                        render_tiles(renderer, arriving, false, sink, title, on_progress).await?
                     {
                         return Ok(rendered);
                     }
@@ -111,6 +116,7 @@ async fn render_tiles(
     mut arriving: Option<(&mut Download, u32)>,
     is_web_page: bool,
     sink: &mut impl TileSink,
+    title: &mut Option<Title>,
     on_progress: &mut impl FnMut(Progress),
 ) -> Result<Option<Built>, PipelineError> {
     let (mut begun, mut rendered) = (None, None);
@@ -145,6 +151,7 @@ async fn render_tiles(
                 }
                 (Ok(Output::Progress(rows)), _) => on_progress(Progress::Rendering { rows, is_web_page }),
                 (Ok(Output::Coarse(jpeg)), _) => on_progress(Progress::Coarse(jpeg)),
+                (Ok(Output::Title(stated)), _) => *title = Some(stated),
                 (Ok(Output::Tile(tile)), Some(dzi)) => sink.put(dzi, tile).await?,
                 (Ok(Output::Preview(kind, bytes)), Some(dzi)) => sink.put_preview(dzi, kind, bytes).await?,
                 (Ok(Output::Text(text)), Some(dzi)) => sink.put_text(dzi, text).await?,

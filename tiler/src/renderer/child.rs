@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use edgezoom_codecs::{Prepared, SourceError, SourceFile, TemporaryFile};
+use edgezoom_content::Title;
 use edgezoom_pyramid::{BuildError, TileOutput, TileSource, coarse_of_thumbnail};
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -128,11 +129,12 @@ pub(super) fn render(
         frames.coarse(&coarse_of_thumbnail(thumbnail)?)?;
     }
     let mut sources = sources.into_iter();
-    let mut words = None;
+    let (mut words, mut title) = (None, None);
     let source = TileSource::open(&request.options, |decode| {
         let source = sources.next().ok_or_else(|| io::Error::other("the source is opened a third time"))?;
         let mut reader = prepared.open(source, request.bounds, decode)?;
         words = reader.take_text();
+        title = reader.take_title();
         Ok(reader)
     })?;
     let built = source.with_thumbnail(thumbnail).build(&request.options, frames)?;
@@ -140,6 +142,9 @@ pub(super) fn render(
         && let Some(packed) = text::pack(words, built.dzi.size)?
     {
         frames.text(&packed)?;
+    }
+    if let Some(title) = title.as_deref().and_then(Title::of_document) {
+        frames.title(&title)?;
     }
     Ok(frames.finished(Ending { damage: built.damage, scale: built.scale })?)
 }

@@ -29,7 +29,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use edgezoom_content::{Dzi, PreviewKind};
+use edgezoom_content::{Dzi, PreviewKind, Title};
 pub use edgezoom_pyramid::{Built, Tile};
 use edgezoom_text::Text;
 use tokio::io::AsyncReadExt;
@@ -76,6 +76,8 @@ pub enum Output {
     Coarse(Bytes),
     /// The words in the picture. Come at most once.
     Text(Text),
+    /// The title that the file states. Comes at most once.
+    Title(Title),
     /// Comes last: all tiles have come, and the process has exited successfully.
     Finished(Built),
 }

@@ -15,6 +15,7 @@
 //! | `V` preview | kind, one byte: 0 for the large one, 1 for the thumbnail; the file |
 //! | `C` coarse | file with a coarse picture of the rows read so far |
 //! | `D` document's words | a [`Text`] as JSON, with gzip |
+//! | `N` name | the title that the file states, as text |
 //! | `F` finished | the [`Ending`] as JSON |
 //! | `X` failed | the [`Failure`] as JSON |
 //! | `W` web browser needed | the [`BrowserDrawing`] as JSON |
@@ -25,7 +26,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::{Buf, Bytes, BytesMut};
 use edgezoom_codecs::{BrowserDrawing, Damage};
-use edgezoom_content::{Dzi, Failure, PreviewKind, Scale};
+use edgezoom_content::{Dzi, Failure, PreviewKind, Scale, Title};
 use edgezoom_pyramid::{TileCoord, TileOutput};
 use edgezoom_text::MAX_PACKED_BYTES;
 #[cfg(doc)]
@@ -33,7 +34,7 @@ use edgezoom_text::Text;
 use serde::{Deserialize, Serialize};
 
 /// Version of this protocol. Parent and child run the same executable, but the file may be replaced between two starts.
-const VERSION: u8 = 7;
+const VERSION: u8 = 8;
 /// Number of bytes before a frame's content.
 const HEADER_BYTES: usize = 5;
 /// Number of bytes before the file in a tile's frame.
@@ -56,6 +57,7 @@ pub enum Frame {
     Preview(PreviewKind, Bytes),
     Coarse(Bytes),
     Text(Bytes),
+    Title(Bytes),
     Finished(Ending),
     Failed(Failure),
     NeedsBrowser(BrowserDrawing),
@@ -104,6 +106,10 @@ impl FrameWriter {
 
     pub fn text(&self, packed: &[u8]) -> io::Result<()> {
         self.write(b'D', &[], packed)
+    }
+
+    pub fn title(&self, title: &Title) -> io::Result<()> {
+        self.write(b'N', &[], title.as_str().as_bytes())
     }
 
     pub fn finished(&self, ending: Ending) -> io::Result<()> {
@@ -179,7 +185,7 @@ pub fn read_frame(received: &mut BytesMut, max_tile_bytes: usize) -> Result<Opti
         b'V' => MAX_PREVIEW_BYTES,
         b'C' => MAX_COARSE_BYTES,
         b'D' => MAX_PACKED_BYTES,
-        b'B' | b'P' | b'F' | b'X' | b'W' => MAX_CONTROL_BYTES,
+        b'B' | b'P' | b'N' | b'F' | b'X' | b'W' => MAX_CONTROL_BYTES,
         other => return Err(ProtocolError::UnknownKind(other)),
     };
     if bytes > max {
@@ -216,6 +222,7 @@ fn parse(kind: u8, mut content: Bytes) -> Option<Frame> {
         }
         b'C' => (!content.is_empty()).then_some(Frame::Coarse(content)),
         b'D' => Some(Frame::Text(content)),
+        b'N' => Some(Frame::Title(content)),
         b'F' => serde_json::from_slice(&content).ok().map(Frame::Finished),
         b'W' => serde_json::from_slice(&content).ok().map(Frame::NeedsBrowser),
         _ => serde_json::from_slice(&content).ok().map(Frame::Failed),

@@ -1,9 +1,11 @@
 //! Checks the frames of a renderer process. A hostile picture may have taken over the process, so each frame is
 //! compared with the request and with the frames before it. Frames that pass could have come from an honest process.
 
+use std::str;
+
 use bytes::{Bytes, BytesMut};
 use edgezoom_codecs::Damage;
-use edgezoom_content::{Dzi, Failure, PreviewKind, Size, TileFormat};
+use edgezoom_content::{Dzi, Failure, PreviewKind, Size, TileFormat, Title};
 use edgezoom_pyramid::{Built, Tile, TileCoord};
 
 use super::Output;
@@ -34,6 +36,7 @@ struct ReceivedTiles {
     /// Previews that were not received.
     missing_previews: Vec<PreviewKind>,
     has_text: bool,
+    has_title: bool,
 }
 
 impl FrameValidator {
@@ -78,6 +81,14 @@ impl FrameValidator {
                 };
                 pyramid.has_text = true;
                 Ok(Output::Text(text))
+            }
+            Frame::Title(text) => {
+                let pyramid = self.pyramid()?;
+                let title = str::from_utf8(&text).ok().and_then(Title::of_document);
+                let title = title.filter(|title| title.as_str().as_bytes() == text && !pyramid.has_title);
+                let title = title.ok_or(ProtocolError::Unexpected("a title that no file has"))?;
+                pyramid.has_title = true;
+                Ok(Output::Title(title))
             }
             Frame::Finished(Ending { damage, scale }) => {
                 let pyramid = self.pyramid()?;
@@ -134,7 +145,16 @@ impl ReceivedTiles {
         let received = tiles.clone().map(|tiles| vec![0; tiles.div_ceil(64) as usize]).collect();
         let missing_previews = if options.previews { PreviewKind::ALL.to_vec() } else { vec![] };
         let skips = options.skip_blanks.is_some();
-        Self { dzi, received, first, missing: tiles.sum(), skips, missing_previews, has_text: false }
+        Self {
+            dzi,
+            received,
+            first,
+            missing: tiles.sum(),
+            skips,
+            missing_previews,
+            has_text: false,
+            has_title: false,
+        }
     }
 
     fn receive_preview(&mut self, kind: PreviewKind, bytes: &[u8]) -> Result<(), ProtocolError> {
@@ -330,8 +350,22 @@ mod tests {
     }
 
     #[test]
+    fn a_title_passes_once_and_only_as_clients_see_it() {
+        let title = |text: &'static str| Frame::Title(Bytes::from_static(text.as_bytes()));
+        let (mut validator, _) = started();
+        for other in ["", "two\nlines", "gpj\u{202e}.exe"] {
+            assert_refused(&mut validator, title(other));
+        }
+        assert!(
+            matches!(validator.accept(title("Old town")), Ok(Output::Title(text)) if text.as_str() == "Old town")
+        );
+        assert_refused(&mut validator, title("Old town"));
+    }
+
+    #[test]
     fn no_frame_passes_before_the_first_one() {
-        for frame in [tile(0, 0, 0), Frame::Progress(1), Frame::Finished(Ending::default())] {
+        let title = Frame::Title(Bytes::from_static(b"title"));
+        for frame in [tile(0, 0, 0), Frame::Progress(1), title, Frame::Finished(Ending::default())] {
             assert_refused(&mut FrameValidator::new(request()), frame);
         }
     }
@@ -361,7 +395,7 @@ mod tests {
     fn a_drawing_is_left_to_a_browser_only_if_that_was_asked_for() {
         let drawing = |width| {
             let size = Size { width, height: 1 };
-            Frame::NeedsBrowser(BrowserDrawing { size, features: DrawingFeatures::HTML })
+            Frame::NeedsBrowser(BrowserDrawing { size, features: DrawingFeatures::HTML, title: None })
         };
         assert_refused(&mut FrameValidator::new(request()), drawing(1));
         let mut asked = request();

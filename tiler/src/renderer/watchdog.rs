@@ -91,7 +91,11 @@ impl Watchdog {
                 self.pixels = (all as f64 * rows) as u64;
                 self.at_last_row = self.used;
             }
-            Output::Tile(_) | Output::Preview(..) | Output::Coarse(_) | Output::Text(_) => {}
+            Output::Tile(_)
+            | Output::Preview(..)
+            | Output::Coarse(_)
+            | Output::Text(_)
+            | Output::Title(_) => {}
             Output::Finished { .. } => return Ok(()),
         }
         if now >= self.next_check { self.check(now, process) } else { Ok(()) }

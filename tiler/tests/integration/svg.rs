@@ -38,6 +38,19 @@ fn draw(document: impl AsRef<[u8]>, side: u32) -> Picture {
     Picture::read(&mut *prepared.open(file, BOUNDS, &options).unwrap()).unwrap()
 }
 
+#[test]
+fn the_title_is_that_of_the_root_element() {
+    let title = |content: &str| {
+        let mut file = file(svg("width='9' height='9'", content).as_bytes());
+        let prepared = edgezoom_codecs::prepare(&mut file, None).unwrap();
+        prepared.open(file, BOUNDS, &DecodeOptions::default()).unwrap().take_title()
+    };
+    assert_eq!(title("<title>Old &amp; town</title><title>other</title>").as_deref(), Some("Old & town"));
+    assert_eq!(title("<g><title>a part</title></g>"), None);
+    assert_eq!(title("<title> </title>"), None);
+    assert_eq!(title(&format!("<title>{}</title>", "a".repeat(9999))).map(|title| title.len()), Some(500));
+}
+
 fn failure(bytes: &[u8]) -> Failure {
     of_source(&files::decode(bytes).unwrap_err())
 }

@@ -315,6 +315,21 @@ fn the_client_whose_file_is_converted_owns_the_content() {
 }
 
 #[test]
+fn the_title_that_a_file_states_comes_before_its_name() {
+    let mut story = uploaded();
+    let attempt = story.claim();
+    let Outcome::Finished(finished) = finished() else { panic!() };
+    let finished = Finished { title: Title::of_document("Old town"), ..finished };
+    let title = |reply| match reply {
+        Reply::Content(content) => content.title().map(|title| title.to_string()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(title(story.tell(Event::Requested)).as_deref(), Some("anna"));
+    story.tell(reported(attempt, Outcome::Finished(finished)));
+    assert_eq!(title(story.tell(Event::Requested)).as_deref(), Some("Old town"));
+}
+
+#[test]
 fn a_client_whose_response_was_lost_gets_another_key() {
     let mut story = uploaded();
     let Event::Uploaded { id, url, upload, .. } = file_of("anna", UPLOAD[0]) else { panic!() };

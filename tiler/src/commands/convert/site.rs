@@ -261,7 +261,7 @@ mod tests {
         let dzi = Dzi { size, tile_size: 256, tile_overlap: 0, tile_format: TileFormat::Jpg };
         let damage = Some(Damage::FromRow { row: 600, rows: 700 });
         let scale = Scale::new(2.5e-7, 2.5e-7, ScaleUnit::Metre, ScaleBasis::Aperio);
-        let title = Title::of_page("Tides & currents");
+        let title = Title::of_document("Tides & currents");
         let template = "{title}|{description}|{preview}|{content}";
         let page = site.page(template, &Built { dzi, damage, scale }, title.as_ref(), None).unwrap();
         let (filled, content) = page.rsplit_once('|').unwrap();

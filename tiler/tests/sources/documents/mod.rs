@@ -183,6 +183,18 @@ fn several_pages_are_laid_out_in_a_grid_and_one_can_be_chosen() {
 }
 
 #[test]
+fn the_title_is_that_of_the_document_information() {
+    let title = |entries: &str| {
+        let mut file = file(&Pdf::new().page(100, 100, "").information(entries).bytes());
+        let prepared = edgezoom_codecs::prepare(&mut file, Some(&library())).unwrap();
+        prepared.open(file, BOUNDS, &DecodeOptions::default()).unwrap().take_title()
+    };
+    assert_eq!(title("/Title (Tide \\(tables\\))").as_deref(), Some("Tide (tables)"));
+    assert_eq!(title("/Title <FEFF00C46D77>").as_deref(), Some("Ä海"));
+    assert_eq!(title("/Author (Somebody)"), None);
+}
+
+#[test]
 fn pages_beyond_the_limit_are_left_out_and_counted() {
     let three = Pdf::new().page(100, 100, "").page(100, 100, "").page(100, 100, "").bytes();
     let damage = |pages: usize, page: Option<NonZeroU32>| {

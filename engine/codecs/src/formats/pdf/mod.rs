@@ -16,7 +16,8 @@ use std::ops::Range;
 
 use edgezoom_geometry::Size;
 use pdfium_render::prelude::{
-    PdfBitmap, PdfBitmapFormat, PdfDocument, PdfPage, PdfRenderConfig, PdfiumError, PdfiumInternalError,
+    PdfBitmap, PdfBitmapFormat, PdfDocument, PdfDocumentMetadataTagType, PdfPage, PdfRenderConfig,
+    PdfiumError, PdfiumInternalError,
 };
 
 use crate::format::{Decoded, Input, Open, Opener, System};
@@ -85,6 +86,8 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
     let document =
         calling_pdfium(|| library.0.load_pdf_from_reader(file.into_inner(), None)).map_err(refused)?;
     let total = document.pages().len().unsigned_abs();
+    let title = calling_pdfium(|| document.metadata().get(PdfDocumentMetadataTagType::Title));
+    let title = title.map(|title| title.value().to_owned());
     let dictionaries = Dictionaries::read(&source, document.pages().len(), bounds.memory);
     let mut text = options.drawing.text.then(Collector::new);
     let (chosen, jpeg, papers) =
@@ -96,7 +99,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
         // The document decides the orientation and the colour space: EXIF and ICC of the JPEG are ignored.
         let Decoded { reader, .. } = jpeg::open_shared(SharedBytes::file(jpeg), bounds, options)?;
         let area = Area { left: 0, top: 0, size: reader.size() };
-        return Ok(Decoded { text: text.map(|text| finish(text, &[area])), ..Decoded::of(reader) });
+        return Ok(Decoded { text: text.map(|text| finish(text, &[area])), title, ..Decoded::of(reader) });
     }
     let bounds = Bounds { pixels: pixels_of(&papers, bounds).min(whole.pixels), ..bounds };
     let layout = lay_out(&papers, &options.drawing, bounds);
@@ -114,7 +117,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
         strip: Vec::new(),
         bitmap: Vec::new(),
     });
-    Ok(Decoded { text, ..pages })
+    Ok(Decoded { text, title, ..pages })
 }
 
 /// The pages to draw, and the JPEG of which the only page consists, or else the sizes of the pages.

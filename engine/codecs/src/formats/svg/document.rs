@@ -41,7 +41,12 @@ pub struct Parsed {
     pub features: DrawingFeatures,
     /// Links and alternative texts.
     pub notes: Notes,
+    /// The title of the whole drawing, cut off.
+    pub title: Option<String>,
 }
+
+/// Maximum number of characters of a title.
+const MAX_TITLE: usize = 500;
 
 /// Reads the SVG, gzipped or not, and its links and alternative texts if they are wanted.
 pub fn read(file: SourceFile, max_bytes: u64, fonts: &Fonts, noted: bool) -> Result<Parsed, SourceError> {
@@ -100,7 +105,16 @@ fn parse(text: &str, fonts: &Fonts, noted: bool) -> Result<Parsed, SourceError> 
         Some(text) => convert(&text, &parse_xml(&text)?, fonts, features),
         None => convert(text, &document, fonts, features),
     }?;
-    Ok(Parsed { tree, features, notes })
+    Ok(Parsed { tree, features, notes, title: title_of(&document) })
+}
+
+/// Returns the title of a drawing: the text of the first `<title>` in the root element (SVG 2, 5.8.2).
+fn title_of(document: &Document<'_>) -> Option<String> {
+    let title = document.root_element().children().find(|child| child.tag_name().name() == "title")?;
+    let text =
+        title.descendants().filter_map(|node| node.text().filter(|_| node.is_text())).flat_map(str::chars);
+    let text: String = text.take(MAX_TITLE).collect();
+    (!text.trim().is_empty()).then_some(text)
 }
 
 /// Converts a document to a tree. Returns the features that need a browser, too.
