@@ -74,9 +74,12 @@ impl Hidden {
                 let error = SinkError::io(&self.folder.join(name), error);
                 let undo =
                     |(name, from, to): (&OsString, &Path, &Path)| rename(&to.join(name), &from.join(name));
-                return Err(match done.into_iter().rev().try_for_each(undo) {
-                    Ok(()) => error,
-                    Err(_) => SinkError::Scattered { folder: self.temporary.keep(), error: Box::new(error) },
+                // All that can be moved back is.
+                let is_undone = done.into_iter().rev().map(undo).fold(true, |all, moved| all & moved.is_ok());
+                return Err(if is_undone {
+                    error
+                } else {
+                    SinkError::Scattered { folder: self.temporary.keep(), error: Box::new(error) }
                 });
             }
             done.push((name, from, to));
