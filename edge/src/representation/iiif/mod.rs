@@ -1,23 +1,23 @@
-//! A pyramid by IIIF's APIs: `info.json` of the Image API 3.0 (section 5), a manifest of the Presentation API 3.0
-//! (<https://iiif.io/api/presentation/3.0/>), and the image that a request selects. Level 0 of the Image API names the
+//! A pyramid by IIIF's APIs: `info.json` of the Image API 3.0 (section 5), the image that a request selects, and the
+//! [`manifest`]. Level 0 of the Image API names the
 //! stored tiles and the preview in another way; its maximum size is that of the preview, so that clients without tiles
 //! have a picture too. Where the service renders, it has level 2.
 
 mod image;
+mod manifest;
 
 pub use image::{StoredImage, canonical_path, select};
+pub use manifest::{has_canvases, manifest};
 
-use edgezoom_content::{Content, Dzi, PageTable, PreviewKind, Size, StoredPage, TileFormat};
+use edgezoom_content::{Dzi, PreviewKind, Size, StoredPage, TileFormat};
 use edgezoom_regions::{MAX_PIXELS, Region, Rendering};
 use http::StatusCode;
 
-use crate::config::Addresses;
 use crate::response::element::Element::{self, Count, Object, Printed, Text};
 use crate::response::{CachePolicy, Response};
-use image::{MAX_SIDE, full, max_size, scale_factor};
+use image::{MAX_SIDE, scale_factor};
 
 const IMAGE: &str = "http://iiif.io/api/image/3/context.json";
-const PRESENTATION: &str = "http://iiif.io/api/presentation/3/context.json";
 
 /// Minimum longer side, in pixels, of the sizes in `info.json`: smaller ones are of no use to clients.
 const MIN_SIDE: u32 = 32;
@@ -29,9 +29,6 @@ pub fn profile(renders: bool) -> &'static str {
 
 /// Side of the tiles of a page of a document. They are rendered, and a client may have few renderings.
 const PAGE_TILE: u32 = 1024;
-/// Maximum number of pages whose lines the canvas of a whole picture lists: a client may read them all.
-const MAX_ANNOTATED: usize = 20;
-
 /// Returns the pyramid that a page of a picture seems to have.
 pub fn page_dzi(dzi: &Dzi, page: &StoredPage) -> Dzi {
     let [_, _, width, height] = page.at;
@@ -112,143 +109,6 @@ pub fn description(base: String, dzi: &Dzi, renders: bool) -> Response {
     document("application/ld+json;profile=\"http://iiif.io/api/image/3/context.json\"", fields)
 }
 
-/// Returns the manifest, with the picture's `name` as its label, and the table of its pages if it has words. It has a
-/// canvas for each page where pages are rendered, otherwise one.
-pub fn manifest(
-    content: &Content,
-    name: &str,
-    table: Option<&PageTable>,
-    addresses: &Addresses,
-    renders: bool,
-) -> Option<Response> {
-    let dzi = &content.status.finished()?.dzi;
-    let id = content.id;
-    let base = addresses.iiif(id);
-    let pages = table.map(|table| table.pages.as_slice()).unwrap_or_default();
-    let list_of_lines = |number: usize| {
-        let id = format!("{base}/annotations/{number}.json");
-        Object(vec![("id", Text(id)), ("type", text("AnnotationPage"))])
-    };
-    let canvases: Vec<_> = if has_canvases(pages, renders) {
-        let canvas = |(index, page): (usize, &StoredPage)| {
-            let number = index + 1;
-            let dzi = page_dzi(dzi, page);
-            let image = addresses.iiif_page(id, number);
-            let body = picture(&image, max_size(&dzi, renders, false), TileFormat::Jpg, &dzi, renders);
-            let label = page.label.clone().unwrap_or_else(|| number.to_string());
-            canvas(&base, number, Some(label), (dzi.size, body), vec![list_of_lines(number)])
-        };
-        pages.iter().enumerate().map(canvas).collect()
-    } else {
-        // Clients without tiles show this image alone.
-        let body = picture(&base, PreviewKind::Large.size(dzi.size), TileFormat::Jpg, dzi, renders);
-        let lines = (1..=pages.len().min(MAX_ANNOTATED)).map(list_of_lines);
-        vec![canvas(&base, 1, None, (dzi.size, body), lines.collect())]
-    };
-    let source = Object(vec![
-        ("label", in_language("en", "Source")),
-        ("value", in_language("none", content.url.as_str())),
-    ]);
-    let share = addresses.share(id);
-    let linked = |address: String, kind: &str, label: &'static str, format: &str| {
-        Object(vec![
-            ("id", Text(address)),
-            ("type", text(kind)),
-            ("label", in_language("en", label)),
-            ("format", text(format)),
-        ])
-    };
-    let mut renderings = vec![linked(
-        format!("{share}/download"),
-        "Dataset",
-        "Deep Zoom Image in one file",
-        "application/zip",
-    )];
-    if !pages.is_empty() {
-        renderings.push(linked(format!("{share}/text"), "Text", "Words", "text/html"));
-        renderings.push(linked(format!("{share}/text.txt"), "Text", "Words as plain text", "text/plain"));
-    }
-    let thumbnail = picture(&base, dzi.level_size(least_level(dzi)), dzi.tile_format, dzi, renders);
-    let mut fields = vec![
-        ("@context", text(PRESENTATION)),
-        ("id", Text(format!("{base}/manifest.json"))),
-        ("type", text("Manifest")),
-        ("label", in_language("none", name)),
-        ("metadata", list([source])),
-        ("homepage", list([linked(share.clone(), "Text", "To zoom into", "text/html")])),
-        ("thumbnail", list([thumbnail])),
-        ("rendering", list(renderings)),
-    ];
-    if let Some(alternative) = &content.alternative {
-        fields.push(("summary", in_language("none", alternative.as_str())));
-    }
-    if !pages.is_empty() {
-        let search = format!("{}/search", addresses.content(id));
-        let first = Object(vec![
-            ("@context", text("http://iiif.io/api/search/1/context.json")),
-            ("@id", Text(format!("{search}/1"))),
-            ("@type", text("SearchService1")),
-            ("profile", text("http://iiif.io/api/search/1/search")),
-        ]);
-        let second = Object(vec![("id", Text(search)), ("type", text("SearchService2"))]);
-        fields.push(("service", list([second, first])));
-    }
-    fields.push(("items", list(canvases)));
-    let media_type = "application/ld+json;profile=\"http://iiif.io/api/presentation/3/context.json\"";
-    Some(document(media_type, fields))
-}
-
-/// Returns true if each page is a canvas of its own.
-pub fn has_canvases(pages: &[StoredPage], renders: bool) -> bool {
-    renders && pages.len() > 1
-}
-
-/// Returns a canvas that an image fills.
-fn canvas(
-    base: &str,
-    number: usize,
-    label: Option<String>,
-    (size, body): (Size, Element),
-    annotations: Vec<Element>,
-) -> Element {
-    let here = |part: &str| Text(format!("{base}/{part}/{number}"));
-    let annotation = Object(vec![
-        ("id", here("annotation")),
-        ("type", text("Annotation")),
-        ("motivation", text("painting")),
-        ("body", body),
-        ("target", here("canvas")),
-    ]);
-    let page =
-        Object(vec![("id", here("page")), ("type", text("AnnotationPage")), ("items", list([annotation]))]);
-    let mut fields = vec![("id", here("canvas")), ("type", text("Canvas"))];
-    fields.extend(label.map(|label| ("label", in_language("none", &label))));
-    fields.extend(sides(size));
-    fields.push(("items", list([page])));
-    if !annotations.is_empty() {
-        fields.push(("annotations", list(annotations)));
-    }
-    Object(fields)
-}
-
-/// Returns the image with a base URI at a size.
-fn picture(base: &str, size: Size, format: TileFormat, dzi: &Dzi, renders: bool) -> Element {
-    let path = canonical_path(&full(size, format, dzi), dzi, renders);
-    let service = Object(vec![
-        ("id", Text(base.to_owned())),
-        ("type", text("ImageService3")),
-        ("profile", text(profile(renders))),
-    ]);
-    let mut fields = vec![
-        ("id", Text(format!("{base}/{path}"))),
-        ("type", text("Image")),
-        ("format", text(format.media_type())),
-    ];
-    fields.extend(sides(size));
-    fields.push(("service", list([service])));
-    Object(fields)
-}
-
 fn sides(Size { width, height }: Size) -> [(&'static str, Element); 2] {
     [("width", Count(width.into())), ("height", Count(height.into()))]
 }
@@ -259,11 +119,6 @@ fn document(media_type: &'static str, fields: Vec<(&'static str, Element)>) -> R
 
 fn text(constant: &str) -> Element {
     Text(constant.to_owned())
-}
-
-/// Returns a language map with one text.
-fn in_language(language: &'static str, value: &str) -> Element {
-    Object(vec![(language, list([text(value)]))])
 }
 
 fn list(items: impl IntoIterator<Item = Element>) -> Element {
