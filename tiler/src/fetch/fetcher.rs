@@ -46,6 +46,15 @@ const MOST_HEADERS: usize = 1024;
 /// one that they produce on the fly for browsers.
 const PREFERENCE: &str = "image/jpeg, image/png, image/tiff, image/*;q=0.8, */*;q=0.5";
 
+/// A response that is not a redirect. The download occupies one of its host's slots until this is dropped.
+pub(super) struct Got {
+    pub(super) response: Response,
+    url: SourceUrl,
+    /// Number of redirects that led to it.
+    redirects: u32,
+    _slot: OwnedSemaphorePermit,
+}
+
 impl Fetcher {
     /// Creates a fetcher that connects to the addresses that `policy` permits and stores its files in `folder`.
     ///
@@ -147,30 +156,29 @@ impl Fetcher {
         on_arrival: &mut impl FnMut(Arrival),
     ) -> Result<(), FetchError> {
         if let Some(rest) = download.rest() {
-            let (response, _, _, _slot) =
-                self.get(rest.url.clone(), rest.redirects, Some(&rest), cookies).await?;
-            match download.take_rest(response, &self.limits, &mut *on_arrival).await? {
+            let got = self.get(rest.url.clone(), rest.redirects, Some(&rest), cookies).await?;
+            match download.take_rest(got.response, &self.limits, &mut *on_arrival).await? {
                 None => return Ok(()),
                 Some(unfit) if is_transient_status(unfit.status().as_u16()) => return Err(answered(&unfit)),
                 Some(_) => {} // the source has changed, or its URL after redirects is no longer valid
             }
         }
-        let (response, url, redirects, _slot) = self.get(source.clone(), before, None, cookies).await?;
+        let Got { response, url, redirects, _slot } = self.get(source.clone(), before, None, cookies).await?;
         if !response.status().is_success() {
             return Err(answered(&response));
         }
         download.take_whole(response, url, redirects, &self.limits, on_arrival).await
     }
 
-    /// Sends a request and follows its redirects, after `before` earlier ones, with the cookies that they set. Returns the first response that is not a
-    /// redirect, with its URL, the number of redirects that led to it, and the host's slot that the download occupies.
+    /// Sends a request and follows its redirects, after `before` earlier ones, with the cookies that they set. Returns the
+    /// first response that is not a redirect.
     pub(super) async fn get(
         &self,
         mut url: SourceUrl,
         before: u32,
         rest: Option<&Rest>,
         cookies: &mut Cookies,
-    ) -> Result<(Response, SourceUrl, u32, OwnedSemaphorePermit), FetchError> {
+    ) -> Result<Got, FetchError> {
         for redirects in before..=self.limits.redirects {
             self.policy.admit(&url)?;
             let slot = self.hosts.acquire(url.host()).await?;
@@ -192,7 +200,7 @@ impl Fetcher {
             }
             match redirect::target(&url, response.status(), response.headers().get_all(LOCATION))? {
                 Some(target) => url = target,
-                None => return Ok((response, url, redirects, slot)),
+                None => return Ok(Got { response, url, redirects, _slot: slot }),
             }
         }
         Err(FetchError::TooManyRedirects(self.limits.redirects))

@@ -13,7 +13,7 @@ use url::{Position, Url};
 
 use super::cookies::Cookies;
 use super::error::FetchError;
-use super::fetcher::Fetcher;
+use super::fetcher::{Fetcher, Got};
 use super::robots::{MOST_BYTES, Rules};
 use super::tries::is_transient_status;
 use crate::OWN_PROGRAM;
@@ -73,12 +73,13 @@ impl Fetcher {
     async fn fetch_rules(&self, origin: &str) -> Result<Rules, FetchError> {
         let robots = SourceUrl::parse(&format!("{origin}/robots.txt"))?;
         let asked = timeout(PATIENCE, async {
-            let (response, _, _, _slot) = self.get(robots, 0, None, &mut Cookies::default()).await?;
+            let got = self.get(robots, 0, None, &mut Cookies::default()).await?;
+            let response = &got.response;
             if is_transient_status(response.status().as_u16()) {
                 let retry_after = http_client::retry_after(response.headers(), SystemTime::now());
                 return Err(FetchError::RobotsUnreadable(retry_after));
             }
-            let file = if response.status().is_success() { self.beginning(response).await? } else { vec![] };
+            let file = if response.status().is_success() { self.beginning(got).await? } else { vec![] };
             Ok(Rules::parse(&file, PRODUCT))
         });
         match asked.await {
@@ -100,9 +101,9 @@ impl Fetcher {
 
 impl Fetcher {
     /// Returns the beginning of a body without its content codings.
-    async fn beginning(&self, response: Response) -> Result<Vec<u8>, FetchError> {
-        let codings = Coding::of(response.headers());
-        let head = head_of(response).await?;
+    async fn beginning(&self, mut got: Got) -> Result<Vec<u8>, FetchError> {
+        let codings = Coding::of(got.response.headers());
+        let head = head_of(&mut got.response).await?;
         if codings.is_empty() {
             return Ok(head);
         }
@@ -118,7 +119,7 @@ impl Fetcher {
 }
 
 /// Reads the beginning of a body: one byte more than is parsed, so that the parser sees that the file is longer.
-async fn head_of(mut response: Response) -> Result<Vec<u8>, FetchError> {
+async fn head_of(response: &mut Response) -> Result<Vec<u8>, FetchError> {
     let mut head = vec![];
     while head.len() <= MOST_BYTES {
         match response.chunk().await {
