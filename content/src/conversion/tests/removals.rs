@@ -319,7 +319,7 @@ fn the_title_that_a_file_states_comes_before_its_name() {
     let mut story = uploaded();
     let attempt = story.claim();
     let Outcome::Finished(finished) = finished() else { panic!() };
-    let finished = Finished { title: Title::of_document("Old town"), ..finished };
+    let finished = Finished { title: crate::Title::of_document("Old town"), ..finished };
     let title = |reply| match reply {
         Reply::Content(content) => content.title().map(|title| title.to_string()),
         other => panic!("{other:?}"),
