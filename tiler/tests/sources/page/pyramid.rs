@@ -28,7 +28,11 @@ async fn render(source: File) -> Result<(Size, Vec<[u8; 3]>), Failure> {
     loop {
         match renderer.next().await.map_err(crate::failure)? {
             Output::Started(dzi) => top = dzi.max_level(),
-            Output::Progress(_) | Output::Coarse(_) | Output::Preview(..) | Output::Text { .. } | Output::Title(_) => {}
+            Output::Progress(_)
+            | Output::Coarse(_)
+            | Output::Preview(..)
+            | Output::Text { .. }
+            | Output::Title(_) => {}
             Output::Tile(tile) if tile.level == top && tile.column == 2 => {
                 colours.push((tile.row, middle(&tile.bytes)));
             }
