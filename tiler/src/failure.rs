@@ -115,7 +115,7 @@ pub fn of_page(error: &PageError) -> Class {
         | PageError::LeadsTo(_) => Class::never(UnsupportedFormat),
         PageError::Crashed => Class::never(CorruptSource),
         PageError::TooMuchCpu(_) => Class::never(TooComplex),
-        PageError::TooMuchMemory(_) | PageError::TooMuchTraffic(_) => Class::never(SourceTooLarge),
+        PageError::TooMuchMemory(_) | PageError::TooMuchTraffic { .. } => Class::never(SourceTooLarge),
         PageError::Refused => Class::never(SourceForbidden),
     }
 }

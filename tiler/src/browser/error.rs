@@ -34,10 +34,16 @@ pub enum PageError {
     /// [`supervisor`](super::process::supervisor).
     #[error("The page uses more than {} MiB of memory.", .0 >> 20)]
     TooMuchMemory(u64),
-    /// The page transferred more than [`PageLimits::traffic`](super::PageLimits::traffic) before it was loaded. Counted
-    /// by [`traffic_budget`](super::proxy::traffic_budget).
-    #[error("The page transfers more than {} MiB.", .0 >> 20)]
-    TooMuchTraffic(u64),
+    /// The page transferred more than [`PageLimits::traffic`](super::PageLimits::traffic), or sent more than
+    /// [`PageLimits::sent`](super::PageLimits::sent), before it was loaded. Counted by
+    /// [`traffic_budget`](super::proxy::traffic_budget).
+    #[error("The page transfers more than {} MiB, or sends more than {} MiB.", .all >> 20, .sent >> 20)]
+    TooMuchTraffic {
+        /// The limit in both directions, in bytes.
+        all: u64,
+        /// The limit of what is sent, in bytes.
+        sent: u64,
+    },
     /// The address policy refuses the host or port of the page, or of a redirect. Decided by the proxy's
     /// [`connector`](super::proxy::connector).
     #[error("The page, or a redirect from it, is on a host or port that this service does not connect to.")]

@@ -82,6 +82,13 @@ pub struct PageLimits {
     /// Bytes that a page may transfer, in both directions together. Heavy pages need a tenth of the default.
     #[arg(skip = 256_u64 << 20)]
     pub traffic: u64,
+    /// Bytes of these that it may send. A request takes half a kibibyte, and heavy pages have some hundreds: what is more
+    /// is meant for somebody else than us.
+    #[arg(skip = 4_u64 << 20)]
+    pub sent: u64,
+    /// Requests and redirects of a page, after which it is offline. Heavy pages have some hundreds.
+    #[arg(skip = 3000_u32)]
+    pub requests: u32,
     /// Concurrent connections of a page. Chromium opens at most 32 through a proxy, and more only for WebSockets.
     #[arg(skip = 128_usize)]
     pub connections: usize,

@@ -13,23 +13,26 @@ pub(super) struct NetworkActivity {
     pending: HashMap<String, FairInstant>,
     /// Time at which a request was last pending.
     last_active: FairInstant,
+    /// Number of requests and redirects that the page still gets.
+    pub(super) left: u32,
 }
-
-/// Maximum number of requests tracked. A page with more pending requests is not idle anyway.
-const MAX_REQUESTS: usize = 10_000;
 
 impl NetworkActivity {
     pub(super) fn new(now: FairInstant) -> Self {
-        Self { pending: HashMap::new(), last_active: now }
+        Self { pending: HashMap::new(), last_active: now, left: u32::MAX }
     }
 
-    /// Records a request of a `ResourceType` of the Network domain. Ignores connections that stay open.
-    pub(super) fn sent(&mut self, request: &str, resource_type: &str, now: FairInstant) {
+    /// Records a request of a `ResourceType` of the Network domain. Connections that stay open do not keep the network
+    /// busy. Returns true if it is the last one that the page gets.
+    pub(super) fn sent(&mut self, request: &str, resource_type: &str, now: FairInstant) -> bool {
+        let is_last = self.left == 1;
         let ignored = matches!(resource_type, "EventSource" | "WebSocket" | "Media" | "Ping" | "Preflight");
-        if !ignored && self.pending.len() < MAX_REQUESTS {
+        if !ignored && self.left > 0 {
             self.pending.insert(request.to_owned(), now);
             self.last_active = now;
         }
+        self.left = self.left.saturating_sub(1);
+        is_last
     }
 
     /// Records that a request has finished or failed.
@@ -75,6 +78,15 @@ mod tests {
         assert!(!network.is_idle(QUIET, TIMEOUT, at(8400)));
         assert!(!network.is_idle(QUIET, TIMEOUT, at(8600)), "it was pending until a moment ago");
         assert!(network.is_idle(QUIET, TIMEOUT, at(8900)), "a request that never ends is ignored");
+    }
+
+    #[test]
+    fn the_last_request_of_a_budget_is_told_once() {
+        let mut network = NetworkActivity::new(FairInstant::default());
+        network.left = 3;
+        let told =
+            ["Fetch", "Ping", "Fetch", "Fetch"].map(|kind| network.sent(kind, kind, FairInstant::default()));
+        assert_eq!(told, [false, false, true, false]);
     }
 
     #[test]

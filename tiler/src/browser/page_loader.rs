@@ -189,7 +189,7 @@ impl PageLoader<'_> {
     /// Returns why the document was not parsed completely.
     fn incomplete_document(&self) -> PageError {
         if self.proxy.budget.is_spent() {
-            PageError::TooMuchTraffic(self.limits.traffic)
+            self.too_much_traffic()
         } else if self.tab.state.document.truncated {
             PageError::Unreachable
         } else {
@@ -199,9 +199,15 @@ impl PageLoader<'_> {
 
     fn check_document(&self) -> Result<(), PageError> {
         let connect_error = |host: &str, port: u16| self.proxy.failures.get(host, port);
-        self.tab.state.document.check(connect_error).map_err(|error| {
-            if self.proxy.budget.is_spent() { PageError::TooMuchTraffic(self.limits.traffic) } else { error }
-        })
+        self.tab
+            .state
+            .document
+            .check(connect_error)
+            .map_err(|error| if self.proxy.budget.is_spent() { self.too_much_traffic() } else { error })
+    }
+
+    fn too_much_traffic(&self) -> PageError {
+        PageError::TooMuchTraffic { all: self.limits.traffic, sent: self.limits.sent }
     }
 
     /// Keeps the page from changing between strips, and measures it.

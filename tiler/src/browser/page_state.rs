@@ -109,9 +109,12 @@ impl PageState {
                 self.stopped();
             }
             "Network.requestWillBeSent" => {
-                self.network.sent(text("requestId"), text("type"), now);
                 if text("type") == "Document" && text("frameId") == self.main_frame {
                     self.leaving = Some((text("requestId").to_owned(), now));
+                }
+                if self.network.sent(text("requestId"), text("type"), now) {
+                    let params = json!({ "offline": true, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1 });
+                    return Some(Command::to_page("Network.emulateNetworkConditions", params));
                 }
             }
             "Network.webSocketCreated" => self.has_helpers = true,

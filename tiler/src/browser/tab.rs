@@ -105,6 +105,7 @@ impl Tab {
         tab.session = string(&attached["sessionId"])?;
         tab.main_frame = string(target)?; // the id of a page's target is also that of its main frame
         tab.state = PageState::new(tab.main_frame.clone(), password.to_owned(), tab.now());
+        tab.state.network.left = limits.requests;
         Ok(tab)
     }
 

@@ -5,7 +5,7 @@
 //! 2. The target: forwarded requests for `http`, `CONNECT` tunnels for `https` and WebSockets ([`handler`]).
 //! 3. The number of connections of the page, and of all pages to the host ([`host_connections`]).
 //! 4. The address policy, for the addresses that it actually connects to ([`connector`]).
-//! 5. The traffic budget, for each byte in either direction ([`traffic_budget`]).
+//! 5. The traffic budget, for each byte in either direction, and a smaller one for each that is sent ([`traffic_budget`]).
 //!
 //! A page that is a local file gets the files in its folder from the proxy itself ([`local_files`]). So does a drawing,
 //! which gets nothing else.
@@ -74,7 +74,7 @@ impl Proxy {
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
         let password = random_password()?;
-        let budget = Arc::new(TrafficBudget::new(limits.traffic));
+        let budget = Arc::new(TrafficBudget::new(limits.traffic, limits.sent));
         let failures = Arc::new(ConnectFailures::default());
         let cancel = CancellationToken::new();
         let handler = Handler {

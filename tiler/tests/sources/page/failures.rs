@@ -225,6 +225,34 @@ async fn traffic_is_bounded() {
 }
 
 #[tokio::test]
+async fn what_a_page_sends_is_bounded() {
+    let site = Site::page(
+        "<!doctype html><body style='background:#f0f'><script>
+         fetch('/victim', { method: 'POST', body: new Uint8Array(16 << 20) })</script>",
+    );
+    let page = capture(settings(), &site.url("/")).await.unwrap();
+    assert_eq!(page.at(900, 900), [255, 0, 255], "the page is shown");
+    let requests = site.requests();
+    let sent = requests.iter().filter_map(|request| request.strip_prefix("(body) "));
+    let sent = sent.map(|bytes| bytes.parse::<u64>().unwrap()).sum::<u64>();
+    assert!((1..5 << 20).contains(&sent), "{sent} bytes");
+}
+
+#[tokio::test]
+async fn a_page_gets_no_more_requests_than_its_budget() {
+    let site = Site::page(
+        "<!doctype html><body style='background:#f0f'><script>
+         (async () => { for (let n = 0; n < 200; n += 1) await fetch(`/victim/${n}`).catch(() => {}) })()</script>",
+    );
+    let mut settings = settings();
+    settings.limits.requests = 50;
+    let page = capture(settings, &site.url("/")).await.unwrap();
+    assert_eq!(page.at(900, 900), [255, 0, 255], "the page is shown");
+    let requests = site.requests().iter().filter(|path| path.starts_with("/victim")).count();
+    assert!((20..=50).contains(&requests), "{requests} requests");
+}
+
+#[tokio::test]
 async fn a_missing_browser_is_reported() {
     let mut settings = PageSettings::new(AddressPolicy::default(), std::env::temp_dir());
     settings.browser = Some("/nowhere/chromium".into());

@@ -80,7 +80,8 @@ impl Site {
         self.heads.lock().unwrap().clone()
     }
 
-    /// Returns the requests so far: their paths, and `(connection)` for each connection.
+    /// Returns the requests so far: their paths, and `(connection)` for each connection. A body is `(body)`, a space and
+    /// the number of its bytes that came.
     pub fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
@@ -107,7 +108,11 @@ fn serve(
                 length = value.trim().parse().unwrap();
             }
         }
-        reader.by_ref().take(length).read_to_end(&mut Vec::new()).unwrap();
+        let mut body = Vec::new();
+        let _ = reader.by_ref().take(length).read_to_end(&mut body); // the client may close the connection
+        if length > 0 {
+            requests.lock().unwrap().push(format!("(body) {}", body.len()));
+        }
         line.clear();
         requests.lock().unwrap().push(path.clone());
         if send(stream, reply(&path)).is_err() {
