@@ -57,6 +57,9 @@ struct Container {
     #[serde(skip)]
     heard: Timestamp,
     minute: u64,
+    /// Time at which it is destroyed even if it reports: it was told to end, or has said that it does.
+    #[serde(default)]
+    ends_by: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,6 +130,10 @@ pub struct Overview {
 
 /// Time for which there must be more jobs than slots before another container starts.
 const SHORT: Duration = Duration::from_secs(5);
+/// Time in which a container that should end finishes its jobs: a little more than Cloudflare gives it.
+const FAREWELL: Duration = Duration::from_secs(15 * 60);
+/// Maximum number of slots that a tiler may report: four for each core.
+const MAX_SLOTS: u32 = 16;
 /// Pause after the second failed start in a row. It doubles with each one.
 const FIRST_REST: Duration = Duration::from_secs(30);
 const LONGEST_REST: Duration = Duration::from_secs(600);
@@ -156,15 +163,19 @@ impl Fleet {
     /// Notes a report of the tiler in a container with the number of its slots; 0 if it takes no more jobs. `queued` is
     /// the number of messages in the queue.
     pub fn report(&mut self, of: Start, slots: u32, queued: u64, now: Timestamp) {
+        let is_spent = self.is_spent;
         let Some(container) = self.known(of) else { return };
         let first = container.state == State::Starting;
         let since = container.since;
         container.hear(now);
         match container.state {
             State::Destroyed => return,
-            _ if slots == 0 => container.state = State::Leaving,
-            State::Leaving => {}
-            State::Starting | State::Serving(_) => container.state = State::Serving(slots),
+            _ if slots == 0 => container.leave(now),
+            State::Leaving if !is_spent => {}
+            // If it still takes jobs, it has not heard the order, which is repeated.
+            State::Starting | State::Serving(_) | State::Leaving => {
+                container.state = State::Serving(slots.min(MAX_SLOTS));
+            }
         }
         if first {
             self.failed = 0;
@@ -201,9 +212,13 @@ impl Fleet {
             let start = container.start;
             match container.state {
                 _ if now < container.deadline(limits.lease) => {
-                    if is_spent && matches!(container.state, State::Serving(_)) {
-                        container.state = State::Leaving;
-                        orders.push(Order::Stop(start));
+                    match container.state {
+                        State::Serving(_) if is_spent => {
+                            container.leave(now);
+                            orders.push(Order::Stop(start));
+                        }
+                        State::Serving(_) => container.ends_by = None,
+                        State::Starting | State::Leaving | State::Destroyed => {}
                     }
                     continue;
                 }
@@ -235,6 +250,7 @@ impl Fleet {
                 state: State::Starting,
                 heard: now,
                 minute: 0,
+                ends_by: None,
             });
             self.short_since = None;
             self.events.push(Event::Started);
@@ -361,6 +377,11 @@ impl Container {
         (self.heard, self.minute) = (now, now.0 / MINUTE);
     }
 
+    fn leave(&mut self, now: Timestamp) {
+        self.state = State::Leaving;
+        self.ends_by.get_or_insert(now + FAREWELL);
+    }
+
     /// Returns the time at which it is destroyed, or the order is repeated, unless it reports before.
     fn deadline(&self, lease: Duration) -> Timestamp {
         let patience = match self.state {
@@ -368,7 +389,9 @@ impl Container {
             // Reports come every ten seconds, and every forty without work.
             State::Serving(_) | State::Leaving => lease * 2,
         };
-        self.heard + patience
+        let silent = self.heard + patience;
+        let ends_by = self.ends_by.filter(|_| self.state != State::Destroyed);
+        ends_by.map_or(silent, |ends_by| ends_by.min(silent))
     }
 }
 

@@ -199,6 +199,52 @@ fn when_the_days_time_is_used_up_tilers_finish_and_start_again_after_midnight() 
 }
 
 #[test]
+fn a_tiler_that_should_end_is_told_again_and_destroyed_although_it_reports() {
+    let hour = ContainerLimits { a_day: Duration::from_secs(3600), ..LIMITS };
+    let it = start(0, 1);
+    // One does not hear the order, and one that hears it does not end.
+    for slots in [8, 0] {
+        let mut fleet = Fleet::default();
+        fleet.orders(1, &hour, after(0));
+        fleet.report(it, 8, 1, after(4));
+        fleet.report(it, 8, 1, after(3595));
+        let mut orders = vec![];
+        for second in (3600..7200).step_by(10) {
+            orders.extend(fleet.orders(1, &hour, after(second)).into_iter().map(|order| (second, order)));
+            fleet.report(it, slots, 1, after(second + 5));
+        }
+        let stops = if slots == 0 { 1 } else { 90 };
+        let (told, destroyed) = orders.split_at(stops);
+        assert!(told.iter().all(|(_, order)| *order == Order::Stop(it)), "{orders:?}");
+        assert_eq!(destroyed[0], (3600 + 15 * 60, Order::Destroy(it)), "{orders:?}");
+    }
+}
+
+#[test]
+fn a_tiler_that_takes_leave_and_goes_on_reporting_is_destroyed() {
+    let mut fleet = Fleet::default();
+    fleet.orders(1, &LIMITS, after(0));
+    fleet.report(start(0, 1), 8, 1, after(4));
+    for second in (10..2000).step_by(10) {
+        fleet.report(start(0, 1), 0, 0, after(second));
+        match fleet.orders(0, &LIMITS, after(second)).as_slice() {
+            [] => {}
+            orders => return assert_eq!((second, orders), (910, &[Order::Destroy(start(0, 1))][..])),
+        }
+    }
+    panic!("it is never destroyed");
+}
+
+#[test]
+fn no_tiler_reports_more_slots_than_a_machine_can_have() {
+    let mut fleet = Fleet::default();
+    fleet.orders(1, &LIMITS, after(0));
+    fleet.report(start(0, 1), u32::MAX, 1, after(4));
+    fleet.orders(50, &LIMITS, after(10));
+    assert_eq!(fleet.orders(50, &LIMITS, after(20)), [Order::Start(start(1, 2))]);
+}
+
+#[test]
 fn it_survives_in_the_storage() {
     let mut fleet = Fleet::default();
     fleet.orders(1, &LIMITS, after(0));
