@@ -14,6 +14,8 @@ export const FOLDER = ".edgezoom";
 const UNKNOWN_ID = "0".repeat(32);
 /** Distance between the rate limit ids of two environments: an id is one counter for the whole account. */
 const RATE_LIMITS_APART = 1000;
+/** Maximum processor time of a request: the hash of an uploaded file takes some seconds, and all else far less. */
+const CPU_MS = 10_000;
 /** Keys that each environment sets itself. wrangler's environments do not inherit bindings. */
 const OF_AN_ENVIRONMENT = [
   "analytics_engine_datasets",
@@ -54,6 +56,9 @@ export function configuration(base, environments) {
   return { ...common, main: `../${base.main}`, env: Object.fromEntries(env) };
 }
 
+/** Returns true if the account certainly has a paid plan: a limit of processor time is refused in a free one, which has its own. */
+const isPaid = ({ containers, vars }) => Boolean(containers) || vars.REGIONS === "on";
+
 function environment(base, settings, index) {
   const { prefix, ids, jurisdiction, creationsPerMinute } = settings;
   const { namespaces, buckets, queues } = resources(base, settings);
@@ -76,6 +81,7 @@ function environment(base, settings, index) {
     queues: { producers: queues.map(({ binding, name }) => ({ binding, queue: name })) },
     durable_objects: base.durable_objects,
     ...(settings.containers && { containers: [containers(settings)] }),
+    ...(isPaid(settings) && { limits: { cpu_ms: CPU_MS } }),
     // A dataset's name is that of a table in SQL.
     analytics_engine_datasets: base.analytics_engine_datasets.map(({ binding }) => ({
       binding,

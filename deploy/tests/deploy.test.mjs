@@ -293,6 +293,7 @@ test("with tilers in containers there is neither a queue nor a token, and deploy
     ]);
     const { CONTAINERS, CONTAINER_HOURS_A_DAY, TILES_A_DAY, EDGEZOOM_CONTACT, EDGEZOOM_MAX_MEGAPIXELS } = production.vars;
     assert.deepEqual([CONTAINERS, CONTAINER_HOURS_A_DAY, TILES_A_DAY, EDGEZOOM_CONTACT, EDGEZOOM_MAX_MEGAPIXELS], ["3", "5", "1000000", "zoom@example.com", "500"]);
+    assert.deepEqual([production.limits, staging.limits], [{ cpu_ms: 10_000 }, undefined]);
     assert.deepEqual([staging.containers, staging.vars.CONTAINERS, staging.queues.producers.length], [undefined, "0", 1]);
     const variables = await env();
     assert.match(variables, /^EDGEZOOM_TILER_TOKEN=/m);
