@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use edgezoom_text::{SOFT_HYPHEN, is_invisible};
 use serde::{Deserialize, Serialize};
 
 /// The title of a web page or file, or the name of an uploaded file.
@@ -67,8 +68,11 @@ impl<const MAX: usize> OneLine<MAX> {
 
 /// Returns a text as one line of at most `max_length` visible characters and single spaces; `None` if nothing is left.
 pub(crate) fn one_line(text: &str, max_length: usize) -> Option<String> {
-    let seen: String =
-        text.chars().map(|c| if c.is_control() { ' ' } else { c }).filter(|c| !hides(*c)).collect();
+    let seen: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .filter(|&c| c != SOFT_HYPHEN && !is_invisible(c))
+        .collect();
     let words: Vec<&str> = seen.split_whitespace().collect();
     let line: String = words.join(" ").chars().take(max_length).collect();
     (!line.is_empty()).then_some(line)
@@ -89,14 +93,6 @@ fn without_ending(name: &str) -> &str {
         stem if is_ending && is_one_case => stem,
         _ => name,
     }
-}
-
-/// Returns true for directional formatting, joiners that emoji do not need, other characters without ink (Unicode's
-/// Default_Ignorable_Code_Point, except for variation selectors), and noncharacters (UTS #55; Unicode 23.7).
-fn hides(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{3164}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}')
-        || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fdd0}'..='\u{fdef}' | '\u{feff}')
-        || u32::from(c) & 0xfffe == 0xfffe
 }
 
 #[cfg(test)]

@@ -31,6 +31,15 @@ const VERSION: u8 = 1;
 /// U+00AD soft hyphen).
 pub const SOFT_HYPHEN: char = '\u{ad}';
 
+/// Returns true for directional formatting, other characters without ink (Unicode's Default_Ignorable_Code_Point, except
+/// for soft hyphens, joiners and variation selectors), and noncharacters (UTS #55; Unicode 23.7).
+#[must_use]
+pub fn is_invisible(character: char) -> bool {
+    matches!(character, '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{3164}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}')
+        || matches!(character, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fdd0}'..='\u{fdef}' | '\u{feff}')
+        || u32::from(character) & 0xfffe == 0xfffe
+}
+
 /// The words of a picture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Text {
