@@ -55,7 +55,7 @@ pub(super) fn origin(content: &Content) -> String {
     }
     let source = escape::html(content.url.as_str());
     let host = escape::html(&host(content));
-    format!("<a href=\"{source}\" rel=\"noopener noreferrer\">{host}</a>")
+    format!("<a href=\"{source}\" rel=\"nofollow noopener noreferrer\">{host}</a>")
 }
 
 pub(super) fn host(content: &Content) -> String {

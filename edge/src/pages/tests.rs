@@ -88,7 +88,7 @@ fn the_share_page_contains_the_content_object() {
     <a class="mark" href="https://zoom.example/" aria-label="Edgezoom"><img src="https://zoom.example/assets/icon.svg" alt="" width="28" height="28"></a>
     <div class="about">
     <h1>a&#39;b.jpg</h1>
-    <p><a href="http://example.com/a&#39;b.jpg?c=%3C/script%3E&amp;d" rel="noopener noreferrer">example.com</a><span id="size"></span></p>
+    <p><a href="http://example.com/a&#39;b.jpg?c=%3C/script%3E&amp;d" rel="nofollow noopener noreferrer">example.com</a><span id="size"></span></p>
     <p id="warning" role="status" hidden></p>
     </div>
     <button type="button" id="open-details" class="bare" aria-haspopup="dialog" aria-label="About this picture" title="About this picture" hidden><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 11v6M12 7.2v.1"/><circle cx="12" cy="12" r="9"/></svg></button>

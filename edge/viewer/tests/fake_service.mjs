@@ -100,7 +100,7 @@ export async function startFakeService() {
     const isFile = url.startsWith("ni:");
     const values = {
       name: title ?? "old town.jpg",
-      origin: isFile ? `<span class="origin">Uploaded file</span>` : `<a href="${url}" rel="noopener noreferrer">${new URL(url).hostname}</a>`,
+      origin: isFile ? `<span class="origin">Uploaded file</span>` : `<a href="${url}" rel="nofollow noopener noreferrer">${new URL(url).hostname}</a>`,
       address: `${server.origin}/v1/content/${id}`,
       preview: "",
       cards: " data-cards",
