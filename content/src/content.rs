@@ -85,6 +85,9 @@ pub struct Finished {
     pub previews: Previews,
 }
 
+/// Bytes of an archive that count as a tile of the day's budgets. A tile of a photograph has about as many.
+pub const TILE_BYTES: u64 = 50_000;
+
 /// The words in a picture: where their forms are in the archive, all but the table with gzip.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredText {
@@ -185,6 +188,14 @@ impl Finished {
     pub fn new(dzi: Dzi, archive: Archive, previews: Previews) -> Self {
         Self { dzi, title: None, damage: None, scale: None, text: None, archive, previews }
     }
+
+    /// Returns the number of tiles that count in the day's budgets: those of the pyramid, or more if they are large.
+    #[must_use]
+    pub fn counted_tiles(&self) -> u64 {
+        // The index is the last but for the directory of the archive.
+        let bytes = self.archive.index_offset.saturating_add(self.archive.index_length.into());
+        self.dzi.tile_count().max(bytes / TILE_BYTES)
+    }
 }
 
 impl Timestamp {
@@ -210,5 +221,23 @@ impl Sub for Timestamp {
     /// Returns the time since `earlier`; zero if that is later.
     fn sub(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use edgezoom_geometry::{Size, TileFormat};
+
+    use super::*;
+
+    #[test]
+    fn tiles_count_by_their_bytes() {
+        let size = Size { width: 800, height: 600 };
+        let dzi = Dzi { size, tile_size: 512, tile_overlap: 0, tile_format: TileFormat::Png };
+        let tiles = |index_offset| {
+            let archive = Archive { index_offset, index_length: 100 };
+            Finished::new(dzi, archive, Previews::default()).counted_tiles()
+        };
+        assert_eq!((tiles(40_000), tiles(30_000_000)), (dzi.tile_count(), 600));
     }
 }

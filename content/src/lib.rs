@@ -26,7 +26,7 @@ mod titles;
 
 pub use address::AddressPolicy;
 pub use attempt::{Attempt, CoarseNumber};
-pub use content::{Coarse, Content, Finished, NextTry, Stage, Status, StoredText, Timestamp};
+pub use content::{Coarse, Content, Finished, NextTry, Stage, Status, StoredText, TILE_BYTES, Timestamp};
 pub use conversion::Conversion;
 pub use deletion_key::{DeletionKey, DeletionKeyHash, DeletionKeyHashError};
 pub use edgezoom_geometry::{

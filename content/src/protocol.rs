@@ -107,7 +107,8 @@ pub struct AttemptProgress {
     /// Latest [coarse picture](Attempt::coarse_key) in the store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coarse: Option<CoarseNumber>,
-    /// Number of tiles of the pyramid, as soon as the picture's size is known.
+    /// Number of tiles that count in the day's budgets, as soon as the picture's size is known: those of the pyramid, or
+    /// more if they are larger than [`TILE_BYTES`](crate::TILE_BYTES).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiles: Option<u64>,
 }

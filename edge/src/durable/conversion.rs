@@ -58,7 +58,7 @@ impl JobEnd {
     fn of(after: &Conversion) -> Self {
         let status = after.content().map(|content| content.status);
         let end = match &status {
-            Some(Status::Ready { finished, .. }) => End::Made(finished.dzi.tile_count()),
+            Some(Status::Ready { finished, .. }) => End::Made(finished.counted_tiles()),
             Some(Status::Failed { .. }) => End::Failed,
             Some(Status::Processing { .. }) => End::Made(0),
             None => End::Made(0), // the content was removed

@@ -102,9 +102,9 @@ pub enum Progress {
     Opened(SourceKind),
     /// The browser has been loading the web page for this time.
     LoadingPage(Duration),
-    /// The picture's size is known, and with it the number of tiles.
+    /// The picture's size is known, and with it the number of tiles; or the tiles turn out to be large.
     Sized {
-        /// Number of tiles of the pyramid.
+        /// Number of tiles of the pyramid, or a multiple if they count as more.
         tiles: u64,
     },
     /// The renderer is running.

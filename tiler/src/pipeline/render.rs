@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use edgezoom_codecs::BrowserDrawing;
-use edgezoom_content::Title;
+use edgezoom_content::{TILE_BYTES, Title};
 
 use super::download::{Download, Event};
 use super::source::{Input, Source};
@@ -120,6 +120,7 @@ async fn render_tiles(
     on_progress: &mut impl FnMut(Progress),
 ) -> Result<Option<Built>, PipelineError> {
     let (mut begun, mut rendered) = (None, None);
+    let (mut bytes, mut counted) = (0_u64, 0);
     let is_early = arriving.is_some();
     let rendered = loop {
         if let Some((download, beginning)) = &arriving
@@ -145,14 +146,22 @@ async fn render_tiles(
             },
             output = renderer.next(), if rendered.is_none() => match (output, &begun) {
                 (Ok(Output::Started(dzi)), _) => {
-                    on_progress(Progress::Sized { tiles: dzi.tile_count() });
+                    counted = dzi.tile_count();
+                    on_progress(Progress::Sized { tiles: counted });
                     sink.begin(&dzi).await?;
                     begun = Some(dzi);
                 }
                 (Ok(Output::Progress(rows)), _) => on_progress(Progress::Rendering { rows, is_web_page }),
                 (Ok(Output::Coarse(jpeg)), _) => on_progress(Progress::Coarse(jpeg)),
                 (Ok(Output::Title(stated)), _) => *title = Some(stated),
-                (Ok(Output::Tile(tile)), Some(dzi)) => sink.put(dzi, tile).await?,
+                (Ok(Output::Tile(tile)), Some(dzi)) => {
+                    bytes += tile.bytes.len() as u64;
+                    if bytes / TILE_BYTES > counted {
+                        counted *= 2; // seldom, since the edge is told
+                        on_progress(Progress::Sized { tiles: counted });
+                    }
+                    sink.put(dzi, tile).await?;
+                }
                 (Ok(Output::Preview(kind, bytes)), Some(dzi)) => sink.put_preview(dzi, kind, bytes).await?,
                 (Ok(Output::Text(text)), Some(dzi)) => sink.put_text(dzi, text).await?,
                 // The renderer's validator permits no tile before the header.
