@@ -20,4 +20,7 @@ pub struct StoredPage {
     /// Offset and length of its words within [`StoredText::json`](crate::StoredText::json): a stream of deflate without
     /// its last block, with a comma before all but the first page.
     pub words: [u32; 2],
+    /// Length of its words unpacked, in bytes; 0 in an archive of an older tiler.
+    #[serde(default)]
+    pub bytes: u32,
 }

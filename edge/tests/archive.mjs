@@ -44,7 +44,7 @@ function formsOf(text) {
   const table = pages.map(({ at, label }, index) => {
     const { length } = flushed[index + 1];
     offset += length;
-    return { at, ...(label && { label }), words: [offset - length, length] };
+    return { at, ...(label && { label }), words: [offset - length, length], bytes: pieces[index + 1].length };
   });
   const lines = ({ blocks = [] }) => blocks.map((block) => block.alternative ?? block.lines.map(({ text }) => text).join(" ").replaceAll("\u00ad ", ""));
   const plain = pages.map((page) => lines(page).join("\n\n")).join("\f");

@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readDocument } from "../text/document.js";
+import { searcher } from "../text/search.js";
 import { decodePng, encodePng } from "../viewer/png.mjs";
 import { archive, store, TEXT } from "./archive.mjs";
 import { aroundTests } from "./around.mjs";
@@ -198,4 +200,48 @@ test("a client may search as often as it may ask for regions, and what it asks f
   const hostile = await system.send(`/v1/content/${id}/search?q=${encodeURIComponent(`"><script>`)}`, someone());
   assert.match(hostile.type, /^application\/ld\+json/);
   assert.ok(!hostile.body.includes("<script>"), hostile.body);
+});
+
+test("a search folds each letter of a line once, however many hits the line has", () => {
+  const text = "é".repeat(20_000) + " tide".repeat(600);
+  const document = readDocument({ pages: [{ at: [0, 0, 9, 9], blocks: [{ lines: [{ at: [0, 0, 9, 9], text }] }] }] });
+  const { normalize } = String.prototype;
+  let folded = 0;
+  String.prototype.normalize = function (...form) {
+    folded += 1;
+    return normalize.apply(this, form);
+  };
+  try {
+    const hits = searcher(document)("tide");
+    assert.deepEqual([hits.length, hits[0].parts[0].from, hits[499].parts[0].to], [500, 20_001, 20_000 + 5 * 500]);
+  } finally {
+    String.prototype.normalize = normalize;
+  }
+  assert.ok(folded < 100, `${folded}`);
+});
+
+test("a search whose query, hits or pictures are very many answers less than a megabyte", async () => {
+  const place = [0, 0, 90, 10];
+  const lines = Array.from({ length: 400 }, () => ({ at: place, text: "seen ".repeat(10).trim() }));
+  const long = Array.from({ length: 400 }, () => ({ at: place, text: `s${"\u0301".repeat(2000)}een` }));
+  const pictures = Array.from({ length: 2000 }, () => ({ role: "img", at: place, alternative: "seen ".repeat(200).trim() }));
+  const pages = [[{ role: "p", lines }], [{ role: "p", lines: long }], pictures].map((blocks) => ({ at: [0, 0, 100, 100], blocks }));
+  const many = await store(system, "http://example.com/many.pdf", archive(fill, DZI, undefined, { version: 1, total: 3, pages }), DZI);
+  for (const version of ["", "/1"]) {
+    for (const query of ["seen", `s${"\u0301".repeat(2500)}`, "seen&from=2", "seen&from=3"]) {
+      const { status, body } = await system.send(`/v1/content/${many}/search${version}?q=${query}`, someone());
+      assert.equal(status, 200, query);
+      assert.ok(JSON.parse(body)[version ? "hits" : "items"].length > 0, query);
+      assert.ok(body.length < 1e6, `${query}: ${body.length}`);
+    }
+  }
+});
+
+test("a page whose words take more memory than the Worker has is refused, and its pages are searched one by one", async () => {
+  const page = (letters) => ({ at: [0, 0, 100, 100], blocks: [{ role: "p", lines: [{ at: [0, 0, 90, 10], text: "tide".padEnd(letters, ".") }] }] });
+  const large = await store(system, "http://example.com/large.pdf", archive(fill, DZI, undefined, { version: 1, total: 2, pages: [page(7_500_000), page(4), page(1 << 21), page(1 << 21)] }), DZI);
+  assert.equal((await system.send(`/iiif/${large}/annotations/1.json`, someone())).status, 503);
+  assert.equal((await system.send(`/iiif/${large}/annotations/2.json`, someone())).status, 200);
+  const found = await json(`/v1/content/${large}/search?q=tide&from=2`);
+  assert.deepEqual([found.items.length, found.next?.id.replace(/.*from=/, "")], [1, "3"]);
 });

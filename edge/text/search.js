@@ -6,10 +6,22 @@ import { SOFT_HYPHEN } from "./document.js";
 /** Maximum number of hits. */
 export const MAX_HITS = 500;
 
+/** Letters that folding may change. ASCII and the ideographs, which it does not, are most of a text. */
+const OTHERS = /[^\x00-\x7f\u3400-\u4dbf\u4e00-\u9fff]/gu;
+/** Folded letters, by letter: to fold one takes ten times as long as to find it. */
+const known = new Map();
+const MAX_KNOWN = 20_000;
+
 /** Returns a text without case, accents, ligatures and soft hyphens. The letters of a text can be folded one by one. */
-export function fold(text) {
-  // Most text is ASCII, which is quicker by itself.
-  return text.toLowerCase().replace(/[^\x00-\x7f]+/g, (run) => run.normalize("NFKD").toLowerCase().replace(/[\p{M}\u00ad]/gu, "").replaceAll("ς", "σ"));
+export const fold = (text) => text.toLowerCase().replace(OTHERS, foldLetter);
+
+function foldLetter(letter) {
+  let folded = known.get(letter);
+  if (folded === undefined) {
+    folded = letter.normalize("NFKD").toLowerCase().replace(/[\p{M}\u00ad]/gu, "").replaceAll("ς", "σ");
+    if (known.size < MAX_KNOWN) known.set(letter, folded);
+  }
+  return folded;
 }
 
 /**
@@ -34,7 +46,7 @@ export function searcher({ pages }) {
   };
 }
 
-/** Joins a page's lines. `starts` are their offsets in the text. */
+/** Joins a page's lines. `starts` are their offsets in the text, and `letters` those of their letters once these are needed. */
 function foldPage(page) {
   const [starts, texts] = [[], []];
   let length = 0;
@@ -44,37 +56,47 @@ function foldPage(page) {
     texts.push(folded);
     length += folded.length;
   }
-  return { page, starts, text: texts.join("") };
+  return { page, starts, letters: [], text: texts.join("") };
 }
 
 /** Returns the parts of lines between two offsets of a page's folded text. */
-function partsOf({ page, starts, text }, from, to) {
-  let [first, after] = [0, starts.length];
-  while (after - first > 1) {
-    const middle = (first + after) >> 1;
-    if (starts[middle] <= from) first = middle;
-    else after = middle;
-  }
+function partsOf({ page, starts, letters, text }, from, to) {
   const parts = [];
-  for (let index = first; index < starts.length && starts[index] < to; index += 1) {
+  for (let index = lastAt(starts, from); index < starts.length && starts[index] < to; index += 1) {
     const line = page.lines[index];
     const end = starts[index + 1] ?? text.length;
     const [begin, last] = [Math.max(from - starts[index], 0), Math.min(to, end) - starts[index]];
-    const part = { line, from: unfolded(line.text, begin), to: unfolded(line.text, last, true) };
+    const places = (letters[index] ??= lettersOf(line.text));
+    const part = { line, from: unfolded(places, begin), to: unfolded(places, last, true) };
     if (part.to > part.from) parts.push(part);
   }
   return parts;
 }
 
-/** Returns the offset in a text that corresponds to an offset in the folded text, before or after a divided ligature. */
-function unfolded(text, offset, after = false) {
-  if (/^[ -~]*$/.test(text)) return Math.min(offset, text.length); // each letter is one
-  let [at, seen] = [0, 0];
+/** Returns where each letter of a text begins, and where it begins in the folded text, with the end of both. */
+function lettersOf(text) {
+  const [at, folded] = [[0], [0]];
   for (const letter of text) {
-    const { length } = fold(letter);
-    if (seen + length > offset) return after && seen < offset ? at + letter.length : at;
-    seen += length;
-    at += letter.length;
+    at.push(at.at(-1) + letter.length);
+    folded.push(folded.at(-1) + fold(letter).length);
   }
-  return at;
+  return { at, folded };
+}
+
+/** Returns the offset in a text that corresponds to an offset in the folded text, before or after a divided ligature. */
+function unfolded({ at, folded }, offset, after = false) {
+  const next = lastAt(folded, offset) + 1; // the letter after the one at the offset
+  if (next === at.length) return at.at(-1);
+  return after && folded[next - 1] < offset ? at[next] : at[next - 1];
+}
+
+/** Returns the last index of ascending numbers whose number is at most `most`. The first one is. */
+function lastAt(numbers, most) {
+  let [first, after] = [0, numbers.length];
+  while (after - first > 1) {
+    const middle = (first + after) >> 1;
+    if (numbers[middle] <= most) first = middle;
+    else after = middle;
+  }
+  return first;
 }

@@ -217,10 +217,16 @@ pub enum Opening {
 /// A search for words in a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Search {
+    /// Its first [`MAX_CHARACTERS`](Self::MAX_CHARACTERS) characters.
     pub query: String,
     /// The page from which on hits are returned, counted from 1.
     pub from: u32,
     pub version: SearchVersion,
+}
+
+impl Search {
+    /// Maximum length of a query, as in the viewer's field. The rest is not searched for.
+    pub const MAX_CHARACTERS: usize = 200;
 }
 
 /// The version of IIIF's Content Search API. Mirador and Universal Viewer know only the first.

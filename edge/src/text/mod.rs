@@ -97,9 +97,8 @@ impl<'a> TextLayer<'a> {
         }
         let asked = self.ask(pages, base, renders, What::Lines { number })?;
         let bucket = Reflect::get(env, &BINDING.into())?;
-        let found = JsFuture::from(annotations_of(&bucket, &asked)?).await?;
         let media_type = "application/ld+json;profile=\"http://iiif.io/api/presentation/3/context.json\"";
-        Ok(response(found.as_string(), media_type))
+        Ok(response(self.id, JsFuture::from(annotations_of(&bucket, &asked)?).await, media_type))
     }
 
     fn ask(&self, pages: &[StoredPage], base: &str, renders: bool, what: What<'_>) -> Result<String> {
@@ -190,19 +189,23 @@ pub async fn search(
     let what = What::Places { query, from: *from, address, version };
     let asked = words.ask(&words.table(env).await?.pages, &addresses.iiif(id), renders, what)?;
     let bucket = Reflect::get(env, &BINDING.into())?;
-    match JsFuture::from(search_in(&bucket, &asked)?).await {
-        Ok(found) => Ok(response(found.as_string(), media_type)),
-        Err(error) => {
-            console_error!("{id}: cannot search: {error:?}");
-            Ok(ApiError::Unavailable.response())
-        }
-    }
+    Ok(response(id, JsFuture::from(search_in(&bucket, &asked)?).await, media_type))
 }
 
-fn response(found: Option<String>, media_type: &'static str) -> Response {
-    found.map_or_else(plain::not_found, |body| {
-        Response::new(StatusCode::OK, media_type, CachePolicy::OneHour, body).tagged()
-    })
+/// Returns the response with what `text.js` found in the words of a content.
+fn response(
+    id: ContentId,
+    found: std::result::Result<JsValue, JsValue>,
+    media_type: &'static str,
+) -> Response {
+    match found.map(|found| found.as_string()) {
+        Ok(Some(body)) => Response::new(StatusCode::OK, media_type, CachePolicy::OneHour, body).tagged(),
+        Ok(None) => plain::not_found(),
+        Err(error) => {
+            console_error!("{id}: cannot read words: {error:?}");
+            ApiError::Unavailable.response()
+        }
+    }
 }
 
 #[cfg(test)]

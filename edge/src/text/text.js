@@ -7,17 +7,27 @@ import { free, hold, within } from "../platform/bounds.js";
 
 const PRESENTATION = "http://iiif.io/api/presentation/3/context.json";
 const SEARCH = [1, 2].map((version) => `http://iiif.io/api/search/${version}/context.json`);
-/** Maximum numbers of pages and hits in a response. The next ones have an address. */
+/** Maximum number of pages in a response, and of hits before the last one. The next ones have an address. */
 const MAX_PAGES = 10;
 const MAX_HITS = 100;
+/** Maximum number of hits on a page, of places of a hit, and of its letters: a response stays below 1 MB. */
+const MAX_PAGE_HITS = 200;
+const MAX_PLACES = 4;
+const MAX_EXACT = 200;
 /** Maximum number of hits in a picture that are counted. */
 const MAX_COUNTED = 10_000;
-/** Number of letters after which no other page is searched: 2,500 full pages, and a quarter of a second at most. */
+/** Number of letters, folded or not, after which no other page is searched: 2,500 full pages, and a quarter of a second at most. */
 const MAX_LETTERS = 8 << 20;
 /** Number of letters around a hit. */
 const AROUND = 40;
 /** Bytes in memory for each byte of the plain text: as a string, and pages as they are folded. */
 const HELD = 3;
+/** Bytes in memory for each byte of a page's JSON: as text, as objects, and as what is written of them. */
+const PARSED = 8;
+/** Bytes of JSON for each compressed one, where the table of an older archive does not say. */
+const UNPACKED = 20;
+/** Maximum number of bytes of JSON that are read for a response, if it has more than one page. */
+const MAX_READ = 2 << 20;
 /** Maximum time to read: shorter than a request goes on whose client has left. */
 const READING = 20_000;
 /** White space other than single spaces, which need no replacement: that took most of the time. */
@@ -60,15 +70,18 @@ export async function searchIn(bucket, asked) {
   const at = (page) => `${address}?q=${encodeURIComponent(query)}${page > 1 ? `&from=${page}` : ""}`;
   const target = ({ box, number }) => targetOf(box, number, base, stored);
   const write = version === 1 ? firstVersion : secondVersion;
-  return JSON.stringify(write(found, { here: at(from), first: at(1), next: found.next && at(found.next) }, target));
+  return JSON.stringify(write(found, { here: at(from), first: at(1), next: found.next && at(found.next), address }, target));
 }
 
 /** Finds a query within the limits of memory and time. */
-async function inTime(bucket, query, from, stored) {
-  const room = hold(HELD * stored.plainBytes + stored.json[1], Date.now() + 2 * READING);
+const inTime = (bucket, query, from, stored) => held(HELD * stored.plainBytes, () => find(bucket, query, from, stored));
+
+/** Does work that holds some bytes in memory, within the limit of time. */
+async function held(bytes, work) {
+  const room = hold(bytes, Date.now() + 2 * READING);
   if (!room) throw new Error("too much at once");
   try {
-    return await within(READING, find(bucket, query, from, stored), new Error("the store is too slow"));
+    return await within(READING, work(), new Error("the store is too slow"));
   } finally {
     free(room);
   }
@@ -81,21 +94,22 @@ async function inTime(bucket, query, from, stored) {
 async function find(bucket, query, from, stored) {
   const wanted = fold(query).trim().replace(/\s+/g, " ");
   const numbers = [];
-  let [number, letters, total, start, shown, next] = [0, 0, 0, 0, 0, undefined];
+  let [number, letters, total, start, shown, read, next] = [0, 0, 0, 0, 0, 0, undefined];
   const [offset, length] = stored.plain;
   const object = wanted && (await bucket.get(stored.archive, { range: { offset, length } }));
   if (object === null) return undefined;
   for (const text of object ? await pagesOf(object.body) : []) {
     if (total >= MAX_COUNTED || letters >= MAX_LETTERS) break;
     number += 1;
-    letters += text.length;
     const folded = fold(text);
+    letters += Math.max(text.length, folded.length);
     const count = countOf(wanted, wanted.includes(" ") ? folded.replace(GAPS, " ") : folded);
     if (count === 0) continue;
     if (number < from) start += count;
-    else if (numbers.length < MAX_PAGES && shown < MAX_HITS) {
+    else if (!next && (numbers.length === 0 || (numbers.length < MAX_PAGES && shown < MAX_HITS && read + bytesOf(stored.pages[number - 1]) <= MAX_READ))) {
       numbers.push(number);
       shown += count;
+      read += bytesOf(stored.pages[number - 1]);
     } else next ??= number;
     total += count;
   }
@@ -114,24 +128,33 @@ function countOf(wanted, text) {
   return count;
 }
 
+/** Returns the length of a page's JSON. */
+const bytesOf = ({ words: [, packed], bytes }) => bytes || UNPACKED * packed;
+
 /**
  * Returns the pages with these numbers, in the order of the document, as `readDocument` does, with their pictures; all
  * boxes are those of the picture. Undefined if the archive does not exist.
  */
 async function readPages(bucket, { archive, json, pages }, numbers) {
   if (numbers.length === 0) return [];
+  const sum = (pages) => pages.reduce((bytes, page) => bytes + bytesOf(page), 0);
   const words = numbers.map((number) => pages[number - 1].words);
   const [first] = words[0];
   const [last, length] = words.at(-1);
-  const object = await bucket.get(archive, { range: { offset: json[0] + first, length: last + length - first } });
-  if (!object) return undefined;
-  const bytes = await object.arrayBuffer();
+  const range = { offset: json[0] + first, length: last + length - first };
   // Each stream costs about as much as two pages.
-  const isDense = numbers.at(-1) - numbers[0] < 2 * numbers.length;
-  const spans = isDense ? [[first, bytes.byteLength]] : words;
-  const read = await Promise.all(spans.map(([start, length]) => pagesIn(new Uint8Array(bytes, start - first, length))));
-  const given = isDense ? numbers.map((number) => read[0][number - numbers[0]]) : read.flat();
-  return given.map((page) => ({ ...readDocument({ pages: [page] }).pages[0], given: page }));
+  const between = sum(pages.slice(numbers[0] - 1, numbers.at(-1)));
+  const isDense = numbers.at(-1) - numbers[0] < 2 * numbers.length && between <= MAX_READ;
+  const unpacked = isDense ? between : sum(numbers.map((number) => pages[number - 1]));
+  return held(range.length + PARSED * unpacked, async () => {
+    const object = await bucket.get(archive, { range });
+    if (!object) return undefined;
+    const bytes = await object.arrayBuffer();
+    const spans = isDense ? [[first, bytes.byteLength]] : words;
+    const read = await Promise.all(spans.map(([start, length]) => pagesIn(new Uint8Array(bytes, start - first, length))));
+    const given = isDense ? numbers.map((number) => read[0][number - numbers[0]]) : read.flat();
+    return given.map((page) => ({ ...readDocument({ pages: [page] }).pages[0], given: page }));
+  });
 }
 
 /** Returns the pages in a part of the compressed JSON. */
@@ -146,8 +169,8 @@ function hitsOn(page, wanted, number) {
     const [first, last] = [parts[0], parts.at(-1)];
     return {
       number,
-      boxes: parts.map(({ line, from, to }) => around([line.part(from, to)])),
-      exact: parts.map(({ line, from, to }) => line.text.slice(from, to).replace(/\u00ad$/, "")).join(" "),
+      boxes: parts.slice(0, MAX_PLACES).map(({ line, from, to }) => around([line.part(from, to)])),
+      exact: parts.map(({ line, from, to }) => line.text.slice(from, to).replace(/\u00ad$/, "")).join(" ").slice(0, MAX_EXACT),
       prefix: first.line.text.slice(Math.max(first.from - AROUND, 0), first.from),
       suffix: last.line.text.slice(last.to, last.to + AROUND),
     };
@@ -156,9 +179,9 @@ function hitsOn(page, wanted, number) {
   const inPictures = (page.given.blocks ?? []).flatMap(({ alternative, at }) => {
     if (!at || !alternative || !fold(alternative).includes(wanted)) return [];
     const [x, y, width, height] = at;
-    return [{ number, boxes: [{ x: left + x, y: top + y, width, height }], exact: alternative, prefix: "", suffix: "" }];
+    return [{ number, boxes: [{ x: left + x, y: top + y, width, height }], exact: alternative.slice(0, MAX_EXACT), prefix: "", suffix: "" }];
   });
-  return [...inLines, ...inPictures];
+  return [...inLines, ...inPictures].slice(0, MAX_PAGE_HITS);
 }
 
 /** Returns the part of a canvas that is a box of the picture, as a text: clients cannot read other forms. */
@@ -170,11 +193,11 @@ function targetOf({ x, y, width, height }, number, base, { hasCanvases, pages })
 }
 
 /** Writes the response of IIIF Content Search 2.0: <https://iiif.io/api/search/2.0/>. */
-function secondVersion({ hits, total, start }, { here, first, next }, target) {
+function secondVersion({ hits, total, start }, { here, first, next, address }, target) {
   const [items, quoted] = [[], []];
   hits.forEach(({ number, boxes, exact, prefix, suffix }, index) => {
     boxes.forEach((box, part) => {
-      const id = `${here}#${index + 1}.${part + 1}`;
+      const id = `${address}#${start + index + 1}.${part + 1}`;
       const body = { type: "TextualBody", value: exact, format: "text/plain" };
       items.push({ id, type: "Annotation", motivation: "highlighting", body, target: target({ box, number }) });
       if (part > 0) return;
@@ -195,11 +218,11 @@ function secondVersion({ hits, total, start }, { here, first, next }, target) {
 }
 
 /** Writes the response of IIIF Content Search 1.0: <https://iiif.io/api/search/1.0/>. */
-function firstVersion({ hits, total, start }, { here, first, next }, target) {
+function firstVersion({ hits, total, start }, { here, first, next, address }, target) {
   const resources = [];
   const written = hits.map(({ number, boxes, exact, prefix, suffix }, index) => {
     const annotations = boxes.map((box, part) => {
-      const id = `${here}#${index + 1}.${part + 1}`;
+      const id = `${address}#${start + index + 1}.${part + 1}`;
       const resource = { "@type": "cnt:ContentAsText", chars: exact };
       resources.push({ "@id": id, "@type": "oa:Annotation", motivation: "sc:painting", resource, on: target({ box, number }) });
       return id;

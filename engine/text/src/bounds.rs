@@ -2,12 +2,18 @@
 
 use edgezoom_geometry::Size;
 
-use crate::{Block, Entry, Line, Link, Page, Rect, SOFT_HYPHEN, Target, Text, VERSION};
+use crate::{Block, Entry, Line, Link, Page, Rect, SOFT_HYPHEN, Target, Text, VERSION, is_invisible};
 
 /// Maximum number of words: those of a book of 1,000 full pages.
 pub const MAX_WORDS: usize = 500_000;
 /// Maximum number of words of a page. A page of a newspaper has 8,000.
 pub const MAX_PAGE_WORDS: usize = 20_000;
+/// Maximum number of letters of a page, as a search compares them. A page of a newspaper has 50,000.
+const MAX_PAGE_LETTERS: usize = 160_000;
+/// Maximum number of letters of a line. A search computes places in it letter by letter.
+const MAX_LINE_LETTERS: usize = 2000;
+/// Maximum number of pictures of a page with an alternative text.
+const MAX_PICTURES: usize = 2000;
 /// Maximum length of the JSON in bytes. A full text takes some 13 MB.
 pub const MAX_JSON_BYTES: usize = 16 << 20;
 /// Maximum length of the JSON in bytes, compressed with gzip.
@@ -16,8 +22,9 @@ pub const MAX_PACKED_BYTES: usize = 4 << 20;
 const MAX_PAGES: usize = 1000;
 /// Maximum number of links of a page.
 const MAX_LINKS: usize = 2000;
-/// Maximum length of a URL in bytes.
+/// Maximum length of a URL in bytes, and of all URLs of a page.
 const MAX_URL_BYTES: usize = 2048;
+const MAX_PAGE_URL_BYTES: usize = 512 << 10;
 /// Maximum number of entries of the outline.
 const MAX_ENTRIES: usize = 2000;
 /// Maximum depth of an entry.
@@ -61,33 +68,37 @@ fn bounded_page(page: Page, picture: Rect, words: &mut usize) -> Option<Page> {
     let at = within(page.at, picture)?;
     let area = Rect::new(0, 0, at.width, at.height);
     let mut of_page = MAX_PAGE_WORDS;
+    let (mut letters, mut pictures) = (MAX_PAGE_LETTERS, MAX_PICTURES);
     let mut blocks = Vec::new();
     for block in page.blocks {
         let place = block.at.and_then(|place| within(place, area));
         let alternative =
             block.alternative.map(|text| line_of(&text, MAX_CHARACTERS)).filter(|text| !text.is_empty());
+        let picture = place.zip(alternative).filter(|_| pictures > 0);
+        let picture = picture.filter(|(_, text)| take(&mut letters, letters_of(text)));
+        pictures -= usize::from(picture.is_some());
         let mut lines = Vec::new();
         for line in block.lines {
             let Some(line) = bounded_line(line, area) else { continue };
             let count = line.text.split_whitespace().count();
-            if count > of_page.min(*words) {
+            if count > of_page.min(*words) || !take(&mut letters, letters_of(&line.text)) {
                 break;
             }
             of_page -= count;
             *words -= count;
             lines.push(line);
         }
-        let picture = place.zip(alternative);
         if lines.is_empty() && picture.is_none() {
             continue;
         }
         let (at, alternative) = picture.unzip();
         blocks.push(Block { role: block.role, lines, at, alternative });
     }
+    let mut url_bytes = MAX_PAGE_URL_BYTES;
     let links = page.links.into_iter().filter_map(|link| {
         let to = match link.to {
             Target::Page(page) => Target::Page(page),
-            Target::Url(url) => Target::Url(safe_url(&url)?),
+            Target::Url(url) => Target::Url(safe_url(&url).filter(|url| take(&mut url_bytes, url.len()))?),
         };
         Some(Link { at: within(link.at, area)?, to })
     });
@@ -97,17 +108,40 @@ fn bounded_page(page: Page, picture: Rect, words: &mut usize) -> Option<Page> {
 
 fn bounded_line(line: Line, page: Rect) -> Option<Line> {
     let at = within(line.at, page)?;
-    let text = line_of(&line.text, usize::MAX);
+    let text = line_of(&line.text, MAX_LINE_LETTERS);
     let count = text.split_whitespace().count();
     if text.trim_matches(SOFT_HYPHEN).is_empty() {
         return None;
     }
+    let mut spans = line.spans;
+    let shown = line.text.split_whitespace().filter(|word| word.chars().any(is_shown)).count();
+    if spans.len() == 2 * shown {
+        spans.truncate(2 * count); // those of words beyond the line's letters
+    }
     let longest = i32::try_from(at.width.max(at.height)).unwrap_or(i32::MAX).saturating_add(ROUNDING);
+    let line = Line { at, text, spans, angle: line.angle % 360, rtl: line.rtl };
     let is_within = line.spans.len() == 2 * count
         && line.spans.chunks_exact(2).all(|span| span[0].saturating_abs() <= longest && span[1] >= 0)
         && line.places().all(|(start, width)| start.saturating_add(width) <= longest.unsigned_abs());
-    let spans = if is_within { line.spans } else { Vec::new() };
-    Some(Line { at, text, spans, angle: line.angle % 360, rtl: line.rtl })
+    Some(if is_within { line } else { Line { spans: Vec::new(), ..line } })
+}
+
+/// Takes `amount` of what is `left`; returns false if that is too little.
+fn take(left: &mut usize, amount: usize) -> bool {
+    let rest = left.checked_sub(amount);
+    *left = rest.unwrap_or(*left);
+    rest.is_some()
+}
+
+/// Returns the number of letters that a search compares. Most characters are one, or a few (Unicode, NFKD); two ligatures of
+/// Arabic phrases are more.
+fn letters_of(text: &str) -> usize {
+    let letters = |character| match character {
+        '\u{fdfa}' => 18,
+        '\u{fdfb}' => 8,
+        _ => 1,
+    };
+    text.chars().map(letters).sum()
 }
 
 fn bounded_entry(entry: Entry, pages: &[Page]) -> Option<Entry> {
@@ -151,13 +185,8 @@ fn line_of(text: &str, most: usize) -> String {
     line
 }
 
-/// Returns false for control characters, those that change the direction of the text around them, and those that no
-/// text has.
 fn is_shown(character: char) -> bool {
-    !matches!(character,
-        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
-        | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}')
+    !character.is_control() && !is_invisible(character)
 }
 
 /// Returns a URL that may be followed; `None` for schemes other than `http`, `https` and `mailto`.
@@ -205,16 +234,57 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_the_direction_or_is_invisible_is_dropped() {
-        let text =
-            page(vec![Block::lines(Role::P, vec![line("a\u{202e}b \u{0}\u{2066} c\u{7f}\u{feff}")])], vec![]);
-        let text = text.bounded(SIZE);
-        let line = &text.pages[0].blocks[0].lines[0];
+    fn letters_are_cut_by_line_and_page_as_they_are_searched() {
+        let lines = |text: &str, times| page(vec![Block::lines(Role::P, vec![line(text); times])], vec![]);
+        let kept = |text: Text| text.bounded(SIZE).pages.remove(0).blocks.remove(0).lines;
+        let word = &kept(lines(&"é".repeat(1_000_000), 1))[0];
+        assert_eq!((word.text.chars().count(), word.spans.len()), (MAX_LINE_LETTERS, 2));
+        let words = &kept(lines(&format!("{} ", "w".repeat(39)).repeat(100), 1))[0];
         assert_eq!(
-            (line.text.as_str(), line.spans.len()),
+            (words.text.len(), words.spans.len()),
+            (1999, 2 * 50),
+            "the places of what is kept are kept"
+        );
+        assert_eq!(kept(lines(&"a".repeat(1000), 1000)).len(), MAX_PAGE_LETTERS / 1000);
+        assert_eq!(kept(lines(&"\u{fdfa}".repeat(1000), 1000)).len(), MAX_PAGE_LETTERS / 18_000);
+    }
+
+    #[test]
+    fn pictures_and_urls_of_a_page_are_counted() {
+        let picture = Block::picture(Rect::new(0, 0, 9, 9), "a chart".to_owned());
+        let link = |length| Link {
+            at: Rect::new(0, 0, 9, 9),
+            to: Target::Url(format!("https://example.com/{}", "a".repeat(length))),
+        };
+        let text = page(vec![picture; 20_001], vec![link(2000); 2000]).bounded(SIZE);
+        assert_eq!(text.pages[0].blocks.len(), MAX_PICTURES);
+        assert_eq!(text.pages[0].links.len(), MAX_PAGE_URL_BYTES / 2020);
+        let wordy = Block::picture(Rect::new(0, 0, 9, 9), "\u{fdfa}".repeat(1000));
+        assert_eq!(
+            page(vec![wordy; 100], vec![]).bounded(SIZE).pages[0].blocks.len(),
+            MAX_PAGE_LETTERS / 18_000
+        );
+    }
+
+    #[test]
+    fn what_changes_the_direction_or_is_invisible_is_dropped() {
+        let text = page(
+            vec![Block::lines(
+                Role::P,
+                vec![line("a\u{202e}b \u{0}\u{2066}\u{200b}\u{3164}\u{e0041} c\u{7f}\u{feff}")],
+            )],
+            vec![],
+        );
+        let text = text.bounded(SIZE);
+        let read = &text.pages[0].blocks[0].lines[0];
+        assert_eq!(
+            (read.text.as_str(), read.spans.len()),
             ("ab c", 0),
             "the places of three words are dropped"
         );
+        let kept = "a\u{200c}b\u{200d}c\u{fe0f} d\u{ad}";
+        let joined = page(vec![Block::lines(Role::P, vec![line(kept)])], vec![]).bounded(SIZE);
+        assert_eq!(joined.pages[0].blocks[0].lines[0].text, kept, "joiners, variants and soft hyphens");
         let hidden = Block::lines(Role::P, vec![Line::new(Rect::new(0, 0, 9, 9), "\u{202e}\u{ad}", vec![])]);
         assert!(page(vec![hidden], vec![]).bounded(SIZE).is_empty());
     }

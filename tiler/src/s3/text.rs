@@ -12,27 +12,51 @@ use flate2::{Compress, Compression, Crc, FlushCompress};
 /// A header of gzip without a name and a time (RFC 1952, section 2.3).
 const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
 
-/// Adds a text to an archive.
-///
-/// # Errors
-/// Returns an error if it cannot be written.
-pub fn add<W: Write>(text: &Text, to: &mut ArchiveStream<W>) -> io::Result<StoredText> {
-    let (json, words) = by_pages(text)?;
-    let pages = text.pages.iter().zip(words);
-    let pages =
-        pages.map(|(page, words)| StoredPage { at: page.at.into(), label: page.label.clone(), words });
-    let table = PageTable { pages: pages.collect() };
-    let json = to.add_file("text.json.gz", &json)?;
-    let plain = text.plain();
-    Ok(StoredText {
-        json,
-        plain: to.add_file("text.txt.gz", &gzip(plain.as_bytes())?)?,
-        plain_bytes: plain.len() as u32,
-        html: to.add_file("text.html.gz", &gzip(text.html().as_bytes())?)?,
-        table: to.add_file("pages.json", &serde_json::to_vec(&table)?)?,
-        pages: table.pages.len() as u32,
-        beginning: Beginning::of(&text.beginning()),
-    })
+/// A text as it is stored.
+pub struct PackedText {
+    json: Vec<u8>,
+    plain: Vec<u8>,
+    plain_bytes: u32,
+    html: Vec<u8>,
+    table: Vec<u8>,
+    pages: u32,
+    beginning: Option<Beginning>,
+}
+
+impl PackedText {
+    /// Writes the forms of a text. That of a long document takes a second.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be compressed.
+    pub fn of(text: &Text) -> io::Result<Self> {
+        let (json, table) = by_pages(text)?;
+        let plain = text.plain();
+        Ok(Self {
+            json,
+            plain: gzip(plain.as_bytes())?,
+            plain_bytes: plain.len() as u32,
+            html: gzip(text.html().as_bytes())?,
+            table: serde_json::to_vec(&table)?,
+            pages: table.pages.len() as u32,
+            beginning: Beginning::of(&text.beginning()),
+        })
+    }
+
+    /// Adds the forms to an archive.
+    ///
+    /// # Errors
+    /// Returns an error if they cannot be written.
+    pub fn add_to<W: Write>(self, to: &mut ArchiveStream<W>) -> io::Result<StoredText> {
+        Ok(StoredText {
+            json: to.add_file("text.json.gz", &self.json)?,
+            plain: to.add_file("text.txt.gz", &self.plain)?,
+            plain_bytes: self.plain_bytes,
+            html: to.add_file("text.html.gz", &self.html)?,
+            table: to.add_file("pages.json", &self.table)?,
+            pages: self.pages,
+            beginning: self.beginning,
+        })
+    }
 }
 
 fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
@@ -41,9 +65,9 @@ fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
     packed.finish()
 }
 
-/// Returns the JSON with gzip, and the offset and length of each page in that. A page is compressed without what is
-/// before it: measured, that makes a manual's words a third larger.
-fn by_pages(text: &Text) -> io::Result<(Vec<u8>, Vec<[u32; 2]>)> {
+/// Returns the JSON with gzip, and the table of the pages in that. A page is compressed without what is before it:
+/// measured, that makes a manual's words a third larger.
+fn by_pages(text: &Text) -> io::Result<(Vec<u8>, PageTable)> {
     const PAGES: &str = "\"pages\":[";
     let frame = serde_json::to_string(&Text { pages: Vec::new(), ..text.clone() })?;
     let (head, tail) = frame.split_at(frame.find(PAGES).map_or(0, |at| at + PAGES.len()));
@@ -59,13 +83,18 @@ fn by_pages(text: &Text) -> io::Result<(Vec<u8>, Vec<[u32; 2]>)> {
         let json = if index == 0 { json } else { format!(",{json}") };
         let start = packed.bytes.len();
         packed.add(json.as_bytes(), FlushCompress::Full)?;
-        pages.push([start, packed.bytes.len() - start].map(|length| length as u32));
+        pages.push(StoredPage {
+            at: page.at.into(),
+            label: page.label.clone(),
+            words: [start, packed.bytes.len() - start].map(|length| length as u32),
+            bytes: json.len() as u32,
+        });
     }
     packed.add(tail.as_bytes(), FlushCompress::Finish)?;
     let Packed { mut bytes, checksum, .. } = packed;
     bytes.extend(checksum.sum().to_le_bytes());
     bytes.extend(checksum.amount().to_le_bytes());
-    Ok((bytes, pages))
+    Ok((bytes, PageTable { pages }))
 }
 
 /// A gzip file that is being written.
@@ -132,7 +161,7 @@ mod tests {
         for pages in [1, 2, 80] {
             let text = document(pages);
             let mut archive = ArchiveStream::new(Vec::new(), "a".to_owned(), &dzi, ArchiveFormat::Szi, date);
-            let stored = add(&text, &mut archive).unwrap();
+            let stored = PackedText::of(&text).unwrap().add_to(&mut archive).unwrap();
             let bytes = archive.get_mut();
             let part = |TileRange { offset, length }: TileRange| &bytes[offset as usize..][..length as usize];
             assert_eq!(Text::from_json(unpacked(part(stored.json)).as_bytes()).unwrap(), text);
@@ -141,7 +170,7 @@ mod tests {
             assert_eq!(unpacked(part(stored.html)), text.html());
             let table = serde_json::from_slice::<PageTable>(part(stored.table)).unwrap();
             assert_eq!((stored.pages, table.pages.len()), (pages, pages as usize));
-            for (page, StoredPage { at, label, words: [offset, length] }) in
+            for (page, StoredPage { at, label, words: [offset, length], bytes }) in
                 text.pages.iter().zip(table.pages)
             {
                 assert_eq!((page.at, &page.label), (Rect::from(at), &label));
@@ -149,6 +178,7 @@ mod tests {
                 alone.extend([3, 0]); // an empty last block
                 let mut json = String::new();
                 DeflateDecoder::new(alone.as_slice()).read_to_string(&mut json).unwrap();
+                assert_eq!(json.len(), bytes as usize);
                 assert_eq!(serde_json::from_str::<Page>(json.trim_start_matches(',')).unwrap(), *page);
             }
         }

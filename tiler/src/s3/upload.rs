@@ -5,6 +5,7 @@
 //! R2 requires all parts but the last to have the same size, at least 5 MiB:
 //! <https://developers.cloudflare.com/r2/objects/multipart-objects/>.
 
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -19,7 +20,7 @@ use tokio::time::timeout;
 
 use super::bucket::{Bucket, Part, Stored};
 use super::client::StoreError;
-use super::text;
+use super::text::PackedText;
 use super::tile_sink::{Places, SinkError, TileSink};
 
 /// Media type of an archive: that of ZIP, because SZI has none of its own.
@@ -186,7 +187,10 @@ impl TileSink for Upload {
     }
 
     async fn put_text(&mut self, dzi: &Dzi, text: Text) -> Result<(), SinkError> {
-        let added = text::add(&text, self.stream(dzi));
+        // Not on a thread that serves connections.
+        let packed = tokio::task::spawn_blocking(move || PackedText::of(&text)).await;
+        let added =
+            packed.map_err(io::Error::other).flatten().and_then(|packed| packed.add_to(self.stream(dzi)));
         self.text = Some(Box::new(added.map_err(|error| self.failed(error))?));
         Ok(self.send_full_parts(dzi).await?)
     }

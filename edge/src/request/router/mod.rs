@@ -243,7 +243,7 @@ fn opening(query: &str) -> Option<Opening> {
         return Some(Opening::Place(place));
     }
     let page = parameter(query, "page").and_then(|page| page_number(&page));
-    match parameter(query, "q").filter(|words| !words.trim().is_empty()) {
+    match words(query).filter(|words| !words.trim().is_empty()) {
         Some(query) => Some(Opening::Words { query, from: page.unwrap_or(1) }),
         None => page.map(Opening::Page),
     }
@@ -251,7 +251,12 @@ fn opening(query: &str) -> Option<Opening> {
 
 fn search(id: ContentId, version: SearchVersion, query: &str) -> Route {
     let from = parameter(query, "from").and_then(|page| page_number(&page)).unwrap_or(1);
-    Route::Search(id, Search { query: parameter(query, "q").unwrap_or_default(), from, version })
+    Route::Search(id, Search { query: words(query).unwrap_or_default(), from, version })
+}
+
+/// Returns the words that are searched for.
+fn words(query: &str) -> Option<String> {
+    parameter(query, "q").map(|words| words.chars().take(Search::MAX_CHARACTERS).collect())
 }
 
 /// Finds the routes below `/iiif/`.

@@ -246,6 +246,9 @@ fn words_are_searched_from_a_page_on() {
     ] {
         assert_eq!(get(&format!("/v1/content/{ID}/{path}")), expected, "{path}");
     }
+    let long = format!("/v1/content/{ID}/search?q=e{}", "%CC%81".repeat(2500));
+    let cut = format!("e{}", "\u{301}".repeat(Search::MAX_CHARACTERS - 1));
+    assert_eq!(get(&long), search(&cut, 1, SearchVersion::Two));
 }
 
 #[test]
