@@ -3,7 +3,7 @@
 // are created at rest, in pieces. Screen readers get the document of `reading.js` instead.
 
 import { element } from "../dom.js";
-import { inPieces } from "./idle.js";
+import { whenIdle } from "./idle.js";
 
 /** Minimum height of a line in CSS pixels. */
 const LEGIBLE = 5;
@@ -26,7 +26,7 @@ export function wordLayer(viewer, camera, document, anchor) {
   let linked = [];
   let anchors = [];
   let kept = [0, -1];
-  let stop = () => {};
+  const inPieces = whenIdle();
   let followed = "";
 
   /** Moves the layer with the picture. */
@@ -51,7 +51,6 @@ export function wordLayer(viewer, camera, document, anchor) {
 
   /** Creates what has come into view, and removes what has left it. */
   function refresh() {
-    stop();
     words.classList.remove("moving");
     const { pages, isSeen } = seen();
     const scale = camera.scale(true);
@@ -66,7 +65,7 @@ export function wordLayer(viewer, camera, document, anchor) {
     // In reading order, in which the browser selects.
     const ordered = [...wanted].sort((a, b) => a.index - b.index);
     let after = words.firstChild;
-    stop = inPieces(ordered, (line) => {
+    inPieces(ordered, (line) => {
       const node = alive.get(line);
       if (node) after = node.nextSibling;
       else words.insertBefore(create(line), after);

@@ -3,7 +3,7 @@
 
 import { element } from "../dom.js";
 import { SOFT_HYPHEN } from "../../text/document.js";
-import { inPieces } from "./idle.js";
+import { whenIdle } from "./idle.js";
 
 /**
  * Creates the document, and a link before it that skips it. Returns its elements. `anchor(link, attributes, text)`
@@ -14,7 +14,7 @@ export function readingDocument(text, anchor) {
   const skip = element("a", { href: "#", class: "skip", onclick: skipText }, "Skip the text of the picture");
   const sheet = element("div", { lang: text.language || null });
   const reading = element("section", { class: "reading", "aria-label": "Text of the picture" }, skip, sheet, end);
-  inPieces(text.pages, (page) => sheet.append(pageOf(page, text.pages.length > 1)));
+  whenIdle()(text.pages, (page) => sheet.append(pageOf(page, text.pages.length > 1)));
 
   function skipText(event) {
     event.preventDefault();
