@@ -136,6 +136,14 @@ export class Line {
     return { place: this.rtl ? this.length - along : along, aside: beyond(along, this.length), above: beyond(over, this.thickness) };
   }
 
+  /** Returns the point at a place, half-way between the line's top and bottom. */
+  middleAt(place) {
+    const along = this.rtl ? this.length - place : place;
+    const over = this.thickness / 2;
+    const { x, y } = this.corner;
+    return { x: x + along * this.across - over * this.down, y: y + along * this.down + over * this.across };
+  }
+
   /** Returns the rectangle of a part of the text: corner, sides and angle. */
   part(from, to) {
     const touched = this.words.filter((word) => word.from < to && word.to > from);
@@ -149,6 +157,9 @@ export class Line {
     return { x: x + along * this.across, y: y + along * this.down, width: end - start, height: this.thickness, angle: this.angle };
   }
 }
+
+/** Returns true if a box contains a point. */
+export const contains = (box, { x, y }) => x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height;
 
 /** Returns the smallest upright rectangle that contains rectangles of `Line.part`. */
 export function around(parts) {

@@ -2,7 +2,7 @@
 // paragraphs, lists, tables, alternative texts and links. It is filled when the browser is idle.
 
 import { element } from "../dom.js";
-import { SOFT_HYPHEN } from "../../text/document.js";
+import { SOFT_HYPHEN, contains } from "../../text/document.js";
 import { whenIdle } from "./idle.js";
 
 /**
@@ -41,11 +41,13 @@ export function readingDocument(text, anchor) {
   /** Returns the words of lines: texts and links. */
   function wordsOf(lines, links) {
     const runs = [];
+    const left = [...links];
     for (const line of lines) {
-      const near = [...links].filter(({ box }) => touch(box, line.box));
-      for (const { from, to } of line.words) {
+      const near = left.filter(({ box }) => touch(box, line.box));
+      for (const { from, to, start, end } of line.words) {
         const word = line.text.slice(from, to);
-        const link = near.length > 0 ? near.find(({ box }) => holds(box, line.part(from, to))) : undefined;
+        const centre = line.middleAt((start + end) / 2);
+        const link = near.find(({ box }) => contains(box, centre));
         const last = runs.at(-1);
         if (last && last.link === link) last.text += spaced(last.text, word);
         else runs.push({ link, text: last && !last.text.endsWith(SOFT_HYPHEN) ? ` ${word}` : word });
@@ -64,15 +66,6 @@ export function readingDocument(text, anchor) {
 const spaced = (before, word) => (before.endsWith(SOFT_HYPHEN) ? word : ` ${word}`);
 
 const touch = (a, b) => a.x < b.x + b.width && a.x + a.width > b.x && a.y < b.y + b.height && a.y + a.height > b.y;
-
-/** Returns true if a box contains the centre of a part of a line. */
-function holds({ x, y, width, height }, part) {
-  const turn = (part.angle * Math.PI) / 180;
-  const [along, over] = [part.width / 2, part.height / 2];
-  const right = part.x + along * Math.cos(turn) - over * Math.sin(turn);
-  const down = part.y + along * Math.sin(turn) + over * Math.cos(turn);
-  return right >= x && right <= x + width && down >= y && down <= y + height;
-}
 
 /** Puts list items that follow each other into a list, and cells into the rows of a table. */
 function grouped(blocks) {

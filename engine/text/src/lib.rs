@@ -18,6 +18,7 @@
 mod bounds;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+mod links;
 mod markup;
 
 use serde::{Deserialize, Serialize};
@@ -306,12 +307,16 @@ impl Rect {
     /// Returns true if the centre of another rectangle is in it.
     #[must_use]
     pub fn holds(&self, other: &Self) -> bool {
-        let is_within = |start: u32, length: u32, other: u32, of_other: u32| {
-            let centre = u64::from(other) + u64::from(of_other) / 2;
-            (u64::from(start)..u64::from(start) + u64::from(length)).contains(&centre)
+        let is_within = |start: u32, length: u32, place: u64| {
+            (u64::from(start)..u64::from(start) + u64::from(length)).contains(&place)
         };
-        is_within(self.left, self.width, other.left, other.width)
-            && is_within(self.top, self.height, other.top, other.height)
+        let (x, y) = other.centre();
+        is_within(self.left, self.width, x) && is_within(self.top, self.height, y)
+    }
+
+    fn centre(&self) -> (u64, u64) {
+        let middle = |start: u32, length: u32| u64::from(start) + u64::from(length) / 2;
+        (middle(self.left, self.width), middle(self.top, self.height))
     }
 }
 

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use crate::links::LinkMap;
 use crate::{Block, Line, Page, Rect, Role, SOFT_HYPHEN, Target, Text};
 
 /// Number of bytes after which no other block begins in [`Text::beginning`].
@@ -56,6 +57,7 @@ impl Text {
             let number = index + 1;
             let label = page.label.as_deref().map_or(Cow::Owned(number.to_string()), escape);
             write(&mut html, format_args!("<section id=\"page-{number}\" aria-label=\"{label}\">\n"));
+            let links = LinkMap::new(&page.links);
             let mut in_list = false;
             for block in &page.blocks {
                 let is_item = block.role == Role::Li;
@@ -63,7 +65,7 @@ impl Text {
                     html += if is_item { "<ul>\n" } else { "</ul>\n" };
                     in_list = is_item;
                 }
-                block.write_html(&mut html, page, self.pages.len());
+                block.write_html(&mut html, &links, self.pages.len());
             }
             html += if in_list { "</ul>\n</section>\n" } else { "</section>\n" };
         }
@@ -124,7 +126,7 @@ impl Block {
         joined
     }
 
-    fn write_html(&self, html: &mut String, page: &Page, pages: usize) {
+    fn write_html(&self, html: &mut String, links: &LinkMap<'_>, pages: usize) {
         let element = match self.role {
             Role::H1 => "h1",
             Role::H2 => "h2",
@@ -141,35 +143,31 @@ impl Block {
         }
         let mut open = None;
         let mut is_divided = true;
-        for line in &self.lines {
-            for (word, place) in line.words() {
-                let link = page.links.iter().find(|link| link.at.holds(&place)).map(|link| &link.to);
-                if link != open && open.is_some() {
-                    *html += "</a>";
-                }
-                if !is_divided {
-                    html.push(' ');
-                }
-                if link != open {
-                    match link {
-                        Some(Target::Url(url)) => {
-                            write(
-                                html,
-                                format_args!("<a href=\"{}\" rel=\"noopener nofollow\">", escape(url)),
-                            );
-                        }
-                        Some(Target::Page(page)) if (*page as usize) < pages => {
-                            write(html, format_args!("<a href=\"#page-{}\">", page + 1));
-                        }
-                        Some(Target::Page(_)) => *html += "<a>",
-                        None => {}
-                    }
-                    open = link;
-                }
-                let whole = word.strip_suffix(SOFT_HYPHEN);
-                is_divided = whole.is_some();
-                *html += &escape(whole.unwrap_or(word));
+        let exists = |to: &&Target| match to {
+            Target::Page(page) => (*page as usize) < pages,
+            Target::Url(_) => true,
+        };
+        for (word, place) in self.lines.iter().flat_map(Line::words) {
+            // A link of several lines has a place in each.
+            let link = links.at(place).map(|link| &link.to).filter(exists);
+            let is_other = link != open;
+            if is_other && open.is_some() {
+                *html += "</a>";
             }
+            if !is_divided {
+                html.push(' ');
+            }
+            match link.filter(|_| is_other) {
+                Some(Target::Url(url)) => {
+                    write(html, format_args!("<a href=\"{}\" rel=\"noopener nofollow\">", escape(url)));
+                }
+                Some(Target::Page(page)) => write(html, format_args!("<a href=\"#page-{}\">", page + 1)),
+                None => {}
+            }
+            open = link;
+            let whole = word.strip_suffix(SOFT_HYPHEN);
+            is_divided = whole.is_some();
+            *html += &escape(whole.unwrap_or(word));
         }
         if open.is_some() {
             *html += "</a>";
@@ -245,6 +243,7 @@ mod tests {
         let links = vec![
             Link { at: Rect::new(5, 85, 100, 30), to: Target::Url("https://example.com/?a&b".to_owned()) },
             Link { at: Rect::new(5, 115, 100, 30), to: Target::Page(1) },
+            Link { at: Rect::new(5, 25, 100, 30), to: Target::Page(2) }, // the picture does not have it
         ];
         let first = Page { blocks, links, ..Page::new(Rect::new(100, 200, 400, 500)) };
         Text { pages: vec![first, Page::new(Rect::new(600, 200, 400, 500))], total: 2, ..Text::default() }
