@@ -3,6 +3,7 @@
 // are created at rest, in pieces. Screen readers get the document of `reading.js` instead.
 
 import { element } from "../dom.js";
+import { contains } from "../../text/document.js";
 import { whenIdle } from "./idle.js";
 
 /** Minimum height of a line in CSS pixels. */
@@ -18,13 +19,11 @@ const LETTERS = 0.8;
  */
 export function wordLayer(viewer, camera, document, anchor) {
   const words = element("div", { class: "words", lang: document.language || null });
-  const links = element("div", { class: "links" });
-  const layer = element("div", { class: "text", "aria-hidden": "true" }, words, links);
+  const links = linksOf(anchor);
+  const layer = element("div", { class: "text", "aria-hidden": "true" }, words, links.container);
   viewer.canvas.append(layer);
 
   const alive = new Map();
-  let linked = [];
-  let anchors = [];
   let kept = [0, -1];
   const inPieces = whenIdle();
   let followed = "";
@@ -68,24 +67,9 @@ export function wordLayer(viewer, camera, document, anchor) {
     inPieces(ordered, (line) => {
       const node = alive.get(line);
       if (node) after = node.nextSibling;
-      else words.insertBefore(create(line), after);
+      else alive.set(line, words.insertBefore(lineNode(line), after));
     });
-    if (pages.length === linked.length && pages.every((page, index) => page === linked[index])) return;
-    linked = pages;
-    anchors = pages.flatMap(({ links }) => links).map((link) => {
-      const node = anchor(link, { tabindex: "-1", draggable: "false" });
-      return { box: link.box, node: place(node, link.box) };
-    });
-    links.replaceChildren(...anchors.map(({ node }) => node));
-  }
-
-  function create(line) {
-    const node = element("div", { dir: line.rtl ? "rtl" : null }, line.text);
-    const { x, y } = line.corner;
-    place(node, { x, y, width: line.length, height: line.thickness, angle: line.angle });
-    node.style.font = `${line.thickness * LETTERS}px/${line.thickness}px sans-serif`;
-    alive.set(line, node);
-    return node;
+    links.show(pages);
   }
 
   /** Shows rectangles of the picture as marks of a kind, in place of those before. */
@@ -108,12 +92,6 @@ export function wordLayer(viewer, camera, document, anchor) {
     return best;
   }
 
-  /** Returns the link at a point of the picture, or undefined. */
-  function linkAt({ x, y }) {
-    return anchors.find(({ box }) => x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height)?.node;
-  }
-
-  links.addEventListener("click", (event) => event.stopPropagation()); // OpenSeadragon prevents its default
   viewer.addHandler("update-viewport", follow);
   for (const event of ["animation-finish", "resize"]) viewer.addHandler(event, refresh);
   follow();
@@ -123,12 +101,39 @@ export function wordLayer(viewer, camera, document, anchor) {
     /** Returns the text node of a line, or undefined if the layer does not have it. */
     nodeOf: (line) => alive.get(line)?.firstChild,
     nearest,
-    linkAt,
+    linkAt: links.at,
     show,
     /** Keeps the lines between two indexes while they are selected. */
     keep: (first, last) => (kept = [first, last]),
     refresh,
   };
+}
+
+function lineNode({ text, rtl, corner: { x, y }, length, thickness, angle }) {
+  const node = element("div", { dir: rtl ? "rtl" : null }, text);
+  node.style.font = `${thickness * LETTERS}px/${thickness}px sans-serif`;
+  return place(node, { x, y, width: length, height: thickness, angle });
+}
+
+/**
+ * Creates the container of the links of pages. Returns `{ container, show(pages), at(point) }`, where `at` returns the
+ * element of the link at a point of the picture, or undefined.
+ */
+function linksOf(anchor) {
+  const container = element("div", { class: "links" });
+  container.addEventListener("click", (event) => event.stopPropagation()); // OpenSeadragon prevents its default
+  let shown = [];
+  let anchors = [];
+  function show(pages) {
+    if (pages.length === shown.length && pages.every((page, index) => page === shown[index])) return;
+    shown = pages;
+    anchors = pages.flatMap(({ links }) => links).map((link) => {
+      const node = anchor(link, { tabindex: "-1", draggable: "false" });
+      return { box: link.box, node: place(node, link.box) };
+    });
+    container.replaceChildren(...anchors.map(({ node }) => node));
+  }
+  return { container, show, at: (point) => anchors.find(({ box }) => contains(box, point))?.node };
 }
 
 /** Puts an element onto a rectangle of the picture. */

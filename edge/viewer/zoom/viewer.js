@@ -51,9 +51,8 @@ export function mountViewer(host, content, options = {}) {
   root.replaceChildren(region);
 
   const stillness = matchMedia("(prefers-reduced-motion: reduce)");
-  let open;
-  const when = new Promise((resolve) => (open = resolve));
   const isPlaced = ownsPage && parsePlace(placeText(location), content.dzi)?.zoom > 0;
+  const { promise: when, resolve: open } = Promise.withResolvers();
   if (content.pages > 1 && !isPlaced) setTimeout(open, WORDS_MS);
   else open();
   const viewer = openPicture(canvas, content.dzi, { still: stillness.matches, cooperative, when });
@@ -93,11 +92,9 @@ export function mountViewer(host, content, options = {}) {
   const mark = attribution ? attributionMark(content.shareUrl) : "";
   const measures = scale ? [measuring.layer, scaleBar(viewer, camera, scale)] : [];
   region.append(usage, spoken, ...measures, gestureHint(viewer), continues.note, lostTilesNotice(viewer), controls.bar, map, mark);
-  const focusable = viewer.canvas;
-  focusable.setAttribute("role", "application");
-  focusable.setAttribute("aria-label", "Picture");
-  focusable.setAttribute("aria-describedby", "usage");
-
+  const picture = viewer.canvas;
+  makeFocusable(picture, region);
+  zoomByWheel(viewer, camera);
   viewer.addHandler("open", () => {
     setStill(viewer, stillness.matches);
     stillness.addEventListener("change", () => setStill(viewer, stillness.matches));
@@ -113,28 +110,9 @@ export function mountViewer(host, content, options = {}) {
   for (const move of ["open", "zoom", "pan", "resize", "rotate"]) {
     viewer.addHandler(move, () => controls.setRange(camera.range));
   }
-  viewer.addHandler("canvas-scroll", (event) => {
-    const { ctrlKey, metaKey } = event.originalEvent;
-    if (viewer.cooperativeGestures && !ctrlKey && !metaKey) return; // it scrolls the page
-    event.preventDefaultAction = true;
-    camera.zoomBy(wheelFactor(event.originalEvent), event.position);
-  });
-  // A pointer gives the picture the focus, for keys, but no focus ring.
-  focusable.addEventListener("pointerdown", () => {
-    region.classList.add("pointed");
-    focusable.focus({ preventScroll: true });
-  });
-  focusable.addEventListener("blur", () => region.classList.remove("pointed"));
-  /** Calls a listener with each key press that is for the viewer. If it returns true, the key does nothing else. */
-  function onKey(listener) {
-    (ownsPage ? document : region).addEventListener("keydown", (event) => {
-      if (event.defaultPrevented || (ownsPage && belongsToPage(event)) || !listener(event)) return;
-      event.preventDefault();
-      event.stopPropagation();
-    });
-  }
+  const onKey = keysOf(region, ownsPage);
   onKey((event) => {
-    const onPicture = [focusable, map].includes(root.activeElement) || (ownsPage && !root.activeElement);
+    const onPicture = [picture, map].includes(root.activeElement) || (ownsPage && !root.activeElement);
     const action = keyAction(event, onPicture);
     if (action?.pan) camera.pan(...action.pan.map((step) => step * ARROW_STEP));
     else if (action) actions[action.press]?.();
@@ -156,7 +134,42 @@ export function mountViewer(host, content, options = {}) {
       .finally(open);
   }
 
-  return { viewer, canvas, focus: () => focusable.focus({ preventScroll: true }) };
+  return { viewer, canvas, focus: () => picture.focus({ preventScroll: true }) };
+}
+
+/** Names the picture for screen readers. A pointer gives it the focus, for keys, but no focus ring. */
+function makeFocusable(picture, region) {
+  picture.setAttribute("role", "application");
+  picture.setAttribute("aria-label", "Picture");
+  picture.setAttribute("aria-describedby", "usage");
+  picture.addEventListener("pointerdown", () => {
+    region.classList.add("pointed");
+    picture.focus({ preventScroll: true });
+  });
+  picture.addEventListener("blur", () => region.classList.remove("pointed"));
+}
+
+function zoomByWheel(viewer, camera) {
+  viewer.addHandler("canvas-scroll", (event) => {
+    const { ctrlKey, metaKey } = event.originalEvent;
+    if (viewer.cooperativeGestures && !ctrlKey && !metaKey) return; // it scrolls the page
+    event.preventDefaultAction = true;
+    camera.zoomBy(wheelFactor(event.originalEvent), event.position);
+  });
+}
+
+/**
+ * Returns a function that calls a listener with each key press that is for a viewer. If the listener returns true, the
+ * key does nothing else.
+ */
+function keysOf(region, ownsPage) {
+  return (listener) => {
+    (ownsPage ? document : region).addEventListener("keydown", (event) => {
+      if (event.defaultPrevented || (ownsPage && belongsToPage(event)) || !listener(event)) return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+  };
 }
 
 /** Loads words, and the module that shows them: one of its own, because few pictures have words. */
