@@ -1,9 +1,6 @@
 // Search and page as parameters of share pages and embeds, `?q=words` and `?page=12`.
 
-import { withParameter } from "../zoom/place.js";
-
-/** Time that the query must rest before the URL changes. Safari refuses more than 100 changes in 30 seconds. */
-const REST_MS = 400;
+import { URL_REST_MS, replaceUrl, withParameter } from "../zoom/place.js";
 
 /** Returns `{ query, page }` of a URL; `page` counts from 1, and is 0 if there is none or it is malformed. */
 export function addressed({ search }) {
@@ -17,12 +14,11 @@ export function keepQuery() {
   let timer = 0;
   return (query) => {
     clearTimeout(timer);
-    timer = setTimeout(() => replaceParameter("q", encodeURIComponent(query)), REST_MS);
+    timer = setTimeout(() => replaceParameter("q", encodeURIComponent(query)), URL_REST_MS);
   };
 }
 
 /** Changes a parameter of the page's URL; removes it if the value is "". */
 export function replaceParameter(name, value) {
-  const url = withParameter(location.href, name, value);
-  if (url !== location.href) history.replaceState(history.state, "", url);
+  replaceUrl(withParameter(location.href, name, value));
 }

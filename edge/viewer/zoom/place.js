@@ -5,8 +5,8 @@
 
 const PLACE = /^(\d{1,9}(?:\.\d{1,3})?),(\d{1,9}(?:\.\d{1,3})?),(\d{1,9}(?:\.\d{1,6})?)(?:,(0|90|180|270))?$/;
 
-/** Time that the view must rest before the URL changes. Safari refuses more than 100 changes in 30 seconds. */
-const REST_MS = 400;
+/** Time that the view or a field must rest before the URL changes. Safari refuses more than 100 changes in 30 seconds. */
+export const URL_REST_MS = 400;
 
 /** Returns the place that a text names, moved into the picture; null if the text is malformed. */
 export function parsePlace(text, { width, height }) {
@@ -39,6 +39,11 @@ export function withParameter(url, name, value) {
   return made.href;
 }
 
+/** Changes the page's URL without a new entry in the browser's history. */
+export function replaceUrl(url) {
+  if (url !== location.href) history.replaceState(history.state, "", url);
+}
+
 /**
  * Keeps the page's URL and the view in step: goes to the place in the URL, now and when its fragment changes, and
  * updates the URL when the view moves. The opening view has no place in the URL unless it is rotated.
@@ -58,13 +63,9 @@ export function keepInUrl(view) {
     const { turn } = view.place();
     return turn ? formatPlace({ x: view.picture.width / 2, y: view.picture.height / 2, zoom: 0, turn }) : "";
   };
-  const write = () => {
-    const url = withPlace(location.href, placeOf());
-    if (url !== location.href) history.replaceState(history.state, "", url);
-  };
   view.onRest(() => {
     clearTimeout(timer);
-    timer = setTimeout(write, REST_MS);
+    timer = setTimeout(() => replaceUrl(withPlace(location.href, placeOf())), URL_REST_MS);
   });
   addEventListener("hashchange", () => show(location.hash ? named() : null, false));
 }
