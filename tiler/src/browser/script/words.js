@@ -88,6 +88,26 @@
     endBlock();
     blocks.push({ role: 'p', lines: value.split('\n').map((text) => ({ text, at: place(rectOf(element)) })) });
   };
+  const readFrame = (element) => {
+    endBlock();
+    const { left, top, width, height } = rectOf(element);
+    if (!isShown(element) || width <= 1 || height <= 1) return;
+    blocks.push({ frame: frames.length, at: [left + element.clientLeft, top + element.clientTop, element.clientWidth, element.clientHeight] });
+    frames.push(element);
+  };
+  const readPicture = (element) => {
+    const alternative = attribute(element, 'alt') ?? attribute(element, 'aria-label');
+    const rect = rectOf(element);
+    if (!alternative || !isShown(element) || rect.width <= 1) return;
+    endBlock();
+    blocks.push({ role: 'img', at: place(rect), alternative });
+  };
+  const readLink = (element) => {
+    const to = element.href?.baseVal ?? element.href;
+    if (typeof to !== 'string' || !to) return;
+    const url = new URL(to, document.baseURI).href;
+    for (const rect of rects(element)) if (rect.width > 1) links.push({ at: place(rect), to: url });
+  };
   const heading = (element) => attribute(element, 'role') === 'heading' ? `h${Math.min(Math.max(Number(attribute(element, 'aria-level')) || 2, 1), 6)}` : null;
 
   const visit = (element, role, how) => {
@@ -99,31 +119,13 @@
     const { width, height } = rectOf(element);
     const clips = style.overflow !== 'visible' || style.position === 'absolute' && style.clip !== 'auto';
     if (clips && (width <= 1 || height <= 1)) return;
-    if (name === 'iframe' || name === 'frame') {
-      endBlock();
-      if (isShown(element) && width > 1 && height > 1) {
-        const { left, top } = rectOf(element);
-        blocks.push({ frame: frames.length, at: [left + element.clientLeft, top + element.clientTop, element.clientWidth, element.clientHeight] });
-        frames.push(element);
-      }
-      return;
-    }
+    if (name === 'iframe' || name === 'frame') return readFrame(element);
     if (['input', 'textarea', 'select'].includes(name)) return isShown(element) ? readField(element) : undefined;
     if (name === 'img' || name === 'area' || attribute(element, 'role') === 'img') {
-      const alternative = attribute(element, 'alt') ?? attribute(element, 'aria-label');
-      if (alternative && isShown(element) && width > 1) {
-        endBlock();
-        blocks.push({ role: 'img', at: place(rectOf(element)), alternative });
-      }
+      readPicture(element);
       if (name !== 'svg') return;
     }
-    if (name === 'a' && links.length < maxLinks) {
-      const to = element.href?.baseVal ?? element.href;
-      if (typeof to === 'string' && to) {
-        const url = new URL(to, document.baseURI).href;
-        for (const rect of rects(element)) if (rect.width > 1) links.push({ at: place(rect), to: url });
-      }
-    }
+    if (name === 'a' && links.length < maxLinks) readLink(element);
     const isInline = style.display.startsWith('inline') && style.display !== 'inline-block' || style.display === 'contents';
     const own = heading(element) ?? roles[name] ?? role;
     if (!isInline) endBlock();
