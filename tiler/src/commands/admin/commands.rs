@@ -34,18 +34,8 @@ pub(super) async fn run(
                 (.., true) => Some("deleted"),
                 _ => None,
             };
-            let mut left = *limit;
-            let mut before = Value::Null;
-            while left > 0 {
-                let page = calls.call("list", query(filter, state, &before, left.min(PAGE))).await?;
-                let contents = entries(&page, "contents");
-                printer.print_all(contents, print::content);
-                left -= contents.len().min(left);
-                before = page["next"].clone();
-                if before.is_null() {
-                    break;
-                }
-            }
+            let show = |contents: &[Value]| printer.print_all(contents, print::content);
+            each_page("list", "contents", query(filter, state), *limit, calls, show).await?;
         }
         Command::Retry { targets: given, filter } => {
             let mut all = targets(given)?;
@@ -83,20 +73,9 @@ pub(super) async fn run(
         }
         Command::Stats => printer.print(&calls.call("stats", json!({})).await?, print::stats),
         Command::Audit { since, target, limit } => {
-            let mut left = *limit;
-            let mut before = Value::Null;
-            while left > 0 {
-                let mut query = json!({ "limit": left.min(PAGE), "target": target, "before": before });
-                query["since"] = json!(since.map_or(0, super::ages::Age::ago));
-                let page = calls.call("audit", without_nulls(query)).await?;
-                let actions = entries(&page, "actions");
-                printer.print_all(actions, print::action);
-                left -= actions.len().min(left);
-                before = page["next"].clone();
-                if before.is_null() {
-                    break;
-                }
-            }
+            let query = json!({ "target": target, "since": since.map_or(0, super::ages::Age::ago) });
+            let show = |actions: &[Value]| printer.print_all(actions, print::action);
+            each_page("audit", "actions", query, *limit, calls, show).await?;
         }
         Command::Reindex => return reindex(calls, printer, pace).await,
     }
@@ -109,15 +88,34 @@ fn host_line(answer: &Value, state: &str) -> String {
 }
 
 /// Returns the body of a call that lists contents.
-fn query(filter: &Filter, state: Option<&str>, before: &Value, limit: usize) -> Value {
-    without_nulls(json!({
-        "state": state,
-        "since": filter.since.map(super::ages::Age::ago),
-        "code": filter.code,
-        "host": filter.host,
-        "before": before,
-        "limit": limit,
-    }))
+fn query(filter: &Filter, state: Option<&str>) -> Value {
+    let since = filter.since.map(super::ages::Age::ago);
+    json!({ "state": state, "since": since, "code": filter.code, "host": filter.host })
+}
+
+/// Makes a call that lists up to `limit` entries in the response's field `list`, as often as it takes. Gives `show` the
+/// entries of each response.
+async fn each_page(
+    name: &str,
+    list: &str,
+    mut query: Value,
+    limit: usize,
+    calls: &Calls,
+    mut show: impl FnMut(&[Value]),
+) -> anyhow::Result<()> {
+    let mut left = limit;
+    while left > 0 {
+        query["limit"] = json!(left.min(PAGE));
+        let page = calls.call(name, without_nulls(query.clone())).await?;
+        let found = entries(&page, list);
+        show(found);
+        left -= found.len().min(left);
+        query["before"] = page["next"].clone();
+        if query["before"].is_null() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn without_nulls(mut query: Value) -> Value {
@@ -129,15 +127,10 @@ fn without_nulls(mut query: Value) -> Value {
 
 /// Returns the ids of failed contents.
 async fn failed(filter: &Filter, calls: &Calls) -> anyhow::Result<Vec<String>> {
-    let (mut ids, mut before) = (vec![], Value::Null);
-    loop {
-        let page = calls.call("list", query(filter, Some("failed"), &before, PAGE)).await?;
-        ids.extend(entries(&page, "contents").iter().map(|content| text(content, "id").to_owned()));
-        before = page["next"].clone();
-        if before.is_null() {
-            return Ok(ids);
-        }
-    }
+    let mut ids = vec![];
+    let add = |contents: &[Value]| ids.extend(contents.iter().map(|content| text(content, "id").to_owned()));
+    each_page("list", "contents", query(filter, Some("failed")), usize::MAX, calls, add).await?;
+    Ok(ids)
 }
 
 /// Makes a call for each content. Continues if one is refused.
