@@ -125,11 +125,6 @@ impl Reader {
             if is_late || self.operators > MAX_OPERATORS || states.len().max(tags.len()) > MAX_NESTED {
                 return None;
             }
-            let mut reach = |points: &[(Number, Number)]| {
-                for (x, y) in points {
-                    extend(&mut path, point(state.matrix, x.as_f64(), y.as_f64()));
-                }
-            };
             match operator {
                 Operator::SaveState(_) => states.push(state),
                 Operator::RestoreState(_) => state = states.pop().unwrap_or(state),
@@ -138,14 +133,6 @@ impl Reader {
                     state.matrix = product(by, state.matrix);
                 }
                 Operator::TextFont(_) => state.has_font = true,
-                Operator::ShowText(text) => self.text(&state, tag, !text.0.is_empty()),
-                Operator::NextLineAndShowText(text) => self.text(&state, tag, !text.0.is_empty()),
-                Operator::ShowTextWithParameters(text) => self.text(&state, tag, !text.2.is_empty()),
-                Operator::ShowTexts(texts) => {
-                    let is_text =
-                        |item| matches!(item, MaybeRef::NotRef(Object::String(text)) if !text.is_empty());
-                    self.text(&state, tag, texts.0.raw_iter().any(is_text));
-                }
                 Operator::BeginMarkedContent(mark) => {
                     tags.push(tag);
                     tag = tag.filter(|_| !is_artifact(mark.0));
@@ -157,21 +144,10 @@ impl Reader {
                         Object::Name(name) => properties_of(resources, name),
                         _ => None,
                     };
-                    let id = id.filter(|&id| id >= 0);
-                    tag = id.map(|id| Tag { parents, id: Some(id) }).or(tag).filter(|_| !is_artifact(mark.0));
+                    let own = id.filter(|&id| id >= 0).map(|id| Tag { parents, id: Some(id) });
+                    tag = own.or(tag).filter(|_| !is_artifact(mark.0));
                 }
                 Operator::EndMarkedContent(_) => tag = tags.pop().unwrap_or(tag),
-                Operator::MoveTo(to) => reach(&[(to.0, to.1)]),
-                Operator::LineTo(to) => reach(&[(to.0, to.1)]),
-                Operator::CubicTo(to) => reach(&[(to.0, to.1), (to.2, to.3), (to.4, to.5)]),
-                Operator::CubicStartTo(to) => reach(&[(to.0, to.1), (to.2, to.3)]),
-                Operator::CubicEndTo(to) => reach(&[(to.0, to.1), (to.2, to.3)]),
-                Operator::RectPath(at) => {
-                    let [x, y, width, height] = [at.0, at.1, at.2, at.3].map(|number| number.as_f64());
-                    for (x, y) in [(x, y), (x + width, y), (x, y + height), (x + width, y + height)] {
-                        extend(&mut path, point(state.matrix, x, y));
-                    }
-                }
                 Operator::EndPath(_) => path = None,
                 Operator::StrokePath(_)
                 | Operator::CloseAndStrokePath(_)
@@ -187,16 +163,15 @@ impl Reader {
                     let Some(object) = resources.get_x_object(name.0) else { continue };
                     self.draw(&object, resources, state, (parents, tag), depth)?;
                 }
-                _ => {}
+                other if shows_text(&other) => {
+                    if state.has_font {
+                        self.marks.texts.push(tag);
+                    }
+                }
+                other => each_point(&other, |x, y| extend(&mut path, point(state.matrix, x, y))),
             }
         }
         Some(())
-    }
-
-    fn text(&mut self, state: &State, tag: Option<Tag>, is_shown: bool) {
-        if is_shown && state.has_font {
-            self.marks.texts.push(tag);
-        }
     }
 
     /// Adds a picture, or reads a drawing.
@@ -232,6 +207,41 @@ impl Reader {
             let known = self.marks.areas.entry(tag).or_insert([left, bottom, right, top]);
             *known = [known[0].min(left), known[1].min(bottom), known[2].max(right), known[3].max(top)];
         }
+    }
+}
+
+/// Returns true if an operator shows text that is not empty.
+fn shows_text(operator: &Operator<'_, '_>) -> bool {
+    let is_text = |item| matches!(item, MaybeRef::NotRef(Object::String(text)) if !text.is_empty());
+    match operator {
+        Operator::ShowText(text) => !text.0.is_empty(),
+        Operator::NextLineAndShowText(text) => !text.0.is_empty(),
+        Operator::ShowTextWithParameters(text) => !text.2.is_empty(),
+        Operator::ShowTexts(texts) => texts.0.raw_iter().any(is_text),
+        _ => false,
+    }
+}
+
+/// Calls `reach` with each point that an operator adds to the path.
+fn each_point(operator: &Operator<'_, '_>, mut reach: impl FnMut(f64, f64)) {
+    let mut reach_all = |points: &[(Number, Number)]| {
+        for (x, y) in points {
+            reach(x.as_f64(), y.as_f64());
+        }
+    };
+    match operator {
+        Operator::MoveTo(to) => reach_all(&[(to.0, to.1)]),
+        Operator::LineTo(to) => reach_all(&[(to.0, to.1)]),
+        Operator::CubicTo(to) => reach_all(&[(to.0, to.1), (to.2, to.3), (to.4, to.5)]),
+        Operator::CubicStartTo(to) => reach_all(&[(to.0, to.1), (to.2, to.3)]),
+        Operator::CubicEndTo(to) => reach_all(&[(to.0, to.1), (to.2, to.3)]),
+        Operator::RectPath(at) => {
+            let [x, y, width, height] = [at.0, at.1, at.2, at.3].map(|number| number.as_f64());
+            for (x, y) in [(x, y), (x + width, y), (x, y + height), (x + width, y + height)] {
+                reach(x, y);
+            }
+        }
+        _ => {}
     }
 }
 
