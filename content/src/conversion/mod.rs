@@ -223,16 +223,7 @@ impl Conversion {
             {
                 self.reply()
             }
-            Event::Uploaded { url, upload, owner, .. } => {
-                if !self.takes_upload(upload, context) {
-                    self.share_name(&url, context);
-                    return self.reply();
-                }
-                // The content belongs to the client whose file is converted.
-                self.url = url;
-                self.owner = owner;
-                self.reply_to_uploader()
-            }
+            Event::Uploaded { url, upload, owner, .. } => self.handle_upload(url, upload, owner, context),
             Event::Created { .. } | Event::Requested => {
                 if self.is_due_again(context.now) {
                     self.start_over(context);
@@ -259,15 +250,7 @@ impl Conversion {
                 Reply::Accepted
             }
             Event::CacheWritten => {
-                match &mut self.state {
-                    State::Ready { record_at, .. } | State::Failed { record_at, .. } => *record_at = None,
-                    // It was started over while its failure was on the way to KV.
-                    State::Queued { .. } | State::Claimed { .. } | State::Waiting { .. } => {
-                        context.effects.push(Effect::DeleteFromCache);
-                    }
-                    // The content was removed in the meantime, so the record in KV is out of date.
-                    State::Removed { .. } => self.record(context),
-                }
+                self.handle_cache_written(context);
                 Reply::Accepted
             }
             Event::Swept { before } => {
@@ -283,6 +266,35 @@ impl Conversion {
                 }
                 self.reply()
             }
+        }
+    }
+
+    fn handle_upload(
+        &mut self,
+        url: SourceUrl,
+        upload: UploadKey,
+        owner: Option<DeletionKeyHash>,
+        context: &mut Context<'_>,
+    ) -> Reply {
+        if !self.takes_upload(upload, context) {
+            self.share_name(&url, context);
+            return self.reply();
+        }
+        // The content belongs to the client whose file is converted.
+        self.url = url;
+        self.owner = owner;
+        self.reply_to_uploader()
+    }
+
+    fn handle_cache_written(&mut self, context: &mut Context<'_>) {
+        match &mut self.state {
+            State::Ready { record_at, .. } | State::Failed { record_at, .. } => *record_at = None,
+            // It was started over while its failure was on the way to KV.
+            State::Queued { .. } | State::Claimed { .. } | State::Waiting { .. } => {
+                context.effects.push(Effect::DeleteFromCache);
+            }
+            // The content was removed in the meantime, so the record in KV is out of date.
+            State::Removed { .. } => self.record(context),
         }
     }
 
