@@ -150,9 +150,10 @@ impl PageLoader<'_> {
             let stop = (time / stops).clamp(STOP[0], STOP[1]);
             time = time.saturating_sub(stop);
             // What is loaded at a stop may arrive later, except at the end, which it may move.
-            match top < bottom {
-                true => self.tab.pass_time_anyway(stop).await?,
-                false => self.tab.pass_time(stop, end).await?,
+            if top < bottom {
+                self.tab.pass_time_anyway(stop).await?;
+            } else {
+                self.tab.pass_time(stop, end).await?;
             }
             let patience = rest.min(self.limits.rest / 2);
             rest = rest.saturating_sub(self.tab.rest(patience, is_long).await?);

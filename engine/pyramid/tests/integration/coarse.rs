@@ -88,9 +88,9 @@ fn a_thumbnail_is_shown_without_its_bars_until_rows_replace_it() {
     let picture = Picture::photo(1500, 1000, Layout::Rgb);
     let size = Size { width: 160, height: 120 };
     let small = shrunk(&picture, Size { width: 160, height: 106 });
-    let with_bars = Picture::new(160, 120, Layout::Rgb, |x, y| match (7..113).contains(&y) {
-        true => [small.at(x, y - 7)[0], small.at(x, y - 7)[1], small.at(x, y - 7)[2], 255],
-        false => [0, 0, 0, 255],
+    let with_bars = Picture::new(160, 120, Layout::Rgb, |x, y| match y {
+        7..113 => [small.at(x, y - 7)[0], small.at(x, y - 7)[1], small.at(x, y - 7)[2], 255],
+        _ => [0, 0, 0, 255],
     });
     let orientation = edgezoom_codecs::Orientation::UPRIGHT;
     let thumbnail = Thumbnail { picture: picture.size(), orientation, size, pixels: with_bars.pixels };

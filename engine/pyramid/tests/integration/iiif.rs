@@ -25,10 +25,9 @@ fn requests(Size { width, height }: Size, tile: u32, layout: TileLayout) -> Vec<
             for column in 0..wide.div_ceil(tile) {
                 let (left, top) = (column * tile * scale, row * tile * scale);
                 let (across, down) = ((tile * scale).min(width - left), (tile * scale).min(height - top));
-                let region = match (across, down) == (width, height) {
-                    true => "full".to_owned(),
-                    false => format!("{left},{top},{across},{down}"),
-                };
+                let is_whole = (across, down) == (width, height);
+                let region =
+                    if is_whole { "full".to_owned() } else { format!("{left},{top},{across},{down}") };
                 let shown =
                     Size { width: tile.min(wide - column * tile), height: tile.min(high - row * tile) };
                 let size = match layout {

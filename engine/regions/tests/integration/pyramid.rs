@@ -79,9 +79,10 @@ pub fn decode(file: &[u8]) -> DynamicImage {
     let ((width, height), mut pixels) =
         (decoder.dimensions(), vec![0; decoder.output_buffer_size().unwrap()]);
     decoder.read_image(&mut pixels).unwrap();
-    match decoder.has_alpha() {
-        true => RgbaImage::from_raw(width, height, pixels).unwrap().into(),
-        false => RgbImage::from_raw(width, height, pixels).unwrap().into(),
+    if decoder.has_alpha() {
+        RgbaImage::from_raw(width, height, pixels).unwrap().into()
+    } else {
+        RgbImage::from_raw(width, height, pixels).unwrap().into()
     }
 }
 
