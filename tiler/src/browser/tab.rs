@@ -370,6 +370,7 @@ fn string(value: &Value) -> Result<String, PageError> {
 
 #[cfg(test)]
 mod tests {
+    use edgezoom_test_support::patience;
     use futures::{SinkExt, StreamExt};
     use tokio_util::codec::{AnyDelimiterCodec, Framed};
 
@@ -387,8 +388,8 @@ mod tests {
             session: String::new(),
             main_frame: "main".to_owned(),
             fair_clock: FairClock::new(std::process::id()),
-            patience: Duration::from_secs(60),
-            end: FairInstant::default() + Duration::from_secs(60),
+            patience: patience(),
+            end: FairInstant::default() + patience(),
             limits: PageLimits::default(),
             state,
         };
@@ -399,8 +400,7 @@ mod tests {
             let loaded = json!({ "method": "Page.loadEventFired", "params": {} });
             frames.send(loaded.to_string()).await.unwrap();
         };
-        let (loaded, ()) =
-            tokio::join!(tab.wait_until_loaded(FairInstant::default() + Duration::from_secs(60)), browser);
+        let (loaded, ()) = tokio::join!(tab.wait_until_loaded(FairInstant::default() + patience()), browser);
         loaded.unwrap();
         assert!(tab.state.document.loaded);
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use edgezoom_content::AddressPolicy;
+use edgezoom_test_support::patience;
 use futures::future::BoxFuture;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -42,7 +43,7 @@ fn connector(allowed: &str, connections_per_host: usize) -> Connector {
     let policy = AddressPolicy::allowing(allowed).unwrap();
     let limit = connections_per_host.try_into().unwrap();
     let hosts = Arc::new(HostConnections::new(limit, Duration::from_millis(300)));
-    Connector { policy, resolver: Arc::new(Loopback), hosts, timeout: Duration::from_secs(5) }
+    Connector { policy, resolver: Arc::new(Loopback), hosts, timeout: patience() }
 }
 
 fn proxy_through(connector: Connector, files: Option<LocalFiles>) -> (Proxy, u16) {
@@ -185,7 +186,7 @@ async fn dropping_the_proxy_closes_its_connections() {
     assert!(stream.read(&mut [0; 100]).await.unwrap() > 0);
     drop(proxy);
     let mut rest = Vec::new();
-    let ended = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut rest));
+    let ended = tokio::time::timeout(patience(), stream.read_to_end(&mut rest));
     assert!(ended.await.is_ok());
     assert!(TcpStream::connect(("127.0.0.1", port)).await.is_err());
 }
@@ -218,10 +219,10 @@ async fn a_waiting_page_gets_the_connection_of_an_idle_page() {
         (stream, listener.accept().await.unwrap().0)
     };
     let (_browser, mut server) = open(&one, one_port).await;
-    let second = tokio::time::timeout(Duration::from_secs(20), open(&other, other_port));
+    let second = tokio::time::timeout(patience(), open(&other, other_port));
     let (_, mut second_server) = second.await.unwrap();
     let mut byte = [0];
-    let closed = tokio::time::timeout(Duration::from_secs(20), server.read(&mut byte));
+    let closed = tokio::time::timeout(patience(), server.read(&mut byte));
     assert_eq!(closed.await.unwrap().unwrap(), 0, "the idle connection was closed");
     second_server.write_all(b"a").await.unwrap();
 }
@@ -240,7 +241,7 @@ async fn a_page_with_all_its_connections_waits_until_one_is_closed() {
     let mut ninth = request_tunnel(&proxy, port, target).await;
     assert!(tokio::time::timeout(Duration::from_millis(500), opened(&mut ninth)).await.is_err());
     tunnels.pop();
-    assert!(tokio::time::timeout(Duration::from_secs(20), opened(&mut ninth)).await.is_ok());
+    assert!(tokio::time::timeout(patience(), opened(&mut ninth)).await.is_ok());
 }
 
 #[tokio::test]
