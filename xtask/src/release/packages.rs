@@ -23,8 +23,8 @@ pub struct Package {
     pub repository: String,
     /// Directory of its source.
     pub folder: PathBuf,
-    /// SHA-256 of the crate's file in hexadecimal; empty for a package of this workspace.
-    pub checksum: String,
+    /// SHA-256 of the crate's file in hexadecimal; `None` for a package of this workspace.
+    pub checksum: Option<String>,
     /// Names and versions of the linked packages that it uses.
     pub uses: BTreeSet<(String, String)>,
 }
@@ -32,7 +32,7 @@ pub struct Package {
 impl Package {
     /// Returns true if it is a package of this workspace.
     pub fn is_ours(&self) -> bool {
-        self.checksum.is_empty()
+        self.checksum.is_none()
     }
 }
 
@@ -75,7 +75,7 @@ pub fn linked(project: &Project, target: &str) -> Result<Vec<Package>> {
             licence: text(&package["license"]).replace('/', " OR "), // the older way to say it
             repository: text(&package["repository"]).to_owned(),
             folder: manifest.parent().context("a package without a directory")?.to_owned(),
-            checksum: checksums.get(&(name, version)).copied().unwrap_or_default().to_owned(),
+            checksum: checksums.get(&(name, version)).map(|checksum| (*checksum).to_owned()),
             uses: used.map(|(name, version)| ((*name).to_owned(), (*version).to_owned())).collect(),
         });
     }

@@ -54,8 +54,8 @@ fn component(package: &Package, kind: &str) -> Value {
         "licenses": [{ "expression": package.licence }],
         "purl": url,
     });
-    if !package.is_ours() {
-        component["hashes"] = json!([{ "alg": "SHA-256", "content": package.checksum }]);
+    if let Some(checksum) = &package.checksum {
+        component["hashes"] = json!([{ "alg": "SHA-256", "content": checksum }]);
     }
     if !package.repository.is_empty() {
         component["externalReferences"] = json!([{ "type": "vcs", "url": package.repository }]);
