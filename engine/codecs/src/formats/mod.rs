@@ -42,7 +42,6 @@ mod psd;
 pub(crate) mod refused;
 pub mod screenshot;
 pub(crate) mod section;
-mod sun_raster;
 #[cfg(feature = "svg")]
 mod svg;
 #[cfg(feature = "tiff")]
@@ -68,7 +67,6 @@ static FORMATS: &[&Format] = &[
     &psd::FORMAT,
     &fits::FORMAT,
     &dicom::FORMAT,
-    &sun_raster::FORMAT,
     &ico::FORMAT,
     #[cfg(feature = "rare")] &exr::FORMAT,
     &pnm::FORMAT,

@@ -54,6 +54,9 @@ static REFUSED: &[(&str, Signature)] = &[
     ("This is a KTX texture, which cannot be read: export it as DDS or PNG.", |head| {
         head.starts_with(b"\xabKTX ")
     }),
+    ("This is a Sun raster picture, which cannot be read: export it as PNG.", |head| {
+        head.starts_with(b"\x59\xa6\x6a\x95")
+    }),
     ("This is an HDF5 file, which cannot be read: export its picture as TIFF or FITS.", |head| {
         head.starts_with(b"\x89HDF\r\n\x1a\n")
     }),

@@ -1,4 +1,4 @@
-//! Older formats: JPEG, PNG, GIF, BMP, PCX, SGI, Sun raster, X bitmaps and pixmaps.
+//! Older formats: JPEG, PNG, GIF, BMP, PCX, SGI, X bitmaps and pixmaps.
 
 use crate::variant::{Variant, check_all, variant};
 
@@ -116,12 +116,6 @@ const WORKSTATIONS: &[Variant] = &[
     variant("sgi 16 bits", "f.sgi", "convert deep.png -depth 16 f.sgi", ROUNDED),
     variant("sgi 16 bits not compressed", "f.sgi", "convert deep.png -depth 16 -compress None f.sgi", ROUNDED),
     variant("sgi by netpbm", "f.sgi", "pngtopnm vivid.png | pnmtosgi > f.sgi", "cp vivid.png shown.png"),
-    variant("sun raster", "f.ras", "convert photo.png -compress None f.ras", MAGICK),
-    variant("sun raster in runs", "f.ras", "convert vivid.png -compress RLE f.ras", MAGICK),
-    variant("sun raster palette", "f.ras", "convert photo.png -colors 90 -type Palette f.ras", MAGICK),
-    variant("sun raster grey", "f.ras", "convert grey.png f.ras", MAGICK),
-    variant("sun raster black and white", "f.ras", "convert grey.png -monochrome f.ras", MAGICK),
-    variant("sun raster by netpbm", "f.ras", "pngtopnm vivid.png | pnmtorast -rle > f.ras", "cp vivid.png shown.png"),
     variant("xbm", "f.xbm", "convert grey.png -monochrome f.xbm", MAGICK),
     variant("xbm by netpbm", "f.xbm", "pngtopnm grey.png | pgmtopbm | pbmtoxbm > f.xbm", MAGICK),
     variant("xpm", "f.xpm", "convert photo.png -colors 60 f.xpm", MAGICK),

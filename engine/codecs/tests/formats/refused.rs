@@ -40,7 +40,6 @@ const FILES: &[(&str, &str)] = &[
     ("f.psd", "convert s.png -compress RLE f.psd"),
     ("f.psb", "convert s.png -compress None f.psb"),
     ("f.qoi", "pngtopam s.png | pamtoqoi > f.qoi"),
-    ("f.ras", "convert s.png f.ras"),
     ("f.sgi", "convert s.png f.sgi"),
     ("f.tga", "convert s.png -compress RLE f.tga"),
     ("f.tif", "convert s.png -compress LZW f.tif"),
