@@ -193,6 +193,11 @@ fn errors_name_the_unsupported_variant() {
         "This kind of TIFF cannot be read",
     );
     says(
+        "vips copy photo.png log.tif && tiffset -s 259 34676 log.tif",
+        "log.tif",
+        "This kind of TIFF cannot be read: its compression is LogLuv",
+    );
+    says(
         "vips colourspace photo.png l.v scrgb && vips radsave l.v t.hdr && sed s/-Y/+X/\\;s/+X/-Y/2 t.hdr > turned.hdr",
         "turned.hdr",
         "This kind of HDR cannot be read",

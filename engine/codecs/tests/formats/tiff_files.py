@@ -1,7 +1,5 @@
 """Writes kinds of TIFF that no available program writes. The arguments are a kind and its options. Makes f.tif from
 photo.png or grey.png, and shown.png for some kinds."""
-import ctypes
-import ctypes.util
 import struct
 import subprocess
 import sys
@@ -326,64 +324,6 @@ def ndpi(wide):
     Image.fromarray(np.ascontiguousarray(sheet)).save("shown.png")
 
 
-def light(kind):
-    """Writes the photograph as run-length encoded LogLuv or LogL, with a maximum brightness of 0.88."""
-    unit = rgb / 255.0
-    linear = np.where(unit <= 0.04045, unit / 12.92, ((unit + 0.055) / 1.055) ** 2.4) * 0.88
-    to_rgb = np.array([[2.690, -1.276, -0.414], [-1.022, 1.978, 0.044], [0.061, -0.224, 1.163]])
-    xyz = np.clip(linear @ np.linalg.inv(to_rgb).T, 1e-6, None)
-    if kind == "L":
-        xyz = np.repeat(linear[..., 1:2], 3, -1) + 1e-6
-    log = np.floor(256 * (np.log2(xyz[..., 1]) + 64)).astype(np.uint32)
-    total = xyz[..., 0] + 15 * xyz[..., 1] + 3 * xyz[..., 2]
-    u, v = (np.floor(410 * scale * xyz[..., channel] / total).astype(np.uint32) for scale, channel in ((4, 0), (9, 1)))
-    values, shifts = (log, (8, 0)) if kind == "L" else (log << 16 | u << 8 | v, (24, 16, 8, 0))
-    rows = []
-    for row in values:
-        for shift in shifts:
-            plane = (row >> shift & 255).astype(np.uint8).tobytes()
-            at = 0
-            while at < len(plane):
-                run = 1
-                while at + run < len(plane) and run < 129 and plane[at + run] == plane[at]:
-                    run += 1
-                if run > 3:
-                    rows.append(bytes([run + 126, plane[at]]))
-                else:
-                    run = min(100, len(plane) - at)
-                    rows.append(bytes([run]) + plane[at : at + run])
-                at += run
-    bits = [16] if kind == "L" else [16, 16, 16]
-    write(header(34676, 32844 if kind == "L" else 32845, bits, t339=(SHORT, [2] * len(bits))), [b"".join(rows)])
-    if kind == "L":
-        linear = np.repeat(linear[..., 1:2], 3, -1)
-    shown = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
-    Image.fromarray((shown * 255).round().astype(np.uint8)).save("shown.png")
-
-
-def light_of_24_bits():
-    """Writes the photograph as 24-bit LogLuv with libtiff, at most 0.88 bright, and shown.png from the floats it reads back."""
-    unit = rgb / 255.0
-    linear = np.where(unit <= 0.04045, unit / 12.92, ((unit + 0.055) / 1.055) ** 2.4) * 0.88
-    to_rgb = np.array([[2.690, -1.276, -0.414], [-1.022, 1.978, 0.044], [0.061, -0.224, 1.163]])
-    xyz = np.ascontiguousarray(np.clip(linear @ np.linalg.inv(to_rgb).T, 1e-6, None).astype(np.float32))
-    library = ctypes.CDLL(ctypes.util.find_library("tiff"))
-    library.TIFFOpen.restype = ctypes.c_void_p
-    as_floats = 65560, 0
-    for mode in (b"w", b"r"):
-        file = ctypes.c_void_p(library.TIFFOpen(b"f.tif", mode))
-        tags = [(256, WIDTH), (257, HEIGHT), (277, 3), (259, 34677), (262, 32845), (284, 1), (278, 16)]
-        for tag, value in (tags if mode == b"w" else []) + [as_floats]:
-            assert library.TIFFSetField(file, ctypes.c_uint(tag), ctypes.c_int(value))
-        work = library.TIFFWriteScanline if mode == b"w" else library.TIFFReadScanline
-        for y in range(HEIGHT):
-            assert work(file, ctypes.c_void_p(xyz[y].ctypes.data), ctypes.c_uint(y), ctypes.c_uint(0)) >= 0
-        library.TIFFClose(file)
-    linear = np.clip(xyz.astype(float) @ to_rgb.T, 0, 1)
-    shown = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
-    Image.fromarray((shown * 255).round().astype(np.uint8)).save("shown.png")
-
-
 KINDS = {
     "bits": lambda bits, order="<": of_bits(int(bits), order),
     "signed": lambda bits: signed(int(bits)),
@@ -406,8 +346,5 @@ KINDS = {
     "heights": lambda: satellite("f4"),
     "ndpi": lambda: ndpi(False),
     "ndpi-wide": lambda: ndpi(True),
-    "light": lambda: light("Luv"),
-    "light-grey": lambda: light("L"),
-    "light-of-24-bits": light_of_24_bits,
 }
 KINDS[sys.argv[1]](*sys.argv[2:])

@@ -150,7 +150,6 @@ const ROUNDED: &[(&str, Tolerance)] = &[
     // Colours or opacity are computed.
     ("hdr", Tolerance::up_to(1)),
     ("tiff lab", Tolerance::lossy(0.9, 4, 1.3)),
-    ("tiff light", Tolerance::up_to(2)),
     ("tiff opacity multiplied", Tolerance::up_to(1)),
     ("tiff planes with opacity multiplied", Tolerance::up_to(1)),
     ("tiff ycbcr planes", Tolerance::up_to(3)),

@@ -83,8 +83,6 @@ impl Colour {
             photometric::LAB | photometric::ICC_LAB if samples < 3 => (Model::Grey, 1),
             photometric::LAB => (Model::Lab, 3),
             photometric::ICC_LAB => (Model::IccLab, 3),
-            photometric::LOG_L => (Model::Grey, 1),
-            photometric::LOG_LUV => (Model::Rgb, 3),
             photometric::PALETTE => {
                 let entries = tiff.list(directory, tag::COLOR_MAP)?.unwrap_or_default();
                 (Model::Palette(palette(&entries)), 1)

@@ -11,10 +11,11 @@ use zstd::bulk::Decompressor as Zstd;
 use super::FORMAT;
 use super::ccitt::Ccitt;
 use super::directory::{Directory, Tiff};
-use super::log_luv::LogLuv;
 use super::picture::{Picture, Shape};
 use super::sample_format::SampleFormat;
-use super::tag::{compression as number, photometric};
+use super::tag::compression as number;
+#[cfg(feature = "modern")]
+use super::tag::photometric;
 use super::{byte_codecs, embedded, jpeg};
 use crate::SourceError;
 use crate::formats::jpeg::embedded::Decoder;
@@ -30,7 +31,6 @@ pub enum Codec {
     Zstd,
     Lzma,
     Ccitt(Ccitt),
-    LogLuv(LogLuv),
     /// Chunks share the tables. If `is_scan`, these are a whole header, and chunks only a scan's data.
     Jpeg {
         tables: Vec<u8>,
@@ -65,23 +65,7 @@ impl Codec {
     /// Returns the decoder of a picture. If its samples or colours differ from those that the file states, corrects
     /// `picture`.
     pub fn new(tiff: &mut Tiff, directory: &Directory, picture: &mut Picture) -> Result<Self, SourceError> {
-        let is_log =
-            matches!(u16::try_from(picture.photometric), Ok(photometric::LOG_L | photometric::LOG_LUV));
         let codec = match picture.compression {
-            compression @ (number::LOG_LUV | number::LOG_LUV_24) if is_log => {
-                picture.sample = SampleFormat::BYTE;
-                let is_grey = picture.photometric == u64::from(photometric::LOG_L);
-                let log = match (is_grey, compression) {
-                    (true, _) => LogLuv::L,
-                    (_, number::LOG_LUV) => LogLuv::Luv,
-                    _ => LogLuv::Luv24,
-                };
-                if picture.together != log.samples() {
-                    return Err(FORMAT.unsupported("its LogLuv is stored in planes"));
-                }
-                Self::LogLuv(log)
-            }
-            _ if is_log => return Err(FORMAT.unsupported("it is LogLuv in another compression")),
             number::NONE => Self::Stored,
             number::LZW => Self::Lzw,
             number::PACKBITS => Self::PackBits,
@@ -166,7 +150,6 @@ impl Codec {
             Self::Zstd => byte_codecs::zstd(&mut tools.zstd, stored, out),
             Self::Lzma => byte_codecs::lzma(stored, out),
             Self::Ccitt(ccitt) => ccitt.decode(stored, shape.columns, shape.row_bytes, out),
-            Self::LogLuv(log) => log.decode(stored, shape.columns as usize, out),
             Self::Jpeg { tables, is_scan } => {
                 jpeg::decode_samples(&mut tools.jpeg, (tables, *is_scan), stored, shape, out)?
             }
@@ -186,6 +169,7 @@ fn name(number: u16) -> String {
         32771 => "fax with rows of words",
         32809 => "ThunderScan's",
         34661 => "JBIG",
+        34676 | 34677 => "LogLuv",
         34887 => "LERC",
         34933 => "PNG",
         34892 => "lossy JPEG of DNG",

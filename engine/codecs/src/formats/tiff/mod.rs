@@ -27,7 +27,6 @@ mod directory;
 mod embedded;
 mod jpeg;
 mod jpeg_parts;
-mod log_luv;
 mod mask;
 mod ndpi;
 mod no_data;

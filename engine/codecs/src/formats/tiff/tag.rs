@@ -72,8 +72,6 @@ pub mod compression {
     pub const JP2_LOSSY: u16 = 33004;
     pub const JP2_RGB: u16 = 33005;
     pub const APERIO_JPEG: u16 = 33007;
-    pub const LOG_LUV: u16 = 34676;
-    pub const LOG_LUV_24: u16 = 34677;
     pub const JP2: u16 = 34712;
     pub const LZMA: u16 = 34925;
     pub const ZSTD: u16 = 50000;
@@ -94,6 +92,4 @@ pub mod photometric {
     pub const YCBCR: u16 = 6;
     pub const LAB: u16 = 8;
     pub const ICC_LAB: u16 = 9;
-    pub const LOG_L: u16 = 32844;
-    pub const LOG_LUV: u16 = 32845;
 }
