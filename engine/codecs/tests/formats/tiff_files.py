@@ -180,40 +180,23 @@ def tables_of(found):
     return [(519, each(quantization)), (520, each(dc)), (521, each(ac))]
 
 
-def old_jpeg_chunks(kind, width, height):
-    """Writes old-style JPEG in tiles, or in strips if they are as wide as the picture: each with nothing but a scan's data
-    ("scans", "grey"), each a JPEG ("whole"), or scans after a header that the tag JPEGInterchangeFormat points to."""
-    pixels = grey if kind == "grey" else rgb
-    is_tiled = int(width) != WIDTH
-    chunks, found, shown = [], None, np.zeros_like(pixels)
-    for top in range(0, HEIGHT, int(height)):
-        for left in range(0, WIDTH, int(width)):
-            tile = pixels[top : top + int(height), left : left + int(width)]
-            wide, high = (int(width) - tile.shape[1], int(height) - tile.shape[0]) if is_tiled else (0, 0)
-            padded = np.pad(tile, ((0, high), (0, wide), (0, 0))[: tile.ndim], "edge")
-            Image.fromarray(padded).save("t.jpg", quality=90, subsampling="4:2:0")
-            jpeg = open("t.jpg", "rb").read()
-            found, scan = segments(jpeg)
-            chunks.append(jpeg if kind == "whole" else scan)
-            decoded = np.asarray(Image.open("t.jpg"))[: tile.shape[0], : tile.shape[1]]
-            shown[top : top + int(height), left : left + int(width)] = decoded
+def old_jpegs(width, height):
+    """Writes old-style JPEG in tiles, or in strips if they are as wide as the picture: each a JPEG."""
+    is_tiled = width != WIDTH
+    chunks, shown = [], np.zeros_like(rgb)
+    for top in range(0, HEIGHT, height):
+        for left in range(0, WIDTH, width):
+            tile = rgb[top : top + height, left : left + width]
+            wide, high = (width - tile.shape[1], height - tile.shape[0]) if is_tiled else (0, 0)
+            Image.fromarray(np.pad(tile, ((0, high), (0, wide), (0, 0)), "edge")).save("t.jpg", quality=90, subsampling="4:2:0")
+            chunks.append(open("t.jpg", "rb").read())
+            shown[top : top + height, left : left + width] = np.asarray(Image.open("t.jpg"))[: tile.shape[0], : tile.shape[1]]
     Image.fromarray(shown).save("shown.png")
-    bits = [8] if kind == "grey" else [8, 8, 8]
-    tags = {"t512": (SHORT, [1])}
-    if is_tiled:
-        tags.update(t322=(LONG, [int(width)]), t323=(LONG, [int(height)]))
-    entries = header(6, 1 if kind == "grey" else 6, bits, None if is_tiled else int(height), **tags)
+    tags = {"t322": (LONG, [width]), "t323": (LONG, [height])} if is_tiled else {}
+    entries = header(6, 6, [8, 8, 8], None if is_tiled else height, t512=(SHORT, [1]), t530=(SHORT, [2, 2]), **tags)
     if is_tiled:
         entries.pop(278)
-    parts = tables_of(found)
-    if kind == "grey":
-        parts = [(tag, pieces[:1]) for tag, pieces in parts]
-    else:
-        entries[530] = (SHORT, [2, 2])
-    if kind == "header":
-        head = jpeg[: len(jpeg) - len(scan) - 2]
-        parts, entries[514] = [(513, [head])], (LONG, [len(head)])
-    write(entries, chunks, tiled=is_tiled, parts=[] if kind == "whole" else parts)
+    write(entries, chunks, tiled=is_tiled)
 
 
 def planes(photometric, bits, extra, side=""):
@@ -332,7 +315,7 @@ KINDS = {
     "old-jpeg": lambda: old_jpeg(False),
     "old-jpeg-bare": lambda: old_jpeg(False, bare=True),
     "old-jpeg-whole": lambda: old_jpeg(True),
-    "old-jpeg-chunks": old_jpeg_chunks,
+    "old-jpegs": lambda width, height: old_jpegs(int(width), int(height)),
     "planes": planes,
     "jp2-rgb": lambda: tiles_by("opj_compress -i t.png -o t.j2k", "j2k", 33005, 2, APERIO),
     "jp2-ycbcr": lambda: tiles_by(

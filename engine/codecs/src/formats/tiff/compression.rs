@@ -31,11 +31,8 @@ pub enum Codec {
     Zstd,
     Lzma,
     Ccitt(Ccitt),
-    /// Chunks share the tables. If `is_scan`, these are a whole header, and chunks only a scan's data.
-    Jpeg {
-        tables: Vec<u8>,
-        is_scan: bool,
-    },
+    /// JPEG, with the tables that all chunks share.
+    Jpeg(Vec<u8>),
     WebP,
     #[cfg(feature = "modern")]
     Jp2 {
@@ -82,7 +79,7 @@ impl Codec {
                 if picture.sample != SampleFormat::BYTE {
                     return Err(FORMAT.unsupported("it is JPEG of more than 8 bits"));
                 }
-                Self::Jpeg { tables: jpeg::tables(tiff, directory)?, is_scan: false }
+                Self::Jpeg(jpeg::tables(tiff, directory)?)
             }
             number::WEBP => {
                 picture.sample = SampleFormat::BYTE;
@@ -150,9 +147,7 @@ impl Codec {
             Self::Zstd => byte_codecs::zstd(&mut tools.zstd, stored, out),
             Self::Lzma => byte_codecs::lzma(stored, out),
             Self::Ccitt(ccitt) => ccitt.decode(stored, shape.columns, shape.row_bytes, out),
-            Self::Jpeg { tables, is_scan } => {
-                jpeg::decode_samples(&mut tools.jpeg, (tables, *is_scan), stored, shape, out)?
-            }
+            Self::Jpeg(tables) => jpeg::decode_samples(&mut tools.jpeg, tables, stored, shape, out)?,
             Self::WebP => embedded::webp(stored, shape, out)?,
             #[cfg(feature = "modern")]
             Self::Jp2 { is_ycbcr } => embedded::jp2(stored, shape, *is_ycbcr, out)?,

@@ -91,19 +91,17 @@ pub fn tables(tiff: &mut Tiff, directory: &Directory) -> Result<Vec<u8>, SourceE
     Ok(tables)
 }
 
-/// Fills `out` with the first rows of a JPEG as samples, without converting colours. If `is_scan`, it is only a scan's
-/// data, whose header is in `tables`. Returns the number of bytes decoded.
+/// Fills `out` with the first rows of a JPEG as samples, without converting colours. Returns the number of bytes decoded.
 pub fn decode_samples(
     decoder: &mut Decoder,
-    (tables, is_scan): (&[u8], bool),
+    tables: &[u8],
     stored: &[u8],
     shape: Shape,
     out: &mut [u8],
 ) -> Result<usize, SourceError> {
     // The tables have a start marker already.
     let own = if tables.is_empty() { stored } else { stored.strip_prefix(&SOI).unwrap_or(stored) };
-    let end: &[u8] = if is_scan { &EOI } else { &[] };
-    let file = [tables, own, end].concat();
+    let file = [tables, own].concat();
     decoder.decode_samples(&file, shape.columns, shape.together, out)
 }
 

@@ -176,8 +176,11 @@ fn open_picture(
     let profile = profile.filter(|bytes| bytes.len() <= PROFILE_BYTES);
     let profile = profile.and_then(|bytes| Profile::of_icc(&bytes));
     if picture.compression == tag::compression::OLD_JPEG {
-        let decoded = old_jpeg::open(tiff, directory, picture, bounds, options)?;
-        return Ok(Decoded { orientation, profile, ..decoded });
+        if !old_jpeg::are_whole(&mut tiff, &picture)? {
+            let decoded = old_jpeg::open(tiff, directory, &picture, bounds)?;
+            return Ok(Decoded { orientation, profile, ..decoded });
+        }
+        (picture.compression, picture.sample) = (tag::compression::JPEG, SampleFormat::BYTE);
     }
     let is_map = directory::is_map(directory);
     if jpeg::is_ycbcr(&picture) && !(is_map && directory.has(tag::NO_DATA)) {

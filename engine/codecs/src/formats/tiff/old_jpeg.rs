@@ -1,126 +1,62 @@
-//! Old-style JPEG (Compression 6): tables and data are anywhere in the file. They are assembled to one JPEG here, or to
-//! one for each tile.
+//! Old-style JPEG (Compression 6): tables and data are anywhere in the file. They are assembled to one JPEG here.
 //!
 //! Some files have a whole JPEG of which the strips are parts (JPEGInterchangeFormat). Others have tables that tags
-//! point to, and strips or tiles with nothing but a scan's data. Each strip is a restart interval, and each tile begins
-//! anew. Some programs wrote strips or tiles that are whole JPEGs, as in the new style.
+//! point to, and strips with nothing but a scan's data, each a restart interval. Some programs wrote strips or tiles
+//! that are whole JPEGs: these are read as in the new style. Tiles of nothing but data are refused.
 //!
 //! Source: TIFF 6.0, section 22; libtiff's tif_ojpeg.c for the variants that programs write.
 
 use std::io::Cursor;
 
-use edgezoom_geometry::Size;
-
-use super::bands::BandDecoder;
-use super::colour::Colour;
-use super::compression::Codec;
 use super::directory::{Directory, Tiff};
-use super::jpeg::{EOI, Grid, JpegChunks, SOI};
+use super::jpeg::{EOI, SOI};
 use super::jpeg_parts::{HEADER_BYTES, Spliced, read_header};
 use super::picture::{Picture, check_size};
-use super::pixels::Pixels;
-use super::sample_format::SampleFormat;
 use super::{FORMAT, tag, undecodable};
 use crate::format::Decoded;
-use crate::{AsPlanes, Bounds, DecodeOptions, SourceError};
+use crate::{Bounds, SourceError};
 
-pub fn open(
-    mut tiff: Tiff,
-    directory: &Directory,
-    picture: Picture,
-    bounds: Bounds,
-    options: &DecodeOptions,
-) -> Result<Decoded, SourceError> {
-    if picture.together != picture.samples || !matches!(picture.samples, 1 | 3) {
-        return Err(FORMAT.unsupported("it is old-style JPEG in planes"));
-    }
-    let begin = tiff.first_or(directory, tag::JPEG_FORMAT, 0);
-    let mut head = Vec::new();
-    if begin > 0 {
-        let left = tiff.length.saturating_sub(begin);
-        head.resize(left.min(HEADER_BYTES) as usize, 0);
-        let read = tiff.read_up_to(begin, &mut head)?;
-        head.truncate(read);
-    }
-    // The offset of the size in its header, and that of its scan.
-    let interchange = read_header(&head).and_then(|header| Some((header.size_at, header.scan_at?)));
-    let are_whole = (picture.is_tiled || picture.chunks.len() > 1) && begins_with_jpeg(&mut tiff, &picture)?;
-    if let Some((size_at, _)) = interchange
-        && (!picture.is_tiled || size_of(&head, size_at) == Some(picture.size))
-        && !are_whole
-    {
-        // A whole JPEG. Its length is often wrong: the last strip may end later.
-        let length = tiff.first_or(directory, tag::JPEG_FORMAT_LENGTH, u64::MAX);
-        let end = picture.chunks.iter().map(|&(offset, length)| offset.saturating_add(length)).max();
-        let length = length.max(end.unwrap_or(0).saturating_sub(begin));
-        let length = length.min(tiff.length.saturating_sub(begin));
-        let file = Spliced::new(tiff, Vec::new(), begin, length);
-        return check_size(crate::formats::jpeg::open_reader(file, bounds)?, &picture);
-    }
-    if !picture.is_tiled && !are_whole {
-        let file = assemble(&mut tiff, directory, &picture, bounds)?;
-        return check_size(crate::formats::jpeg::open_reader(Cursor::new(file), bounds)?, &picture);
-    }
-    let tables = match interchange {
-        _ if are_whole => Vec::new(),
-        Some((size_at, scan_at)) => {
-            head.truncate(scan_at);
-            let place = head.get_mut(size_at..size_at + 4).ok_or_else(undecodable)?;
-            place.copy_from_slice(&sides(picture.chunk)?);
-            head
-        }
-        None => {
-            let stated = tiff.first_or(directory, tag::JPEG_RESTART_INTERVAL, 0);
-            header(&mut tiff, directory, &picture, picture.chunk, stated)?
-        }
+/// Returns true if the strips or tiles are JPEGs, as in the new style.
+pub fn are_whole(tiff: &mut Tiff, picture: &Picture) -> Result<bool, SourceError> {
+    let stored = picture.chunks.iter().find(|(_, length)| *length > 0);
+    let Some(&(offset, _)) = stored.filter(|_| picture.is_tiled || picture.chunks.len() > 1) else {
+        return Ok(false);
     };
-    open_chunks(tiff, directory, picture, (tables, !are_whole), bounds, options)
-}
-
-/// Opens strips or tiles that are JPEGs, or scans whose header is `tables`.
-fn open_chunks(
-    mut tiff: Tiff,
-    directory: &Directory,
-    mut picture: Picture,
-    (tables, is_scan): (Vec<u8>, bool),
-    bounds: Bounds,
-    options: &DecodeOptions,
-) -> Result<Decoded, SourceError> {
-    if picture.samples == 1 {
-        picture.sample = SampleFormat::BYTE;
-        let photometric = picture.photometric.min(tag::photometric::GREY.into());
-        let colour = Colour::new(&mut tiff, directory, photometric, 1, None)?;
-        let codec = Codec::Jpeg { tables, is_scan };
-        let pixels = Pixels { picture, colour, stretch: None, transform_16: None, no_data: None };
-        let bands = BandDecoder::new(tiff, codec, pixels, bounds, options)?;
-        return Ok(Decoded::plain(bands.read_ahead()?));
-    }
-    let Picture { size, chunk, chunks, .. } = picture;
-    let grid = Grid { size, chunk, chunks, tables, is_scan };
-    let options = DecodeOptions { planes: AsPlanes::Never, ..*options };
-    Ok(Decoded::plain(JpegChunks::new(tiff, grid, bounds, &options)?))
-}
-
-/// Returns true if the first strip or tile begins as a JPEG does.
-fn begins_with_jpeg(tiff: &mut Tiff, picture: &Picture) -> Result<bool, SourceError> {
-    let Some(&(offset, _)) = picture.chunks.iter().find(|(_, length)| *length > 0) else { return Ok(false) };
     let mut start = [0; 3];
     let read = tiff.read_up_to(offset, &mut start)?;
     Ok(start[..read] == [SOI[0], SOI[1], 0xff])
 }
 
-/// Reads the size from a header.
-fn size_of(head: &[u8], size_at: usize) -> Option<Size> {
-    let &[h0, h1, w0, w1] = head.get(size_at..)?.first_chunk()?;
-    let side = |high, low| u32::from(u16::from_be_bytes([high, low]));
-    Some(Size { width: side(w0, w1), height: side(h0, h1) })
+pub fn open(
+    mut tiff: Tiff,
+    directory: &Directory,
+    picture: &Picture,
+    bounds: Bounds,
+) -> Result<Decoded, SourceError> {
+    if picture.is_tiled || picture.together != picture.samples || !matches!(picture.samples, 1 | 3) {
+        return Err(FORMAT.unsupported("it is old-style JPEG in tiles or planes"));
+    }
+    let begin = tiff.first_or(directory, tag::JPEG_FORMAT, 0);
+    if begin > 0 && is_whole(&mut tiff, begin)? {
+        // Its length is often wrong: the last strip may end later.
+        let length = tiff.first_or(directory, tag::JPEG_FORMAT_LENGTH, u64::MAX);
+        let end = picture.chunks.iter().map(|&(offset, length)| offset.saturating_add(length)).max();
+        let length = length.max(end.unwrap_or(0).saturating_sub(begin));
+        let length = length.min(tiff.length.saturating_sub(begin));
+        let file = Spliced::new(tiff, Vec::new(), begin, length);
+        return check_size(crate::formats::jpeg::open_reader(file, bounds)?, picture);
+    }
+    let file = assemble(&mut tiff, directory, picture, bounds)?;
+    check_size(crate::formats::jpeg::open_reader(Cursor::new(file), bounds)?, picture)
 }
 
-/// Returns a size as a header has it.
-fn sides(size: Size) -> Result<[u8; 4], SourceError> {
-    let side = |side: u32| u16::try_from(side).map(u16::to_be_bytes).map_err(|_| undecodable());
-    let ([h0, h1], [w0, w1]) = (side(size.height)?, side(size.width)?);
-    Ok([h0, h1, w0, w1])
+/// Returns true if a JPEG with a scan begins at this offset.
+fn is_whole(tiff: &mut Tiff, begin: u64) -> Result<bool, SourceError> {
+    let left = tiff.length.saturating_sub(begin);
+    let mut head = vec![0; left.min(HEADER_BYTES) as usize];
+    let read = tiff.read_up_to(begin, &mut head)?;
+    head.truncate(read);
+    Ok(read_header(&head).is_some_and(|header| header.scan_at.is_some()))
 }
 
 /// Assembles a JPEG from the tables and strips.
@@ -139,7 +75,7 @@ fn assemble(
     let stated = tiff.first_or(directory, tag::JPEG_RESTART_INTERVAL, 0);
     let interval = if stated > 0 && stated < in_strip { stated } else { in_strip };
     let has_intervals = picture.chunks.len() > 1 || stated > 0;
-    let mut file = header(tiff, directory, picture, picture.size, if has_intervals { interval } else { 0 })?;
+    let mut file = header(tiff, directory, picture, if has_intervals { interval } else { 0 })?;
     let intervals = in_strip.div_ceil(interval.max(1));
     for (strip, &(offset, length)) in picture.chunks.iter().enumerate() {
         let is_marked = matches!(file.last_chunk::<2>(), Some([0xff, 0xd0..=0xd7]));
@@ -171,7 +107,6 @@ fn header(
     tiff: &mut Tiff,
     directory: &Directory,
     picture: &Picture,
-    size: Size,
     interval: u64,
 ) -> Result<Vec<u8>, SourceError> {
     let (across, down) = sampling(tiff, directory, picture)?;
@@ -182,7 +117,9 @@ fn header(
     let components = picture.samples as u8;
     segment(&mut file, 0xc0, |content| {
         content.push(8);
-        content.extend(sides(size)?);
+        for side in [picture.size.height, picture.size.width] {
+            content.extend(u16::try_from(side).map_err(|_| undecodable())?.to_be_bytes());
+        }
         content.push(components);
         for component in 0..components {
             let sampling = if component == 0 { across << 4 | down } else { 0x11 };
