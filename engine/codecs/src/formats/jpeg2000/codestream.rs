@@ -43,6 +43,10 @@ const MOST_TILES: usize = 65_535;
 const MOST_COMPONENTS: u16 = 5;
 /// Bytes of an SOT marker segment, with the marker.
 const SOT_BYTES: u64 = 12;
+/// Offsets in SIZ, with its marker: of the sizes, of the number of components, and of their precision and sampling.
+const SIZES_AT: usize = 6;
+const COMPONENTS_AT: usize = 38;
+const SAMPLING_AT: usize = 40;
 
 /// A codestream and the boxes around it.
 pub struct Codestream {
@@ -203,8 +207,8 @@ impl Codestream {
     pub fn is_divisible(&self) -> bool {
         let tiles = (self.tiles.count[0] as usize).saturating_mul(self.tiles.count[1] as usize);
         let found = self.parts.chunk_by(|one, other| one.tile == other.tile).count();
-        let are_there = found == tiles || !self.is_complete && found > 0 && tiles <= MOST_TILES;
-        !self.has_packed_headers && self.tiles.has_full_component && are_there
+        let are_cut_off = !self.is_complete && found > 0 && tiles <= MOST_TILES;
+        !self.has_packed_headers && self.tiles.has_full_component && (found == tiles || are_cut_off)
     }
 
     /// Returns how much of a tile the file has.
@@ -251,14 +255,13 @@ impl Codestream {
                 && at < end
             {
                 let length = 2 + u64::from(u16::from_be_bytes([high, low]));
-                if OF_TILES.contains(&marker) {
-                    match append(source, at, length, &mut own) {
-                        // The file is cut off here.
-                        Err(SourceError::Corrupt { .. }) => break,
-                        appended => appended?,
-                    }
-                }
                 has_packed_headers |= marker == PPT;
+                if at + length > end {
+                    break; // cut off
+                }
+                if OF_TILES.contains(&marker) {
+                    append(source, at, length, &mut own)?;
+                }
                 at += length;
             }
         }
@@ -357,7 +360,7 @@ impl Tiles {
     /// Reads a SIZ marker segment.
     fn of_siz(siz: &[u8]) -> Option<Self> {
         let number = |index: usize| {
-            let at = 6 + 4 * index;
+            let at = SIZES_AT + 4 * index;
             Some(u32::from_be_bytes(*siz.get(at..)?.first_chunk()?))
         };
         let pair = |index: usize| Some([number(index)?, number(index + 1)?]);
@@ -373,8 +376,8 @@ impl Tiles {
             }
             count[axis] = (end[axis] - origin[axis]).div_ceil(size[axis]);
         }
-        let components = u16::from_be_bytes(*siz.get(38..)?.first_chunk()?);
-        let (sampling, _) = siz.get(40..)?.as_chunks::<3>();
+        let components = u16::from_be_bytes(*siz.get(COMPONENTS_AT..)?.first_chunk()?);
+        let (sampling, _) = siz.get(SAMPLING_AT..)?.as_chunks::<3>();
         let has_full = |axis: usize| sampling.iter().any(|component| component[1 + axis] == 1);
         Some(Self {
             end,
@@ -410,7 +413,7 @@ impl Tiles {
             let origin = u64::from(self.origin[axis]) + u64::from(self.size[axis]) * u64::from(index);
             let offset = self.start[axis];
             for (field, value) in [(0, end + offset), (2, start + offset), (6, origin as u32)] {
-                let at = 6 + 4 * (field + axis);
+                let at = SIZES_AT + 4 * (field + axis);
                 if let Some(bytes) = siz.get_mut(at..at + 4) {
                     bytes.copy_from_slice(&value.to_be_bytes());
                 }
