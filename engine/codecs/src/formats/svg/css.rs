@@ -91,9 +91,15 @@ pub fn has_block(css: &str) -> bool {
     next_outside(css, 0, b'{').is_some()
 }
 
+/// A piece of a block, up to the next semicolon.
+pub enum Piece<'a> {
+    Declaration(Declaration<'a>),
+    /// The range of what CSS drops, with the semicolon behind it.
+    Malformed(Range<usize>),
+}
+
 /// A declaration of a block.
 pub struct Declaration<'a> {
-    /// Empty for a piece that is no declaration.
     pub name: &'a str,
     /// Value without `!important`.
     pub value: &'a str,
@@ -103,26 +109,38 @@ pub struct Declaration<'a> {
     pub whole: Range<usize>,
 }
 
-/// Iterates over the declarations of a block, and over the pieces between semicolons that are none.
+/// Iterates over the declarations of a block.
 pub fn declarations(block: &str) -> impl Iterator<Item = Declaration<'_>> {
+    pieces(block).filter_map(|piece| match piece {
+        Piece::Declaration(declaration) => Some(declaration),
+        Piece::Malformed(_) => None,
+    })
+}
+
+/// Iterates over the pieces of a block. Rules in it are skipped, with what follows up to a semicolon.
+pub fn pieces(block: &str) -> impl Iterator<Item = Piece<'_>> {
     let mut from = 0;
     std::iter::from_fn(move || {
-        if block.get(from..).is_none_or(|rest| rest.trim().is_empty()) {
-            return None;
+        while block.get(from..).is_some_and(|rest| !rest.trim().is_empty()) {
+            let end = next_outside(block, from, b';').unwrap_or(block.len());
+            let whole = from..(end + 1).min(block.len());
+            let (start, piece) = without_comments(from, block.get(from..end).unwrap_or_default());
+            from = end + 1;
+            if !has_block(piece) {
+                return Some(declaration(start, piece, whole.clone()).unwrap_or(Piece::Malformed(whole)));
+            }
         }
-        let end = next_outside(block, from, b';').unwrap_or(block.len());
-        let whole = from..(end + 1).min(block.len());
-        let (start, piece) = without_comments(from, block.get(from..end).unwrap_or_default());
-        from = end + 1;
-        let (name, value) = piece.split_once(':').unwrap_or_default();
-        if has_block(piece) {
-            return Some(Declaration { name: "--", value: "", range: start..start, whole }); // a rule
-        }
-        let important = value.rfind('!').filter(|at| value[*at..].to_ascii_lowercase().contains("important"));
-        let plain = important.map_or(value, |at| &value[..at]);
-        let end = if name.is_empty() { start } else { start + name.len() + 1 + plain.trim_end().len() };
-        Some(Declaration { name: name.trim(), value: plain.trim(), range: start..end, whole })
+        None
     })
+}
+
+/// Returns the declaration that begins at an offset, if the piece there is one.
+fn declaration(start: usize, piece: &str, whole: Range<usize>) -> Option<Piece<'_>> {
+    let (name, value) = piece.split_once(':').filter(|(name, _)| !name.trim().is_empty())?;
+    let important = value.rfind('!').filter(|at| value[*at..].to_ascii_lowercase().contains("important"));
+    let plain = important.map_or(value, |at| &value[..at]);
+    let range = start..start + name.len() + 1 + plain.trim_end().len();
+    Some(Piece::Declaration(Declaration { name: name.trim(), value: plain.trim(), range, whole }))
 }
 
 /// Skips white space and comments at the start of a piece of CSS.
@@ -178,5 +196,50 @@ impl<'a> Iterator for Rules<'a> {
         let close = next_outside(self.css, open + 1, b'}').unwrap_or(self.css.len());
         self.from = close + 1;
         Some(Rule { prelude: self.css.get(start..open)?.trim_end(), block: Some(open + 1..close) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_has_declarations_malformed_pieces_and_rules_that_are_skipped() {
+        let block =
+            " fill : red !IMPORTANT; /* a;b */ font:9px 'a;b' ;nonsense; :red; g{fill:blue} x:y;--a:b";
+        let pieces: Vec<_> = pieces(block)
+            .map(|piece| match piece {
+                Piece::Declaration(it) => (it.name, it.value, &block[it.range]),
+                Piece::Malformed(whole) => ("", "", &block[whole]),
+            })
+            .collect();
+        let expected = [
+            ("fill", "red", "fill : red"),
+            ("font", "9px 'a;b'", "font:9px 'a;b'"),
+            ("", "", "nonsense;"),
+            ("", "", " :red;"),
+            ("--a", "b", "--a:b"),
+        ];
+        assert_eq!(pieces, expected);
+    }
+
+    #[test]
+    fn rules_end_at_their_braces_and_statements_at_a_semicolon() {
+        let css = "/* { */ @import 'a;b';a, b{c:'}'} @media x{d{e:f}} g{h:i";
+        let rules: Vec<_> =
+            Rules::new(css).map(|rule| (rule.prelude, rule.block.map(|at| &css[at]))).collect();
+        let expected = [
+            ("@import 'a;b'", None),
+            ("a, b", Some("c:'}'")),
+            ("@media x", Some("d{e:f}")),
+            ("g", Some("h:i")),
+        ];
+        assert_eq!(rules, expected);
+    }
+
+    #[test]
+    fn functions_are_found_within_each_other_but_not_in_urls_and_strings() {
+        let found: Vec<_> = functions("CALC(1px + var(--a)) url(b(c) 'd(e)' (f) g").collect();
+        assert_eq!(found, ["calc", "var", "url"]);
     }
 }

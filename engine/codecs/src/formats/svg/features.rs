@@ -12,7 +12,7 @@ use edgezoom_geometry::DrawingFeatures as Features;
 use resvg::usvg::roxmltree::{Document, Node};
 use svgtypes::{Color, FontShorthand, Paint};
 
-use super::css::{Declaration, Rule, Rules, declarations, functions, has_block, next_outside};
+use super::css::{Declaration, Piece, Rule, Rules, declarations, functions, has_block, next_outside, pieces};
 
 /// A replacement of a part of the drawing's text.
 pub type Edit = (Range<usize>, String);
@@ -139,9 +139,7 @@ impl Reader<'_> {
             let (name, value, range) = (attribute.name(), attribute.value(), attribute.range_value());
             let place = Place((self.text.get(range.clone()) == Some(value)).then_some(range.start));
             if name == "style" {
-                for declaration in declarations(value) {
-                    self.declaration(&declaration, place, Some(element), is_root);
-                }
+                self.block(value, place, Some(element), is_root);
                 if is_root {
                     self.size_in_style(node, value);
                 }
@@ -227,14 +225,28 @@ impl Reader<'_> {
             self.findings.features |= Features::NESTING;
         }
         let is_root = matches!(selector.trim(), "svg" | ":root" | "svg:root");
-        let mut applies = false;
-        for declaration in declarations(block) {
-            applies |= !declaration.name.starts_with("--") && declaration.name != "color-scheme";
-            self.declaration(&declaration, place, None, is_root);
-        }
+        let applies = self.block(block, place, None, is_root);
         if applies && is_new_selector(selector) {
             self.findings.features |= Features::SELECTORS;
         }
+    }
+
+    /// Reads a block of declarations. Returns true if any of them may change what is drawn.
+    fn block(&mut self, block: &str, place: Place, element: Option<&str>, is_root: bool) -> bool {
+        let mut applies = false;
+        for piece in pieces(block) {
+            match piece {
+                Piece::Declaration(declaration) => {
+                    applies |= !declaration.name.starts_with("--") && declaration.name != "color-scheme";
+                    self.declaration(&declaration, place, element, is_root);
+                }
+                // CSS drops what it does not know; simplecss would drop all that follows, too.
+                Piece::Malformed(whole) => {
+                    self.edit_or(place.range(&whole), String::new(), Features::default());
+                }
+            }
+        }
+        applies
     }
 
     /// Reads `@font-face`. A font counts if it is in the drawing and something is set in it.
@@ -268,7 +280,7 @@ impl Reader<'_> {
         let (lower_name, light) = (name.to_ascii_lowercase(), self.light(value));
         let lower = light.to_ascii_lowercase();
         if is_invalid(&lower_name, &light) {
-            // CSS drops what it does not know; simplecss would drop all that follows, too.
+            // As with what is malformed.
             return self.edit_or(whole, String::new(), Features::default());
         }
         self.value(&lower_name, &light);
@@ -445,7 +457,7 @@ fn is_unknown_paint(value: &str) -> bool {
     known_paint(value).is_none() && !is_known_function && !is_system_colour(&lower)
 }
 
-/// Returns true for what CSS drops: a piece that is no declaration, or a value that no browser knows.
+/// Returns true for a value that no browser knows, which CSS drops.
 fn is_invalid(name: &str, value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let is_number =
@@ -453,7 +465,6 @@ fn is_invalid(name: &str, value: &str) -> bool {
     let is_word = matches!(lower.as_str(), "inherit" | "initial" | "unset" | "revert" | "revert-layer");
     let may_be_number = is_number || is_word || functions(value).next().is_some();
     match name {
-        "" => true,
         "opacity" | "fill-opacity" | "stroke-opacity" | "stop-opacity" | "flood-opacity" | "stroke-width" => {
             !may_be_number && !lower.starts_with("context-")
         }
