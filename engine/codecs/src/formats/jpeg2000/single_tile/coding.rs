@@ -7,12 +7,8 @@
 //! SP     levels: u8  width, height of code blocks as exponents - 2: u8  style: u8  wavelet: u8  [precincts: u8 each]
 //! QCD    0xff5c  Lqcd  Sqcd: u8  steps: u8 or u16 each
 //! QCC    0xff5d  Lqcc  component  Sqcc: u8  steps
-//! POC    0xff5f  Lpoc  changes: first resolution: u8  first component  end of layers: u16  end of resolutions: u8
-//!                      end of components, or 0 for all  order: u8
 //! ```
-//! The end of a range is the number after its last one. Source: ITU-T T.800, A.5.1, A.6.1 to A.6.6.
-
-use std::ops::Range;
+//! Source: ITU-T T.800, A.5.1, A.6.1 to A.6.5.
 
 /// Marker codes (ITU-T T.800, table A.2).
 const COD: u8 = 0x52;
@@ -25,14 +21,10 @@ const CRG: u8 = 0x63;
 /// The largest number of levels for which all sizes fit into 32 bits. Encoders use 5 or 6.
 const MOST_LEVELS: u8 = 24;
 
-/// The largest number of changes of the packet order, as in OpenJPEG (`J2K_MAX_POCS`).
-const MOST_CHANGES: usize = 32;
-
 /// The coding parameters of a codestream of one tile.
 #[derive(Clone, Debug)]
 pub struct Coding {
-    /// The order of packets: one for all, or several for parts of them.
-    pub progressions: Vec<Progression>,
+    pub order: Order,
     pub layers: u32,
     /// True if the first three components are luma and two of chroma.
     pub has_colour_transform: bool,
@@ -41,16 +33,6 @@ pub struct Coding {
     /// True if packet headers end with an EPH marker.
     pub has_end_markers: bool,
     pub components: Vec<ComponentCoding>,
-}
-
-/// An order of packets, and the packets that are in this order unless they came before.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Progression {
-    pub order: Order,
-    pub components: Range<u16>,
-    pub resolutions: Range<u8>,
-    /// The number after the last layer.
-    pub layers_end: u32,
 }
 
 /// The order of packets (ITU-T T.800, table A.16).
@@ -154,7 +136,8 @@ fn segments(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 impl Coding {
     /// Reads the marker segment SIZ and the segments after it. Returns `None` if they need something unsupported:
-    /// components of different sizes, regions of interest, packet headers apart from their packets.
+    /// components of different sizes, regions of interest, packet headers apart from their packets, changes of the
+    /// packets' order.
     pub fn of(siz: &[u8], headers: &[u8]) -> Option<Self> {
         let (sizes, rest) = siz.get(40..)?.as_chunks::<3>();
         if !rest.is_empty() || sizes.is_empty() || sizes.iter().any(|&[_, x, y]| (x, y) != (1, 1)) {
@@ -163,7 +146,6 @@ impl Coding {
         let wide = sizes.len() > 256;
         let (mut coding, mut parameters) = (None, vec![None; sizes.len()]);
         let (mut steps, mut own_steps) = (None, vec![None; sizes.len()]);
-        let mut changes = Vec::new();
         for segment in segments(headers) {
             let [_, marker, _, _, content @ ..] = segment else { continue };
             let mut content = Reader(content);
@@ -179,17 +161,9 @@ impl Coding {
                     let component = content.component(wide)?;
                     *own_steps.get_mut(component)? = Some(Steps::read(&mut content)?);
                 }
-                POC => {
-                    while !content.0.is_empty() {
-                        changes.push(Progression::read(&mut content, wide)?);
-                    }
-                }
                 CRG => {}
                 _ => return None,
             }
-        }
-        if changes.len() > MOST_CHANGES {
-            return None;
         }
         let (mut coding, default) = coding?;
         let components =
@@ -205,21 +179,15 @@ impl Coding {
                 })
             });
         coding.components = components.collect::<Option<_>>()?;
-        if !changes.is_empty() {
-            coding.progressions = changes;
-        }
         Some(coding)
     }
 
     /// Reads COD. The components are still missing; the parameters are those of all without a COC.
     fn read(content: &mut Reader<'_>) -> Option<(Self, Parameters)> {
         let flags = content.byte()?;
-        let order = Order::read(content)?;
-        let layers = u32::from(content.number()?);
-        let (components, resolutions) = (0..u16::MAX, 0..u8::MAX);
         let coding = Self {
-            progressions: vec![Progression { order, components, resolutions, layers_end: layers }],
-            layers,
+            order: Order::read(content)?,
+            layers: content.number().filter(|&layers| layers > 0)?.into(),
             has_colour_transform: match content.byte()? {
                 0 => false,
                 1 => true,
@@ -243,23 +211,6 @@ impl Order {
             4 => Self::Component,
             _ => return None,
         })
-    }
-}
-
-impl Progression {
-    /// Reads a change from POC.
-    fn read(content: &mut Reader<'_>, wide: bool) -> Option<Self> {
-        let component = |content: &mut Reader<'_>| content.component(wide).map(|number| number as u16);
-        let first_resolution = content.byte()?;
-        let first_component = component(content)?;
-        let layers_end = content.number()?.into();
-        let resolutions = first_resolution..content.byte()?;
-        let components_end = match component(content)? {
-            0 => u16::MAX,
-            end => end,
-        };
-        let components = first_component..components_end;
-        Some(Self { order: Order::read(content)?, components, resolutions, layers_end })
     }
 }
 
@@ -398,17 +349,10 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_the_packet_order_are_read_and_those_of_a_tile_count() {
-        let main = [levels(None, 5), segment(POC, &[0, 0, 0, 1, 6, 3, 2])].concat();
-        let tile = segment(POC, &[0, 0, 0, 1, 2, 0, 0, 1, 1, 0, 2, 6, 2, 4]);
-        let first =
-            Progression { order: Order::Layer, components: 0..u16::MAX, resolutions: 0..2, layers_end: 1 };
-        let second =
-            Progression { order: Order::Component, components: 1..2, resolutions: 1..6, layers_end: 2 };
-        assert_eq!(coding(&for_tile(&main, &tile)).unwrap().progressions, [first, second]);
-        let changes = coding(&main).unwrap().progressions;
-        assert_eq!((changes.len(), changes[0].order), (1, Order::ResolutionPosition));
-        let many = segment(POC, &[0, 0, 0, 1, 6, 3, 2].repeat(33));
-        assert!(coding(&[levels(None, 5), many].concat()).is_none());
+    fn a_change_of_the_packet_order_is_left_to_the_other_decoder() {
+        let change = segment(POC, &[0, 0, 0, 1, 6, 3, 2]);
+        assert!(coding(&levels(None, 5)).is_some());
+        assert!(coding(&[levels(None, 5), change.clone()].concat()).is_none());
+        assert!(coding(&for_tile(&levels(None, 5), &change)).is_none());
     }
 }

@@ -4,12 +4,11 @@
 //! is divided into code blocks, on a grid that starts at 0, and a resolution into precincts, whose code blocks share a
 //! packet.
 //!
-//! Source: ITU-T T.800, B.5 to B.7, B.12. A progression has the packets that it describes and that no one before had
-//! (B.12.2).
+//! Source: ITU-T T.800, B.5 to B.7, B.12.
 
 use std::ops::Range;
 
-use super::coding::{ComponentCoding, Order, Parameters, Progression};
+use super::coding::{Coding, ComponentCoding, Order, Parameters};
 
 /// A rectangle. `end` is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,20 +188,12 @@ pub struct Precinct {
     position: [u32; 2],
 }
 
-/// The orders of packets.
-pub struct PacketOrder<'a> {
-    components: &'a [Vec<Resolution>],
-    area: Area,
-    progressions: &'a [Progression],
-}
-
-/// The packets of a progression.
-struct Packets {
+/// The packets in their order, each as its precinct and layer.
+pub struct PacketOrder {
     /// Sorted.
     precincts: Vec<Precinct>,
-    /// The first layer that did not come before, by component and resolution.
-    first_layers: Vec<Vec<u32>>,
-    progression: Progression,
+    order: Order,
+    layers: u32,
     /// The precincts that take turns in each layer.
     group: Range<usize>,
     /// Layer and precinct of the next packet.
@@ -210,73 +201,45 @@ struct Packets {
     next: usize,
 }
 
-impl<'a> PacketOrder<'a> {
+impl PacketOrder {
     /// Bytes of memory for each precinct, sorting included.
     pub const BYTES: u64 = 2 * size_of::<Precinct>() as u64;
 
-    /// Returns the orders of the packets of these components. `area` is that of the picture.
-    pub fn new(components: &'a [Vec<Resolution>], area: Area, progressions: &'a [Progression]) -> Self {
-        Self { components, area, progressions }
-    }
-
-    /// Returns the packets, each as its precinct and layer.
-    pub fn packets(&self) -> impl Iterator<Item = (Precinct, u32)> {
-        let mut layers: Vec<Vec<u32>> = self.components.iter().map(|it| vec![0; it.len()]).collect();
-        self.progressions.iter().flat_map(move |progression| {
-            let packets = self.packets_of(progression, layers.clone());
-            for precinct in &packets.precincts {
-                layers[usize::from(precinct.component)][usize::from(precinct.resolution)] =
-                    progression.layers_end;
-            }
-            packets
-        })
-    }
-
-    /// Returns the packets of a progression. `first_layers` are the layers that did not come before.
-    fn packets_of(&self, progression: &Progression, first_layers: Vec<Vec<u32>>) -> Packets {
+    /// Returns the packets of these components. `area` is that of the picture.
+    pub fn new(components: &[Vec<Resolution>], area: Area, coding: &Coding) -> Self {
         let mut precincts = Vec::new();
-        let components = (0u16..).zip(self.components).zip(&first_layers);
-        for ((component, resolutions), first_layers) in components {
-            if !progression.components.contains(&component) {
-                continue;
-            }
-            for ((number, resolution), &first_layer) in (0u8..).zip(resolutions).zip(first_layers) {
-                if !progression.resolutions.contains(&number) || first_layer >= progression.layers_end {
-                    continue;
-                }
+        for (component, resolutions) in (0u16..).zip(components) {
+            for (number, resolution) in (0u8..).zip(resolutions) {
                 let reduction = resolutions.len() as u8 - 1 - number;
                 precincts.extend((0..resolution.precincts.cells() as u32).map(|precinct| Precinct {
                     component,
                     resolution: number,
                     number: precinct,
-                    position: resolution.position(precinct, self.area, reduction),
+                    position: resolution.position(precinct, area, reduction),
                 }));
             }
         }
         precincts.sort_by_key(|precinct| {
             let Precinct { component, resolution, number, position: [x, y] } = *precinct;
             let (component, resolution) = (u32::from(component), u32::from(resolution));
-            match progression.order {
+            match coding.order {
                 Order::Layer | Order::Resolution => [resolution, component, number, 0, 0],
                 Order::ResolutionPosition => [resolution, y, x, component, number],
                 Order::Position => [y, x, component, resolution, number],
                 Order::Component => [component, y, x, resolution, number],
             }
         });
-        let progression = progression.clone();
-        Packets { precincts, first_layers, progression, group: 0..0, layer: 0, next: 0 }
+        Self { precincts, order: coding.order, layers: coding.layers, group: 0..0, layer: 0, next: 0 }
     }
-}
 
-impl Packets {
     /// Goes on to the next layer of the group, or to the next group. Returns false at the end.
     fn turn(&mut self) -> bool {
         self.layer += 1;
-        if self.group.is_empty() || self.layer >= self.progression.layers_end {
+        if self.group.is_empty() || self.layer >= self.layers {
             let rest = self.precincts.get(self.group.end..).unwrap_or_default();
             let Some(first) = rest.first() else { return false };
             // In these groups the layer changes slowest.
-            let count = match self.progression.order {
+            let count = match self.order {
                 Order::Layer => rest.len(),
                 Order::Resolution => rest.partition_point(|it| it.resolution == first.resolution),
                 _ => 1,
@@ -289,20 +252,15 @@ impl Packets {
     }
 }
 
-impl Iterator for Packets {
+impl Iterator for PacketOrder {
     type Item = (Precinct, u32);
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if self.next >= self.group.end && !self.turn() {
-                return None;
-            }
-            let precinct = *self.precincts.get(self.next)?;
-            self.next += 1;
-            let Precinct { component, resolution, .. } = precinct;
-            if self.layer >= self.first_layers[usize::from(component)][usize::from(resolution)] {
-                return Some((precinct, self.layer));
-            }
+        if self.next >= self.group.end && !self.turn() {
+            return None;
         }
+        let precinct = *self.precincts.get(self.next)?;
+        self.next += 1;
+        Some((precinct, self.layer))
     }
 }

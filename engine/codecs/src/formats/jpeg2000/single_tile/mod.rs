@@ -11,8 +11,8 @@
 //! what the headers say, `arithmetic` is the entropy decoder.
 //!
 //! Codestreams in several tiles do not need this module: they are decoded tile by tile. Unsupported are components of
-//! different sizes, regions of interest, packet headers apart from their packets, and parts 2 and higher of the
-//! standard: for them [`SingleTile::new`] returns `None`.
+//! different sizes, regions of interest, packet headers apart from their packets, changes of the packets' order, and
+//! parts 2 and higher of the standard: for them [`SingleTile::new`] returns `None`.
 //!
 //! Source: ITU-T T.800 (ISO/IEC 15444-1), annexes A to G.
 
@@ -129,10 +129,10 @@ impl SingleTile {
         memory: u64,
         threads: usize,
     ) -> Result<Decoder, SourceError> {
-        let order = PacketOrder::new(&self.components, self.area, &self.coding.progressions);
+        let order = PacketOrder::new(&self.components, self.area, &self.coding);
         let mut packets = Packets::new(&self.components, memory / Packets::CHUNK_BYTES);
         let streams = parts.iter().map(|&(start, length)| skip_header(&source, start, length));
-        let has_all = packets.read(&self.components, &self.coding, &order, streams)?;
+        let has_all = packets.read(&self.components, &self.coding, order, streams)?;
         let is_damaged = packets.is_damaged || !(is_complete || has_all);
         if is_damaged && packets.is_empty() {
             return Err(SourceError::corrupt(NAME, "it ends before its first row"));

@@ -94,10 +94,9 @@ impl Packets {
         &mut self,
         components: &[Vec<Resolution>],
         coding: &Coding,
-        order: &PacketOrder<'_>,
+        mut packets: PacketOrder,
         streams: impl Iterator<Item = Result<Stream<'a>, SourceError>>,
     ) -> Result<bool, SourceError> {
-        let mut packets = order.packets();
         for stream in streams {
             let mut stream = match stream {
                 Err(SourceError::Corrupt { .. }) => {
