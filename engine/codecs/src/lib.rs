@@ -57,6 +57,7 @@ pub mod formats;
 mod lzw;
 mod open;
 mod options;
+mod pack_bits;
 mod parallel;
 mod pixels;
 mod positioned;

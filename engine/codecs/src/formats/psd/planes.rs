@@ -3,10 +3,9 @@
 //! ```text
 //! 0  raw
 //! 1  PackBits  the packed length of each row of each plane: u16 (PSB: u32)   then the packed rows
-//!              0 … 127 n: n + 1 bytes follow      129 … 255 n: the next byte, 257 - n times      128: no operation
 //! 2  zlib      all planes in one stream            3  the same, with each sample minus the one to its left
 //! ```
-//! Source: Adobe Photoshop File Formats Specification, "Image Data Section"; Apple Technical Note TN1023 for PackBits.
+//! Source: Adobe Photoshop File Formats Specification, "Image Data Section".
 //! Prediction follows Adobe's TIFF Technical Note 3, including that of 32 bits.
 
 use std::io::{BufReader, Read};
@@ -17,6 +16,7 @@ use flate2::bufread::ZlibDecoder;
 use super::FORMAT;
 use super::header::Header;
 use crate::formats::section::{Section, array};
+use crate::pack_bits::unpack_bits;
 use crate::{Bounds, SourceError, SourceFile};
 
 /// Bytes of a plane that are read at once.
@@ -119,31 +119,11 @@ impl Packed {
         }
         self.row.resize(length, 0);
         self.file.read_exact(&mut self.row).map_err(|_| FORMAT.ends_early())?;
-        unpack(&self.row, row).ok_or_else(|| FORMAT.corrupt("a compressed row is too short"))
-    }
-}
-
-/// Decompresses PackBits. Returns `None` if there are too few bytes.
-fn unpack(mut packed: &[u8], mut row: &mut [u8]) -> Option<()> {
-    while !row.is_empty() {
-        let (&control, rest) = packed.split_first()?;
-        packed = rest;
-        let count = usize::from(control);
-        if control < 128 {
-            let (literal, rest) = packed.split_at_checked((count + 1).min(row.len()))?;
-            let (now, later) = row.split_at_mut(literal.len());
-            now.copy_from_slice(literal);
-            packed = rest;
-            row = later;
-        } else if control > 128 {
-            let (&value, rest) = packed.split_first()?;
-            let (now, later) = row.split_at_mut((257 - count).min(row.len()));
-            now.fill(value);
-            packed = rest;
-            row = later;
+        if unpack_bits(&self.row, row) < row.len() {
+            return Err(FORMAT.corrupt("a compressed row is too short"));
         }
+        Ok(())
     }
-    Some(())
 }
 
 /// Undoes the prediction in a row.

@@ -1,8 +1,7 @@
-//! Compressions of bytes that know nothing of pixels: PackBits, deflate, zstd, LZMA. A strip or tile is decoded at once
+//! Compressions of bytes that know nothing of pixels: deflate, zstd, LZMA. A strip or tile is decoded at once
 //! if its size is as the file states; otherwise, or if it is cut off, byte by byte, as far as it goes.
 //!
-//! Source: TIFF 6.0, section 9 for PackBits; Adobe Photoshop TIFF Technical Notes (2002) for deflate; libtiff's
-//! tif_zstd.c and tif_lzma.c for the others.
+//! Source: Adobe Photoshop TIFF Technical Notes (2002) for deflate; libtiff's tif_zstd.c and tif_lzma.c for the others.
 
 use std::io::Read;
 
@@ -18,41 +17,6 @@ use crate::buffered::catch_panics;
 const LZMA_KIB: u32 = 65 << 10;
 /// Largest window of zstd, as a power of two: 128 MiB, as in its own library.
 const MAX_WINDOW_LOG: u32 = 27;
-
-/// Decodes a strip of PackBits, which are runs of equal bytes, up to its end or to the end of `out`. Returns the number
-/// of bytes decoded.
-pub fn unpack_bits(mut stored: &[u8], out: &mut [u8]) -> usize {
-    let mut written = 0;
-    while let [count, rest @ ..] = stored {
-        let left = out.len() - written;
-        let bytes = match *count as i8 {
-            // Does nothing.
-            -128 => {
-                stored = rest;
-                continue;
-            }
-            count @ 0.. => {
-                let length = count as usize + 1;
-                let bytes = length.min(left).min(rest.len());
-                out[written..written + bytes].copy_from_slice(&rest[..bytes]);
-                stored = rest.get(length..).unwrap_or_default();
-                bytes
-            }
-            count => {
-                let [value, rest @ ..] = rest else { break };
-                let bytes = (1 - isize::from(count)).unsigned_abs().min(left);
-                out[written..written + bytes].fill(*value);
-                stored = rest;
-                bytes
-            }
-        };
-        written += bytes;
-        if written == out.len() {
-            break;
-        }
-    }
-    written
-}
 
 /// Decodes a strip of deflate. Returns the number of bytes decoded.
 pub fn inflate(whole: &mut Decompressor, stored: &[u8], out: &mut [u8]) -> usize {
@@ -105,21 +69,6 @@ fn read_all(mut stream: impl Read, out: &mut [u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_example_of_packbits_in_the_specification_is_decoded() {
-        let stored =
-            [0xfe, 0xaa, 0x02, 0x80, 0x00, 0x2a, 0xfd, 0xaa, 0x03, 0x80, 0x00, 0x2a, 0x22, 0xf7, 0xaa];
-        let mut out = [0; 24];
-        assert_eq!(unpack_bits(&stored, &mut out), 24);
-        let mut expected = vec![0xaa; 3];
-        expected.extend([0x80, 0x00, 0x2a, 0xaa, 0xaa, 0xaa, 0xaa, 0x80, 0x00, 0x2a, 0x22]);
-        expected.extend([0xaa; 10]);
-        assert_eq!(out.as_slice(), expected);
-        // Cut off, and with less to fill.
-        assert_eq!(unpack_bits(&stored[..4], &mut out), 4);
-        assert_eq!(unpack_bits(&stored, &mut out[..5]), 5);
-    }
 
     /// Returns an .xz file of stored bytes, with one block for each size of a dictionary (The .xz File Format, 2.1 and
     /// 3.1).

@@ -20,6 +20,7 @@ use super::{byte_codecs, embedded, jpeg};
 use crate::SourceError;
 use crate::formats::jpeg::embedded::Decoder;
 use crate::lzw::Lzw;
+use crate::pack_bits::unpack_bits;
 use crate::parallel::Budget;
 
 /// The decoder of chunks.
@@ -142,7 +143,7 @@ impl Codec {
                 bytes
             }
             Self::Lzw => tools.lzw.decode(stored, out),
-            Self::PackBits => byte_codecs::unpack_bits(stored, out),
+            Self::PackBits => unpack_bits(stored, out),
             Self::Deflate => byte_codecs::inflate(&mut tools.inflater, stored, out),
             Self::Zstd => byte_codecs::zstd(&mut tools.zstd, stored, out),
             Self::Lzma => byte_codecs::lzma(stored, out),
