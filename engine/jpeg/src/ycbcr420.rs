@@ -29,16 +29,6 @@ pub struct PairMut<'a> {
     pub chroma: [&'a mut [u8]; 2],
 }
 
-impl PairMut<'_> {
-    /// Copies the left part of another pair, which must be at least as wide.
-    pub fn copy_from(self, pair: &Pair<'_>) {
-        let rows = self.luma.into_iter().zip(pair.luma).chain(self.chroma.into_iter().zip(pair.chroma));
-        for (to, from) in rows {
-            to.copy_from_slice(&from[..to.len()]);
-        }
-    }
-}
-
 impl<'a> PairMut<'a> {
     /// Splits the rows into parts of `width` pixels, rounded up to full blocks.
     pub fn split(self, width: u32) -> impl Iterator<Item = PairMut<'a>> {
