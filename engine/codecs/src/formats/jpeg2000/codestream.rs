@@ -14,9 +14,10 @@ use std::io;
 use edgezoom_geometry::Size;
 
 use super::FORMAT;
+use super::single_tile::{SingleTile, TilePart, for_tile};
+use super::source::Source;
 use crate::SourceError;
 use crate::formats::iso_boxes::{IsoBox, boxes};
-use crate::formats::jpeg2000::single_tile::{SingleTile, Source, TilePart, for_tile};
 use crate::formats::section::ReadAt;
 
 /// Marker codes (ITU-T T.800, table A.2).

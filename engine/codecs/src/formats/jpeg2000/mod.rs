@@ -1,5 +1,5 @@
 //! JPEG 2000, in the container JP2 or as a bare codestream. A picture in tiles is read one row of tiles at a time, on
-//! all threads; one that is a single tile is read by rows of code blocks ([`crate::formats::jpeg2000::single_tile`]).
+//! all threads; one that is a single tile is read by rows of code blocks ([`single_tile`]).
 //! Small pictures and rare features are left to a library, which decodes the picture as a whole, and those of the
 //! high-throughput kind to another.
 //!
@@ -10,17 +10,19 @@ mod codestream;
 mod high_throughput;
 mod picture;
 mod single_tile;
+mod source;
 mod tiles;
 
 use edgezoom_geometry::Size;
 
 use crate::buffered::catch_panics;
 use crate::format::{Decoded, Input, Open};
-use crate::formats::jpeg2000::single_tile::{NAME, ROWS, SingleTile, Source};
 use crate::read_ahead::{BandSender, ReadAhead};
 use crate::{Bounds, Damage, DecodeOptions, Format, Reading, RowReader, SourceError};
 use codestream::Codestream;
 use picture::Kind;
+use single_tile::{ROWS, SingleTile};
+use source::{NAME, Source};
 
 /// The number of pixels from which a picture inside another format's file is read by rows. Most of them are tiles,
 /// which that format decodes in parallel already.

@@ -7,11 +7,12 @@ use hayro_jpeg2000::{ColorSpace, DecodeError, DecodeSettings, DecoderContext, Fo
 
 use super::FORMAT;
 use super::boxes::{Channels, Opacity};
+use super::single_tile::Sample;
+use super::source::Source;
 use crate::buffered::Buffered;
 use crate::colour::cmyk::CmykConverter;
 use crate::colour::icc::Profile;
 use crate::colour::samples::unmultiply;
-use crate::formats::jpeg2000::single_tile::{Sample, Source};
 use crate::{Bounds, Layout, RowReader, SourceError};
 
 /// Bytes of memory that decoding takes for each sample: a float of the component, a float of the wavelet transform, and

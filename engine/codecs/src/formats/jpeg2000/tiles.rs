@@ -5,7 +5,7 @@ use edgezoom_geometry::Size;
 use super::FORMAT;
 use super::codestream::{Codestream, Found, Tiles};
 use super::picture::{BYTES_A_SAMPLE, Kind};
-use crate::formats::jpeg2000::single_tile::Source;
+use super::source::Source;
 use crate::parallel::in_parallel;
 use crate::read_ahead::{BandSender, ReadAhead};
 use crate::tolerant::missing;

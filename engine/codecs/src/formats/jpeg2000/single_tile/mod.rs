@@ -27,6 +27,7 @@ mod wavelet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::SourceError;
+use crate::formats::jpeg2000::source::{NAME, Source};
 use crate::parallel::in_parallel;
 use code_block::{CodeBlock, MOST_PLANES};
 pub use coding::for_tile;
@@ -34,7 +35,6 @@ use coding::{Coding, ComponentCoding};
 use geometry::{Area, PacketOrder, Resolution};
 use packets::Packets;
 use stream::Stream;
-pub use stream::{NAME, Source};
 pub use wavelet::Sample;
 use wavelet::{BandRows, Component};
 

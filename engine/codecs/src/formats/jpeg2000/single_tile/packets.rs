@@ -5,8 +5,9 @@
 
 use super::coding::{Coding, Style};
 use super::geometry::{Area, Band, PacketOrder, Resolution};
-use super::stream::{Bits, NAME, Stream};
+use super::stream::{Bits, Stream};
 use crate::SourceError;
+use crate::formats::jpeg2000::source::NAME;
 
 /// Marker codes (ITU-T T.800, table A.2).
 const SOP: u8 = 0x91;
