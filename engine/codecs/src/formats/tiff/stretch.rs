@@ -34,6 +34,12 @@ pub struct Stretch {
     gamma: Option<Vec<u8>>,
 }
 
+/// The bands of a picture.
+struct Bands {
+    sample: SampleFormat,
+    spreads: Vec<Spread>,
+}
+
 /// The distribution of a band's values.
 #[derive(Clone, Copy)]
 struct Spread {
@@ -63,30 +69,14 @@ impl Stretch {
         no_data: Option<NoData>,
         is_map: bool,
     ) -> Option<Self> {
-        let (least, most) = sample.range();
-        let shade = |value: f64| (value - least) / (most - least);
-        // Heights are no light: they have neither clouds nor a shade that is too dark.
-        let is_light = is_map && (bands.len() >= 3 || !sample.is_float() && least == 0.0);
-        let bands: Vec<Spread> = bands.into_iter().map(|values| Spread::of(values, no_data)).collect();
-        let is_dark =
-            bands.iter().all(|band| shade(band.high) < DARK || shade(band.high) - shade(band.low) < DARK);
-        let quarters = bands.iter().map(|band| (band.quarter - band.low) / (band.high - band.low));
-        let quarter = quarters.sum::<f64>() / bands.len() as f64;
-        let is_cloudy = is_light
-            && quarter > 0.0
-            && quarter < CLOUDY
-            && bands.iter().all(|band| shade(band.quarter) < LAND);
-        let is_beyond =
-            sample.is_float() && bands.iter().any(|band| band.low < -DARK || band.high > 1.0 + DARK);
-        if !(is_dark || is_cloudy || is_beyond) {
+        let spreads: Vec<Spread> = bands.into_iter().map(|values| Spread::of(values, no_data)).collect();
+        let bands = Bands { sample, spreads };
+        let land = if is_map && bands.are_light() { bands.land_below_clouds() } else { None };
+        if land.is_none() && !bands.are_dark() && !bands.are_beyond_range() {
             return None;
         }
-        let gamma = is_cloudy.then(|| {
-            let exponent = LAND.ln() / quarter.ln();
-            let shade = |index: usize| (index as f64 / (SHADES - 1) as f64).powf(exponent);
-            (0..SHADES).map(|index| (shade(index) * 255.0).round() as u8).collect()
-        });
-        Some(Self { bands: bands.iter().map(|band| (band.low, band.high)).collect(), no_data, gamma })
+        let bands = bands.spreads.iter().map(|band| (band.low, band.high)).collect();
+        Some(Self { bands, no_data, gamma: land.map(gamma) })
     }
 
     /// Converts the samples of a row, of which `together` belong to a pixel. `first` is the band of the first one.
@@ -107,6 +97,48 @@ impl Stretch {
             };
         }
     }
+}
+
+impl Bands {
+    /// Returns what plain scaling shows for a value, from 0 to 1.
+    fn shade(&self, value: f64) -> f64 {
+        let (least, most) = self.sample.range();
+        (value - least) / (most - least)
+    }
+
+    /// Returns true if plain scaling shows black or nothing.
+    fn are_dark(&self) -> bool {
+        self.spreads.iter().all(|band| {
+            let (low, high) = (self.shade(band.low), self.shade(band.high));
+            high < DARK || high - low < DARK
+        })
+    }
+
+    /// Returns true if floats are far from 0 to 1.
+    fn are_beyond_range(&self) -> bool {
+        let is_beyond = |band: &Spread| band.low < -DARK || band.high > 1.0 + DARK;
+        self.sample.is_float() && self.spreads.iter().any(is_beyond)
+    }
+
+    /// Returns true unless values may be heights, which have neither clouds nor a shade that is too dark.
+    fn are_light(&self) -> bool {
+        self.spreads.len() >= 3 || !self.sample.is_float() && self.sample.range().0 == 0.0
+    }
+
+    /// Returns the shade that a stretch gives the lowest quarter of the values, if clouds make it dark.
+    fn land_below_clouds(&self) -> Option<f64> {
+        let quarters = self.spreads.iter().map(|band| (band.quarter - band.low) / (band.high - band.low));
+        let land = quarters.sum::<f64>() / self.spreads.len() as f64;
+        let is_cloudy = land > 0.0 && land < CLOUDY;
+        (is_cloudy && self.spreads.iter().all(|band| self.shade(band.quarter) < LAND)).then_some(land)
+    }
+}
+
+/// Returns what is shown for each value between 0 and 1, so that `land` becomes [`LAND`].
+fn gamma(land: f64) -> Vec<u8> {
+    let exponent = LAND.ln() / land.ln();
+    let shade = |index: usize| (index as f64 / (SHADES - 1) as f64).powf(exponent);
+    (0..SHADES).map(|index| (shade(index) * 255.0).round() as u8).collect()
 }
 
 impl Spread {
