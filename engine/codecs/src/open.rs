@@ -101,7 +101,7 @@ impl Prepared {
         // A file that the caller cut off is not broken.
         let opened = if same.is_cancelled() { Err(SourceError::Cancelled) } else { opened };
         let Decoded { reader, orientation, profile, scale, text, title } = opened?;
-        let title = if self.format.may_be_partial() { xmp::title(same) } else { title };
+        let title = if self.format.may_be_partial() { xmp::title(&same) } else { title };
         let reader: Box<dyn RowReader> = if options.strict {
             Box::new(Strict::new(reader, self.format.name)?)
         } else if self.format.may_be_partial() {

@@ -3,7 +3,7 @@
 //!
 //! Source: XMP Specification Part 1, 7.3 (packets), 8.2.2.4 (language alternatives), 8.3 (`dc:title`).
 
-use std::io::{Read, Seek};
+use std::io::Read;
 use std::str;
 
 use roxmltree::{Document, Node};
@@ -19,10 +19,10 @@ const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
 const XML: &str = "http://www.w3.org/XML/1998/namespace";
 
 /// Returns the title of the first packet: the default, or else that of the first language.
-pub(crate) fn title(mut file: SourceFile) -> Option<String> {
-    file.rewind().ok()?;
+pub(crate) fn title(file: &SourceFile) -> Option<String> {
     let mut head = vec![];
-    file.take(SEARCHED).read_to_end(&mut head).ok()?;
+    // The picture's reader is somewhere in the file already.
+    file.apart().take(SEARCHED).read_to_end(&mut head).ok()?;
     let packet = &head[find(&head, BEGIN)?..];
     title_of(str::from_utf8(&packet[..find(packet, END)? + END.len()]).ok()?)
 }
@@ -59,7 +59,7 @@ mod tests {
     }
 
     fn title_in(bytes: &[u8]) -> Option<String> {
-        title(SourceFile::from(bytes.to_vec()))
+        title(&SourceFile::from(bytes.to_vec()))
     }
 
     #[test]
