@@ -16,6 +16,7 @@
 //! - `containers`: how many of the operator's containers run tilers, and what the Worker serves to them.
 //! - `uploads`: files that clients send instead of naming a source.
 //! - `regions`: pictures that are rendered from tiles.
+//! - `text`: the words of a picture: the table of pages, lines as annotations, searches.
 //! - `pages`: HTML for people, the embed script and oEmbed.
 //! - `tiler_api`: the calls of tilers and the operator to `/internal/`.
 //! - `platform`: the runtime's bindings where the `worker` crate is not enough, and what an isolate keeps.
