@@ -199,11 +199,18 @@ impl Finished {
 }
 
 impl Timestamp {
+    const DAY: u64 = 24 * 60 * 60 * 1000;
+
     /// Returns the end of the day (UTC).
     #[must_use]
     pub fn next_midnight(self) -> Self {
-        const DAY: u64 = 24 * 60 * 60 * 1000;
-        Self((self.0 / DAY + 1) * DAY)
+        Self((self.day() + 1) * Self::DAY)
+    }
+
+    /// Returns the number of days (UTC) since the Unix epoch.
+    #[must_use]
+    pub fn day(self) -> u64 {
+        self.0 / Self::DAY
     }
 }
 

@@ -152,6 +152,17 @@ pub enum Retry {
     Elsewhere,
 }
 
+/// Names and bounds, in seconds, of the buckets in which the Worker counts durations for `tiler edge-metrics`.
+pub const DURATION_BOUNDS: [(&str, f64); 7] = [
+    ("0.25", 0.25),
+    ("1", 1.0),
+    ("2.5", 2.5),
+    ("10", 10.0),
+    ("60", 60.0),
+    ("600", 600.0),
+    ("+Inf", f64::INFINITY),
+];
+
 /// The length of the queue, as a tiler sees it when it pulls. Beyond a limit, the edge refuses new contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Backlog {

@@ -38,7 +38,7 @@ async function limits() {
     parts: Math.ceil((files * UPLOAD_BYTES) / (5 << 20)),
     deletions: await constant("edge/src/uploads/object.js", "DELETIONS_A_DAY"),
     searches: perDay("RENDERINGS"),
-    regions: Number(wrangler.vars.REGIONS_A_DAY) / (await constant("edge/src/regions/pictures.js", "SHARE")),
+    regions: Number(wrangler.vars.REGIONS_A_DAY) / (await constant("edge/src/admission/renderings.rs", "SHARE")),
     tilesOfARegion: await constant("engine/regions/src/plan.rs", "MAX_TILES"),
     followed: await constant("content/src/conversion/history.rs", "FOLLOWED"),
   };

@@ -108,18 +108,20 @@ export class OperatorObject extends DurableObject {
   }
 
   /**
-   * Counts the renderings of clients that an isolate has `used`, a map. Returns the number that the isolate may have of
-   * the day, of `most` for all (the `wanted` ones, or the rest), and how many those clients have `made` everywhere.
+   * Counts the renderings of clients that an isolate has `used`, by their parties. Returns the number that the isolate
+   * may have of the day, of `most` for all (the `wanted` ones, or the rest), and how many those clients have `made`
+   * everywhere. Both are JSON (`edge/src/admission/renderings.rs`).
    */
-  countRenderings({ day, wanted, most, used }) {
+  countRenderings(request) {
+    const { day, wanted, most, used } = JSON.parse(request);
     return this.#atOnce(() => {
       const [{ taken }] = this.#rows("SELECT coalesce(max(taken), 0) AS taken FROM renderings WHERE day = ?", day);
       const granted = Math.max(0, Math.min(wanted, most - taken));
       if (taken === 0) for (const table of ["renderings", "rendered"]) this.sql.exec(`DELETE FROM ${table} WHERE day < ?`, day - 1);
       if (granted > 0) this.sql.exec("INSERT OR REPLACE INTO renderings VALUES (?, ?)", day, taken + granted);
       const count = "INSERT INTO rendered VALUES (?, ?, ?) ON CONFLICT (day, party) DO UPDATE SET number = number + excluded.number RETURNING number";
-      const made = new Map([...used].map(([party, number]) => [party, this.#rows(count, day, party, number)[0].number]));
-      return { granted, made };
+      const made = Object.entries(used).map(([party, number]) => [party, this.#rows(count, day, party, number)[0].number]);
+      return JSON.stringify({ granted, made: Object.fromEntries(made) });
     });
   }
 

@@ -282,7 +282,7 @@ impl Fleet {
 
     /// Returns true if new contents would wait until tomorrow.
     pub fn is_spent(&self, limits: &ContainerLimits, now: Timestamp) -> bool {
-        now.0 / DAY == self.day && self.used(now) >= limits.a_day
+        now.day() == self.day && self.used(now) >= limits.a_day
     }
 
     /// Returns the events since the last call.
@@ -297,7 +297,7 @@ impl Fleet {
             state: container.state.name(),
             seconds: (now - container.since).as_secs(),
         });
-        let used = if now.0 / DAY == self.day { self.used(now) } else { Duration::ZERO };
+        let used = if now.day() == self.day { self.used(now) } else { Duration::ZERO };
         Overview {
             containers: shown.collect(),
             starts: self.starts,
@@ -344,7 +344,7 @@ impl Fleet {
     }
 
     fn begin_day(&mut self, now: Timestamp) {
-        let day = now.0 / DAY;
+        let day = now.day();
         if day != self.day {
             (self.day, self.used, self.is_spent) = (day, 0, false);
         }

@@ -81,9 +81,6 @@ export async function sweep(bucket, id, before, keep, upload) {
   return folders.length === 0;
 }
 
-/** Returns the content codings that a client accepts. Cloudflare replaces the header by its own. */
-export const acceptedCodings = ({ cf, headers }) => cf?.clientAcceptEncoding ?? headers.get("Accept-Encoding") ?? "";
-
 /** Returns what a stream with gzip holds. */
 export const unpacked = (packed) => packed.pipeThrough(new DecompressionStream("gzip"));
 
@@ -98,21 +95,4 @@ export function measure(what, labels, ...figures) {
   } catch {
     // The request has reached its maximum number of data points.
   }
-}
-
-/** Returns the bucket of a histogram. Bounds are in seconds. */
-const bucket = (seconds) => String([0.25, 1, 2.5, 10, 60, 600].find((bound) => seconds <= bound) ?? "+Inf");
-
-/** Logs and counts a change of a content's state. */
-export function noteChange(id, attempt, from, state, code, seconds, sinceAsked) {
-  const message = `content ${state}`;
-  console.log(JSON.stringify({ level: "INFO", id, attempt, from, state, code, seconds, sinceAsked, message }));
-  measure("content", [state, from, code, bucket(seconds), id], 1, seconds);
-  if (state === "ready" || state === "failed") measure("answer", [state, "", "", bucket(sinceAsked)], 1, sinceAsked);
-}
-
-/** Logs and counts what happened to a container. */
-export function noteContainer(event, seconds) {
-  console.log(JSON.stringify({ level: "INFO", seconds, message: `container ${event}` }));
-  measure("container", [event, "", "", bucket(seconds)], 1, seconds);
 }

@@ -17,14 +17,14 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use edgezoom_content::conversion::Change;
-use edgezoom_content::protocol::Job;
+use edgezoom_content::protocol::{DURATION_BOUNDS, Job};
 use edgezoom_content::{ContentId, FailureCode};
 use http::{Method, StatusCode};
-use worker::js_sys::{Promise, Reflect, Uint8Array};
+use worker::js_sys::{Array, Promise, Reflect, Uint8Array};
 use worker::wasm_bindgen::JsCast;
 use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::wasm_bindgen_futures::JsFuture;
-use worker::{Env, Error, Result, web_sys};
+use worker::{Env, Error, Result, console_log, web_sys};
 
 use crate::containers::fleet::Event;
 use crate::request::url::RequestUrl;
@@ -55,10 +55,8 @@ extern "C" {
         body: Option<&str>,
         counts_as: u16,
     ) -> std::result::Result<web_sys::Response, JsValue>;
-    #[wasm_bindgen(js_name = noteChange)]
-    fn note(id: &str, attempt: &str, from: &str, state: &str, code: &str, seconds: f64, since_asked: f64);
-    #[wasm_bindgen(js_name = noteContainer)]
-    fn note_event(event: &str, seconds: f64);
+    #[wasm_bindgen(js_name = measure)]
+    fn write_point(what: &str, labels: Array, count: u32, figure: f64);
 }
 
 #[wasm_bindgen(module = "/src/platform/bounds.js")]
@@ -167,14 +165,32 @@ pub async fn wait_for(key: &str, most: Duration) -> Result<()> {
     Ok(JsFuture::from(wait(key, most.as_millis() as u32)).await.map(drop)?)
 }
 
-/// Logs and counts a change of a content's state.
+/// Counts a thing with these labels, and adds up a figure.
+pub fn measure(what: &str, labels: &[&str], figure: f64) {
+    write_point(what, labels.iter().copied().map(JsValue::from).collect(), 1, figure);
+}
+
+/// Returns the bucket of a histogram.
+fn bucket(seconds: f64) -> &'static str {
+    DURATION_BOUNDS.iter().find(|(_, bound)| seconds <= *bound).map_or("+Inf", |(name, _)| name)
+}
+
+/// Logs and counts a change of a content's state. No value in the line needs escaping.
 pub fn note_change(Change { id, from, to, seconds, since_asked }: &Change) {
+    let (state, code) = (to.name, to.code.map_or("", FailureCode::name));
     let attempt = to.attempt.map(|attempt| attempt.to_string()).unwrap_or_default();
-    let code = to.code.map_or("", FailureCode::name);
-    note(&id.to_string(), &attempt, from, to.name, code, *seconds, *since_asked);
+    console_log!(
+        r#"{{"level":"INFO","id":"{id}","attempt":"{attempt}","from":"{from}","state":"{state}","code":"{code}","seconds":{seconds},"sinceAsked":{since_asked},"message":"content {state}"}}"#
+    );
+    measure("content", &[state, from, code, bucket(*seconds), &id.to_string()], *seconds);
+    if matches!(state, "ready" | "failed") {
+        measure("answer", &[state, "", "", bucket(*since_asked)], *since_asked);
+    }
 }
 
 /// Logs and counts something that happened to a container.
 pub fn note_container(event: &Event) {
-    note_event(event.name(), event.time().as_secs_f64());
+    let (name, seconds) = (event.name(), event.time().as_secs_f64());
+    console_log!(r#"{{"level":"INFO","seconds":{seconds},"message":"container {name}"}}"#);
+    measure("container", &[name, "", "", bucket(seconds)], seconds);
 }

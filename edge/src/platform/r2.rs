@@ -6,7 +6,7 @@ use http::StatusCode;
 use worker::js_sys::{Date, Promise, Reflect};
 use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::wasm_bindgen_futures::JsFuture;
-use worker::web_sys::{self, ReadableStream};
+use worker::web_sys::ReadableStream;
 use worker::{EncodeBody, Env, Headers, Method, Object, Range, Request, Response, ResponseBody, Result};
 
 use crate::request::object_key::ObjectKey;
@@ -28,8 +28,6 @@ extern "C" {
         keep: &str,
         upload: &str,
     ) -> std::result::Result<Promise, JsValue>;
-    #[wasm_bindgen(js_name = acceptedCodings)]
-    fn accepted_codings(request: &web_sys::Request) -> String;
     #[wasm_bindgen(catch)]
     fn unpacked(packed: &ReadableStream) -> std::result::Result<ReadableStream, JsValue>;
 }
@@ -118,7 +116,7 @@ pub async fn serve_part(served: &Part<'_>, request: &Request, env: &Env) -> Resu
 /// Returns the response with a part of an object that is compressed with gzip: as it is, or unpacked for a client that
 /// does not accept that.
 pub async fn serve_packed(packed: &Part<'_>, request: &Request, env: &Env) -> Result<Option<Response>> {
-    let accepts = accepts_gzip(&accepted_codings(request.inner()));
+    let accepts = accepts_gzip(&accepted_codings(request)?);
     let headers = headers(packed.media_type, packed.tag)?;
     headers.delete("Accept-Ranges")?;
     if request.headers().get("If-None-Match")?.is_some_and(|tags| none_match_names(&tags, packed.tag)) {
@@ -144,6 +142,18 @@ pub async fn serve_packed(packed: &Part<'_>, request: &Request, env: &Env) -> Re
         ResponseBody::Stream(packed) => ResponseBody::Stream(unpacked(&packed)?),
         other => other,
     })))
+}
+
+/// Returns the content codings that a client accepts. Cloudflare replaces the header by its own.
+fn accepted_codings(request: &Request) -> Result<String> {
+    let of_client = Reflect::get(request.inner(), &"cf".into())
+        .and_then(|cf| Reflect::get(&cf, &"clientAcceptEncoding".into()))
+        .ok()
+        .and_then(|codings| codings.as_string());
+    match of_client {
+        Some(codings) => Ok(codings),
+        None => Ok(request.headers().get("Accept-Encoding")?.unwrap_or_default()),
+    }
 }
 
 /// Returns the response with the descriptor of an archive, made from the content's record.

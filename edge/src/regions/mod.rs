@@ -17,7 +17,7 @@ use crate::durable::admit::{admit_search, uncounted};
 use crate::lookup::content::by_id;
 use crate::lookup::pyramid::{NotStored, stored};
 use crate::lookup::repository::Repository;
-use crate::platform::bridge::{Outgoing, push_header};
+use crate::platform::bridge::{Outgoing, measure, push_header};
 use crate::request::object_key::{ObjectKey, PyramidObject};
 use crate::request::place::Place;
 use crate::response::conditional::none_match_names;
@@ -95,10 +95,8 @@ pub async fn serve(
         return Ok(Outgoing::Made(kept));
     }
     if let Err(error) = admit_rendering(client, regions.a_day, env).await {
-        pictures::note(
-            picture.purpose,
-            if error == ApiError::NoRegionsLeft { "exhausted" } else { "limited" },
-        );
+        let result = if error == ApiError::NoRegionsLeft { "exhausted" } else { "limited" };
+        measure("region", &[picture.purpose, result], 0.0);
         return Ok(Outgoing::Buffered(error.response()));
     }
     let tiles = match picture.tiles(repository, env).await? {
@@ -113,13 +111,16 @@ pub async fn serve(
         push_header(&mut headers, name, value);
     }
     let archive = &picture.attempt.archive_key(picture.id);
-    let job = Job { words: &words, archive, tiles, headers: &headers, address, purpose };
+    let job = Job { words: &words, archive, tiles, headers: &headers, address };
     match pictures::render(&job, env).await {
-        Ok(Some(made)) => Ok(Outgoing::Made(made)),
+        Ok(Some(made)) => {
+            measure("region", &[purpose, "rendered"], job.tiles.bytes() as f64);
+            Ok(Outgoing::Made(made))
+        }
         Ok(None) => Ok(Outgoing::Buffered(plain::not_found())),
         Err(error) => {
             console_error!("{}: cannot render {address}: {error}", picture.id);
-            pictures::note(purpose, "failed");
+            measure("region", &[purpose, "failed"], 0.0);
             Ok(Outgoing::Buffered(ApiError::Unavailable.response()))
         }
     }

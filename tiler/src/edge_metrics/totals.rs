@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use edgezoom_content::protocol::DURATION_BOUNDS as BOUNDS;
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder, NoLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -11,17 +12,6 @@ use prometheus_client::metrics::{MetricType, TypedMetric};
 use prometheus_client::registry::Registry;
 
 use super::dataset::Row;
-
-/// Bounds of histogram buckets in seconds, by the names that `bucket` in `edge/src/platform/bridge.js` gives them.
-const BOUNDS: [(&str, f64); 7] = [
-    ("0.25", 0.25),
-    ("1", 1.0),
-    ("2.5", 2.5),
-    ("10", 10.0),
-    ("60", 60.0),
-    ("600", 600.0),
-    ("+Inf", f64::INFINITY),
-];
 
 type Labels<const N: usize> = [(&'static str, String); N];
 type Count = Counter<f64, AtomicU64>;
