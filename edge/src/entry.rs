@@ -1,13 +1,14 @@
 //! Entry point of requests. `entry.js` makes an [`IncomingRequest`], reads KV, and lets it respond. So a finished
 //! content is answered without a future: an executor in wasm would cost as much as all the rest of the request.
 
+use edgezoom_content::address::HostPattern;
 use edgezoom_content::{ContentId, SourceUrl};
 use serde::Serialize;
 use worker::js_sys::futures::future_to_promise;
 use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::{Env, Result, console_error, web_sys};
 
-use crate::config::shared_content;
+use crate::config::{OperatorTokens, shared_content};
 use crate::handlers::content::from_cache;
 use crate::handlers::{self, RoutedRequest};
 use crate::platform::bridge::{Outgoing, RequestHead};
@@ -93,6 +94,21 @@ pub fn change_operator_lists(
     isolate::list_removed(removed, true);
     isolate::list_removed(lifted, false);
     Ok(())
+}
+
+/// Returns the name of the operator whose token is in an `Authorization` header; empty if the token is wrong. `None`:
+/// the `tokens` of the service are malformed.
+#[wasm_bindgen(js_name = operatorNamed)]
+pub fn operator_named(authorization: &str, tokens: &str) -> Option<String> {
+    let tokens = OperatorTokens::parse(tokens)?;
+    Some(tokens.name(authorization).unwrap_or_default().to_owned())
+}
+
+/// Returns a host that the operator names as the list of blocked hosts stores it. `None`: the text is not one host.
+#[wasm_bindgen(js_name = hostNamed)]
+pub fn host_named(text: &str) -> Option<String> {
+    let pattern: Option<HostPattern> = text.parse().ok().filter(|_| !text.contains(','));
+    pattern.map(|pattern| pattern.to_string())
 }
 
 /// A content that the operator names.

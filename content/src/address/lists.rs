@@ -123,6 +123,12 @@ fn address<S>(host: &Host<S>) -> Option<IpAddr> {
     }
 }
 
+impl fmt::Display for HostPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 impl FromStr for HostPattern {
     type Err = HostError;
 

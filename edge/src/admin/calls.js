@@ -9,8 +9,6 @@ import * as rust from "wasm-bindgen-output";
 import { SHARD_NAMES, removeUnused, shardOf, tell } from "./contents.js";
 import * as lists from "./lists.js";
 
-/** Minimum length of a token: shorter ones can be guessed. */
-const MIN_TOKEN_LENGTH = 16;
 /** Maximum number of contents per call: a Worker may send a thousand subrequests. */
 const MAX_CONTENTS = 100;
 /** Maximum number of contents processed concurrently. */
@@ -27,8 +25,12 @@ class Refused extends Error {
 /** Handles a call. */
 export async function admin(request, env) {
   if (request.method !== "POST") return new Response("Use POST.\n", { status: 405, headers: { Allow: "POST" } });
-  const caller = await authenticate(request, env);
-  if (caller instanceof Response) return caller;
+  const caller = rust.operatorNamed(request.headers.get("Authorization") ?? "", env.ADMIN_TOKENS ?? "");
+  if (caller === undefined) {
+    console.error("ADMIN_TOKENS is not set, or has a token of fewer than 16 characters: operator calls are refused");
+    return new Response("The service has no operator tokens. Set ADMIN_TOKENS.\n", { status: 503 });
+  }
+  if (!caller) return new Response("The token is wrong.\n", { status: 401, headers: { "WWW-Authenticate": "Bearer" } });
   const { origin, pathname } = new URL(request.url);
   const name = pathname.split("/")[3];
   if (!Object.hasOwn(CALLS, name)) return new Response("Unknown call.\n", { status: 404 });
@@ -46,28 +48,10 @@ export async function admin(request, env) {
   }
 }
 
-const CALLS = { show, list, retry, takedown, lift, "block-host": blockHost, "unblock-host": unblockHost, hosts, purge, stats, audit, reindex };
+const hostCalls = { "block-host": setHost.bind(null, true), "unblock-host": setHost.bind(null, false) };
+const CALLS = { show, list, retry, takedown, lift, ...hostCalls, hosts, purge, stats, audit, reindex };
 
 const CHANGES_LISTS = ["takedown", "lift", "block-host", "unblock-host"];
-
-/** Returns the name of the request's bearer token (RFC 6750), or the response that refuses it. */
-async function authenticate(request, env) {
-  const tokens = (env.ADMIN_TOKENS ?? "").split(",").map((pair) => pair.trim()).filter(Boolean).map((pair) => {
-    const colon = pair.indexOf(":");
-    return colon < 0 ? ["operator", pair] : [pair.slice(0, colon), pair.slice(colon + 1)];
-  });
-  if (tokens.length === 0 || tokens.some(([name, token]) => !name || token.length < MIN_TOKEN_LENGTH)) {
-    console.error("ADMIN_TOKENS is not set, or has a token of fewer than 16 characters: operator calls are refused");
-    return new Response("The service has no operator tokens. Set ADMIN_TOKENS.\n", { status: 503 });
-  }
-  const [, sent = ""] = /^bearer +(.+)$/i.exec(request.headers.get("Authorization") ?? "") ?? [];
-  const digest = async (text) => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  const given = await digest(sent.trim());
-  let caller;
-  // Digests have equal lengths, so every comparison takes constant time.
-  for (const [name, token] of tokens) if (crypto.subtle.timingSafeEqual(given, await digest(token))) caller = name;
-  return caller ?? new Response("The token is wrong.\n", { status: 401, headers: { "WWW-Authenticate": "Bearer" } });
-}
 
 /** Returns a string of the caller's as one line of at most `length` characters. */
 function text(value, length) {
@@ -198,24 +182,17 @@ async function remove(kind, id, url, who, why, env) {
 
 /** Returns a host as the lists store it: a lower-case ASCII name, or an IP address. */
 function hostOf({ host }) {
-  const given = text(host, 300).replace(/^\*?\./, "").replace(/\.$/, "");
-  try {
-    const { hostname, host: whole } = new URL(`http://${given}/`);
-    if (whole === hostname && /^[^,\s*/?#@\\]+$/.test(given)) return hostname;
-  } catch {
-    // below
-  }
-  throw new Refused(400, `\`${given}\` is not a host. Give a name such as example.com, which includes www.example.com, or an IP address.`);
+  const given = text(host, 300);
+  const named = rust.hostNamed(given);
+  if (named === undefined) throw new Refused(400, `\`${given}\` is not a host. Give a name such as example.com, which includes www.example.com, or an IP address.`);
+  return named;
 }
 
-async function blockHost(body, env, by) {
+/** Blocks or unblocks a host. */
+async function setHost(blocked, body, env, by) {
   const host = hostOf(body);
-  return { host, ...(await operatorOf(env).setHost({ host, blocked: true, action: crypto.randomUUID(), by, reason: reasonOf(body) })) };
-}
-
-async function unblockHost(body, env, by) {
-  const host = hostOf(body);
-  return { host, ...(await operatorOf(env).setHost({ host, blocked: false, action: crypto.randomUUID(), by, reason: text(body.reason ?? "", 500) })) };
+  const reason = blocked ? reasonOf(body) : text(body.reason ?? "", 500);
+  return { host, ...(await operatorOf(env).setHost({ host, blocked, action: crypto.randomUUID(), by, reason })) };
 }
 
 async function hosts(_, env) {
@@ -273,26 +250,15 @@ async function audit({ limit = MAX_CONTENTS, ...query }, env) {
   return { actions, next: actions.length === max ? actions.at(-1).number : null };
 }
 
-/** Returns the number of tiles of a pyramid. */
-function tilesOf({ width, height, tileSize }) {
-  const tiles = Math.ceil(width / tileSize) * Math.ceil(height / tileSize);
-  if (width === 1 && height === 1) return tiles;
-  return tiles + tilesOf({ width: Math.ceil(width / 2), height: Math.ceil(height / 2), tileSize });
-}
-
 /** Adds contents to the index that finished before the index existed, from KV. */
 async function reindex({ cursor }, env) {
   const page = await env.FINISHED.list({ cursor: cursor || undefined, limit: MAX_CONTENTS });
   let added = 0;
   const add = async ({ name: id }) => {
-    const [first, inner] = ((await env.FINISHED.get(id)) ?? "").split("\n");
-    if (!inner?.startsWith("{") || (await indexOf(env, id).find(id)).length > 0) return;
-    const { url, status } = JSON.parse(inner);
-    const { dzi, archive } = status.ready ?? {};
-    const sizes = { pixels: dzi ? dzi.width * dzi.height : 0, tiles: dzi ? tilesOf(dzi) : 0, bytes: archive ? archive.indexOffset + archive.indexLength : 0 };
-    const row = { id, url, state: dzi ? "ready" : "failed", code: status.failed?.failure.code ?? "", at: Date.now(), ...sizes };
-    await indexOf(env, id).note(JSON.stringify(row));
-    added += first ? 1 : 0;
+    const row = rust.indexRow(id, (await env.FINISHED.get(id)) ?? "");
+    if (!row || (await indexOf(env, id).find(id)).length > 0) return;
+    await indexOf(env, id).note(row);
+    added += 1;
   };
   await inGroups(page.keys, add);
   return { seen: page.keys.length, added, cursor: page.list_complete ? null : page.cursor };

@@ -7,7 +7,7 @@ mod shares;
 mod uploads;
 
 pub use addresses::{Addresses, shared_content};
-pub use secrets::{Signature, SigningKeys, TilerToken, bearer};
+pub use secrets::{OperatorTokens, Signature, SigningKeys, TilerToken, bearer};
 pub use shares::{MAX_BACKLOG, Shares};
 pub use uploads::Uploads;
 

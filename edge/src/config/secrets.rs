@@ -39,6 +39,33 @@ impl fmt::Debug for TilerToken {
     }
 }
 
+/// The operator's tokens, by name.
+pub struct OperatorTokens<'a>(Vec<(&'a str, &'a str)>);
+
+impl<'a> OperatorTokens<'a> {
+    /// Parses comma-separated `name:token` pairs; a token without a name belongs to `operator`. `None`: there is none,
+    /// or one has no name or is too short.
+    pub fn parse(text: &'a str) -> Option<Self> {
+        let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
+        let pairs: Vec<_> = pairs.map(|pair| pair.split_once(':').unwrap_or(("operator", pair))).collect();
+        let is_valid =
+            |(name, token): &(&str, &str)| !name.is_empty() && token.len() >= TilerToken::MIN_LENGTH;
+        (!pairs.is_empty() && pairs.iter().all(is_valid)).then_some(Self(pairs))
+    }
+
+    /// Returns the name of the token in an `Authorization` header. All tokens are compared, each in constant time.
+    pub fn name(&self, authorization: &str) -> Option<&'a str> {
+        let token = bearer(Some(authorization))?.as_bytes();
+        let mut name = None;
+        for (of_known, known) in &self.0 {
+            if bool::from(token.ct_eq(known.as_bytes())) {
+                name = Some(*of_known);
+            }
+        }
+        name
+    }
+}
+
 /// The keys of the clients of a closed service, by name: only signed requests create contents.
 #[derive(Clone)]
 pub struct SigningKeys(Vec<(String, String)>);
@@ -163,6 +190,27 @@ mod tests {
             assert!(SigningKeys::parse(wrong).is_none(), "{wrong}");
         }
         assert!(!format!("{:?}", SigningKeys::parse("shop:0123456789abcdef")).contains("0123"));
+    }
+
+    #[test]
+    fn an_operator_is_named_by_its_token() {
+        let tokens =
+            OperatorTokens::parse("anna:1234567890123456, ben:6543210987654321,0123456789abcdef").unwrap();
+        for (header, name) in [
+            ("Bearer 1234567890123456", Some("anna")),
+            ("bearer  6543210987654321", Some("ben")),
+            ("Bearer 0123456789abcdef", Some("operator")),
+            ("Bearer anna:1234567890123456", None),
+            ("Bearer 123456789012345", None),
+            ("1234567890123456", None),
+            ("", None),
+        ] {
+            assert_eq!(tokens.name(header), name, "{header}");
+        }
+        for wrong in ["", ",", "anna:short", "short", ":1234567890123456", "anna:1234567890123456,ben:short"]
+        {
+            assert!(OperatorTokens::parse(wrong).is_none(), "{wrong}");
+        }
     }
 
     #[test]

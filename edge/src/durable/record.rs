@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use edgezoom_content::{Content, ContentId, Finished, Removal, RemovalKind, SourceUrl, Status, Timestamp};
 use serde::Serialize;
+use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::{Env, Result};
 
+use crate::platform::isolate::now;
 use crate::platform::{bridge, kv};
+use crate::representation::cached_content::CachedContent;
 
 /// Number of objects of the index, which are named by numbers. `edge/src/admin/contents.js` has the same constant.
 const SHARDS: u8 = 16;
@@ -42,22 +45,15 @@ pub async fn finished(
     now: Timestamp,
     env: &Env,
 ) -> Result<()> {
-    let mut row = Row::of(content.id, &content.url, "processing", now);
-    match &content.status {
-        Status::Ready { finished: Finished { dzi, archive, .. }, .. } => {
-            row.state = "ready";
-            row.pixels = dzi.size.pixels();
-            row.tiles = dzi.tile_count();
-            row.bytes = archive.index_offset + u64::from(archive.index_length);
-        }
-        Status::Failed { failure, .. } => {
-            row.state = "failed";
-            row.code = failure.code.name();
-        }
-        Status::Processing { .. } => {}
-    }
     kv::put(content, expires_in, env).await?;
-    index(&row, env).await
+    index(&Row::of_content(content, now), env).await
+}
+
+/// Returns the row of a content, as JSON, from its record in KV; `None` if that has no content.
+#[wasm_bindgen(js_name = indexRow)]
+pub fn index_row(id: &str, record: String) -> Option<String> {
+    let content = CachedContent::parse(id.parse().ok()?, record).ok()?.content().ok()?;
+    serde_json::to_string(&Row::of_content(&content, now())).ok()
 }
 
 /// Records a removal.
@@ -92,6 +88,21 @@ async fn index(row: &Row<'_>, env: &Env) -> Result<()> {
 impl<'a> Row<'a> {
     fn of(id: ContentId, url: &'a SourceUrl, state: &'a str, at: Timestamp) -> Self {
         Self { id, url, state, code: "", at, pixels: 0, tiles: 0, bytes: 0 }
+    }
+
+    fn of_content(content: &'a Content, at: Timestamp) -> Self {
+        let row = Self::of(content.id, &content.url, "processing", at);
+        match &content.status {
+            Status::Ready { finished: Finished { dzi, archive, .. }, .. } => Self {
+                state: "ready",
+                pixels: dzi.size.pixels(),
+                tiles: dzi.tile_count(),
+                bytes: archive.index_offset + u64::from(archive.index_length),
+                ..row
+            },
+            Status::Failed { failure, .. } => Self { state: "failed", code: failure.code.name(), ..row },
+            Status::Processing { .. } => row,
+        }
     }
 }
 
