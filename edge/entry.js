@@ -23,11 +23,17 @@ addEventListener("error", ({ error }) => {
   if (error instanceof WebAssembly.RuntimeError) wasm.criticalError = true;
 });
 
+/** The id of a content (`content/src/id.rs`). */
+const ID = "[0-9A-Za-z]{11}";
+const ABOUT = new RegExp(`^(${ID}): (.*)`, "s");
+/** The segment of a path that names a content, or a page of a document. */
+const NAME = new RegExp(`^(${ID})(?::\\d+)?$`);
+
 /** Counts what Rust and JavaScript log as errors, and logs it as JSON, with the id of the content that it is about. */
 const { error: log } = console;
 console.error = (...words) => {
   const text = words.join(" ");
-  const [, id, message = text] = /^([0-9A-Za-z]{11}): (.*)/s.exec(text) ?? [];
+  const [, id, message = text] = ABOUT.exec(text) ?? [];
   log.call(console, JSON.stringify({ level: "ERROR", id, message }));
   measure("error", [], 1);
 };
@@ -48,8 +54,6 @@ const FILE = /^\w+:\/\/[^/]+\/(?:assets\/.|(?:docs|bot|openapi\.json|favicon\.ic
 const READING = ["GET", "HEAD"];
 /** The canonical address of an image of IIIF in its header `Link`. */
 const CANONICAL = /<([^>]+)>;rel="canonical"/;
-/** The id of a content, or of a page of a document. */
-const ID = /^([0-9A-Za-z]{11})(?::\d+)?$/;
 /**
  * One in this number of requests for tiles, and of those that are too many, is measured, because a data point costs as
  * much as a request.
@@ -64,7 +68,7 @@ export default {
     revive();
     const [, area = "page", name] = AREA.exec(request.url) ?? [];
     if (area === "internal" && name === "admin") return admin(request, env);
-    const id = PYRAMIDS.includes(area) ? ID.exec(name)?.[1] : undefined;
+    const id = PYRAMIDS.includes(area) ? NAME.exec(name)?.[1] : undefined;
     const isCached = id && context && request.method === "GET" && !request.headers.has("Range");
     const seen = { from: "object", area };
     const response = await (isCached ? throughCache : answer)(request, env, context, id, seen);

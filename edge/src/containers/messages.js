@@ -43,16 +43,8 @@ export class MessagesObject extends DurableObject {
   constructor(state, env) {
     super(state, env);
     this.sql = state.storage.sql;
-    this.sql.exec(`
-      CREATE TABLE IF NOT EXISTS messages (
-        number INTEGER PRIMARY KEY AUTOINCREMENT,
-        id TEXT NOT NULL,
-        body TEXT NOT NULL,
-        sent_ms INTEGER NOT NULL,
-        visible_ms INTEGER NOT NULL,
-        attempts INTEGER NOT NULL DEFAULT 0,
-        lease TEXT UNIQUE
-      )`);
+    this.sql.exec(`CREATE TABLE IF NOT EXISTS messages (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, body TEXT NOT NULL,
+      sent_ms INTEGER NOT NULL, visible_ms INTEGER NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, lease TEXT UNIQUE)`);
   }
 
   send(body) {
