@@ -12,7 +12,7 @@
 //! - `lookup`: finds a content in KV or at its Durable Object, and the index of its tiles.
 //! - `durable`: the Durable Objects: one for each content, the only writer of its conversion's state, and one for the
 //!   queue.
-//! - `admission`: whether a new content may be created.
+//! - `admission`: whether a new content may be created, and how much a client may have rendered.
 //! - `containers`: how many of the operator's containers run tilers, and what the Worker serves to them.
 //! - `uploads`: files that clients send instead of naming a source.
 //! - `regions`: pictures that are rendered from tiles.
@@ -21,9 +21,8 @@
 //! - `tiler_api`: the calls of tilers and the operator to `/internal/`.
 //! - `platform`: the runtime's bindings where the `worker` crate is not enough, and what an isolate keeps.
 //!
-//! Everything that decides is pure and tested natively: `config`, `request`, `response`,
-//! `representation`, `pages`, the scheduler, the fleet of containers, and the parsers of the other rooms. All others use
-//! the `worker` crate.
+//! Everything that decides is pure and tested natively: `config`, `request`, `response`, `representation`, `pages`,
+//! `admission`, the fleet of containers, and the parsers of the other rooms. All others use the `worker` crate.
 //! Imports between files have no circles; `content/tests/imports` checks both.
 
 mod admission;
