@@ -12,6 +12,8 @@ use crate::{Block, Line, Page, Rect, Role, SOFT_HYPHEN, Target, Text};
 const BEGINNING: usize = 200;
 /// Maximum number of characters of an HTML page's title.
 const MAX_TITLE: usize = 80;
+/// Length of the HTML in bytes after which URLs are left out: where two links alternate, each word has one of 2 kB.
+const MAX_LINKED: usize = 16 << 20;
 /// For people who read it in a browser.
 const STYLE: &str = "<meta name=\"viewport\" content=\"width=device-width\">\n<style>\n\
     :root { color-scheme: light dark; }\n\
@@ -143,13 +145,13 @@ impl Block {
         }
         let mut open = None;
         let mut is_divided = true;
-        let exists = |to: &&Target| match to {
-            Target::Page(page) => (*page as usize) < pages,
-            Target::Url(_) => true,
-        };
         for (word, place) in self.lines.iter().flat_map(Line::words) {
+            let is_written = |to: &&Target| match to {
+                Target::Page(page) => (*page as usize) < pages,
+                Target::Url(_) => html.len() < MAX_LINKED,
+            };
             // A link of several lines has a place in each.
-            let link = links.at(place).map(|link| &link.to).filter(exists);
+            let link = links.at(place).map(|link| &link.to).filter(is_written);
             let is_other = link != open;
             if is_other && open.is_some() {
                 *html += "</a>";
@@ -269,6 +271,24 @@ mod tests {
         ] {
             assert!(html.contains(part), "{part}\n{html}");
         }
+    }
+
+    #[test]
+    fn links_that_alternate_do_not_write_their_urls_without_end() {
+        let url = |letter| Target::Url(format!("https://example.com/{letter}{}", "&".repeat(2000)));
+        let at = |x: u32| Rect::new(2 * x, 0, 1, 10);
+        let links = (0..2000).map(|x| Link { at: at(x), to: url(if x % 2 == 0 { 'a' } else { 'b' }) });
+        let line = Line::new(Rect::new(0, 0, 4000, 10), "a ".repeat(2000).trim_end(), [1, 1].repeat(2000));
+        let line = Line {
+            spans: line.spans.iter().enumerate().map(|(index, _)| i32::from(index > 0)).collect(),
+            ..line
+        };
+        let blocks = vec![Block::lines(Role::P, vec![line; 10])];
+        let page = Page { blocks, links: links.collect(), ..Page::new(Rect::new(0, 0, 4000, 10)) };
+        let text = Text { pages: vec![page], total: 1, ..Text::default() };
+        let html = text.html();
+        assert!(html.matches("<a href").count() > 1000, "the words have links");
+        assert!(html.len() < 17 << 20, "{}", html.len());
     }
 
     #[test]
