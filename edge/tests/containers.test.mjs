@@ -84,6 +84,14 @@ test("a job starts a container, is pulled and claimed through the gate, and a jo
   assert.deepEqual(shown.map(({ state }) => state), ["leaving", "starting"]);
 });
 
+test("a tiler pulls no more than it may, whatever it asks for", async () => {
+  for (const name of ["third", "fourth", "fifth"]) await create(`http://example.com/${name}.jpg`);
+  for (const [batch_size, visibility_timeout_ms] of [[-1, 1e15], ["x", "y"]]) {
+    const { result } = await (await post("/queue/messages/pull", { batch_size, visibility_timeout_ms })).json();
+    assert.equal(result.messages.length, 1, batch_size);
+  }
+});
+
 test("the bucket answers as Amazon's client expects", async () => {
   const signed = { Authorization: `AWS4-HMAC-SHA256 Credential=${TOKEN}/20261101/auto/s3/aws4_request, SignedHeaders=host, Signature=0` };
   const store = (path, init = {}) => through(`/pyramids/${path}`, { ...init, headers: { ...signed, ...init.headers } });
