@@ -60,14 +60,12 @@ function foldPage(page) {
 }
 
 /** Returns the parts of lines between two offsets of a page's folded text. */
-function partsOf({ page, starts, letters, text }, from, to) {
+function partsOf({ page, starts, letters }, from, to) {
   const parts = [];
-  for (let index = lastAt(starts, from); index < starts.length && starts[index] < to; index += 1) {
+  for (let index = starts.findLastIndex((start) => start <= from); starts[index] < to; index += 1) {
     const line = page.lines[index];
-    const end = starts[index + 1] ?? text.length;
-    const [begin, last] = [Math.max(from - starts[index], 0), Math.min(to, end) - starts[index]];
     const places = (letters[index] ??= lettersOf(line.text));
-    const part = { line, from: unfolded(places, begin), to: unfolded(places, last, true) };
+    const part = { line, from: unfolded(places, Math.max(from - starts[index], 0)), to: unfolded(places, to - starts[index], true) };
     if (part.to > part.from) parts.push(part);
   }
   return parts;
@@ -85,18 +83,6 @@ function lettersOf(text) {
 
 /** Returns the offset in a text that corresponds to an offset in the folded text, before or after a divided ligature. */
 function unfolded({ at, folded }, offset, after = false) {
-  const next = lastAt(folded, offset) + 1; // the letter after the one at the offset
-  if (next === at.length) return at.at(-1);
-  return after && folded[next - 1] < offset ? at[next] : at[next - 1];
-}
-
-/** Returns the last index of ascending numbers whose number is at most `most`. The first one is. */
-function lastAt(numbers, most) {
-  let [first, after] = [0, numbers.length];
-  while (after - first > 1) {
-    const middle = (first + after) >> 1;
-    if (numbers[middle] <= most) first = middle;
-    else after = middle;
-  }
-  return first;
+  const letter = folded.findLastIndex((start) => start <= offset);
+  return at[after && folded[letter] < offset ? letter + 1 : letter] ?? at.at(-1);
 }

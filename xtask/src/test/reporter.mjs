@@ -5,6 +5,8 @@ import { inspect } from "node:util";
 
 export default async function* events(source) {
   for await (const { type, data } of source) {
+    // An error after the end of a test fails the program, and no event says so.
+    if (type === "test:diagnostic" && /^(Warning|Error):/.test(data.message)) process.stderr.write(`${data.message}\n`);
     if (type === "test:summary") yield `{"type":"suite"}\n`;
     if (data.nesting !== 0) continue;
     if (type === "test:dequeue") yield line({ event: "started", name: data.name });
