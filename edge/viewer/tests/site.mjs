@@ -30,12 +30,18 @@ export function setUp(prepare = () => {}) {
       await Promise.all([service?.close(), host?.close()]);
     },
   );
-  afterEach(() => page?.context().close());
+  afterEach(closePage);
+}
+
+/** Closes the page of the running test. A route that is being answered then would fail the program. */
+async function closePage() {
+  if (page?.isClosed() === false) await page.unrouteAll({ behavior: "ignoreErrors" });
+  await page?.context().close();
 }
 
 /** Replaces the current page by an empty one. */
 export async function openEmpty(options) {
-  await page?.context().close();
+  await closePage();
   page = await newPage(browser, options);
 }
 
