@@ -51,12 +51,13 @@ struct Edges {
     right: f64,
 }
 
-/// A script with the helpers that it shares with others.
+/// A script with the helpers that it shares with others, and those of its own.
 macro_rules! script {
-    ($file:literal) => {
+    ($file:literal $(, $helper:literal)*) => {
         concat!(
             "(argument) => {",
             include_str!("script/dom.js"),
+            $(include_str!(concat!("script/", $helper)),)*
             "return (",
             include_str!(concat!("script/", $file)),
             ")(argument) }"
@@ -171,9 +172,8 @@ impl PageLayout<'_> {
         parsed(self.call(frame, script!("unfold.js"), argument).await?)
     }
 
-    /// Gives the scripts the closed shadow trees of the elements that `unfold.js` has found. Returns true if there are
-    /// any.
-    async fn open_shadow_trees(&mut self, frame: &str, hosts: u32) -> Result<bool, PageError> {
+    /// Gives the scripts the closed shadow trees of the elements that a script has found. Returns true if there are any.
+    pub(super) async fn open_shadow_trees(&mut self, frame: &str, hosts: u32) -> Result<bool, PageError> {
         let mut opened = false;
         for index in 0..hosts {
             let host = self.object(frame, &format!("hosts[{index}]")).await?;

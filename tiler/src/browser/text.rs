@@ -28,6 +28,8 @@ struct Words {
     blocks: Vec<Read>,
     links: Vec<ReadLink>,
     frames: u32,
+    /// Number of elements that may have a closed shadow tree.
+    hosts: u32,
 }
 
 /// A block, or a frame.
@@ -46,6 +48,8 @@ struct ReadLine {
     at: [f64; 4],
     /// Beginning and end of each word, from the line's beginning.
     spans: Vec<f64>,
+    /// Clockwise, in degrees.
+    angle: u16,
     rtl: bool,
 }
 
@@ -107,11 +111,11 @@ impl Collector<'_, '_> {
         to_pixels: ToPixels,
         depth: usize,
     ) -> Result<Option<String>, PageError> {
-        let argument =
-            json!({ "words": self.layout.limits.words.saturating_sub(self.words), "links": MAX_LINKS });
-        let function = script!("words.js");
-        let read = self.layout.tab.call_function_in(frame, function, argument, self.deadline).await?;
-        let Words { language, blocks, links, frames } = parsed(read)?;
+        let mut words = self.words_of(frame).await?;
+        if self.layout.open_shadow_trees(frame, words.hosts).await? {
+            words = self.words_of(frame).await?;
+        }
+        let Words { language, blocks, links, frames, .. } = words;
         // Before they are replaced by those of another document.
         let mut inner = Vec::new();
         for index in 0..frames.min(MAX_FRAMES) {
@@ -146,6 +150,13 @@ impl Collector<'_, '_> {
         }
         Ok(language)
     }
+
+    async fn words_of(&mut self, frame: &str) -> Result<Words, PageError> {
+        let words = self.layout.limits.words.saturating_sub(self.words);
+        let function = script!("words.js", "lines.js", "written.js");
+        let argument = json!({ "words": words, "links": MAX_LINKS });
+        parsed(self.layout.tab.call_function_in(frame, function, argument, self.deadline).await?)
+    }
 }
 
 impl ToPixels {
@@ -172,6 +183,6 @@ impl ToPixels {
             [gap, end.saturating_sub(start)]
         });
         let spans = spans.collect();
-        Line { rtl: line.rtl, ..Line::new(self.rect(line.at), line.text, spans) }
+        Line { angle: line.angle, rtl: line.rtl, ..Line::new(self.rect(line.at), line.text, spans) }
     }
 }

@@ -98,12 +98,134 @@ async fn columns_shadow_trees_and_styles_are_read_as_they_are_shown() {
         "LOUD",
         "Big Word",
         "\u{4e00}\u{4e8c}\u{4e09}\u{56db}\u{4e94}",
+        "in the shadow slotted",
         "kept",
         "in a form",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert_ink(&page);
+}
+
+/// Returns the blocks' words of a page, and asserts that they are these.
+async fn assert_blocks(html: &str, expected: &[&str]) {
+    let page = page(html).await;
+    let said: Vec<String> = text(&page).pages[0].blocks.iter().map(Block::joined).collect();
+    assert_eq!(said, expected, "{html}");
+}
+
+#[tokio::test]
+async fn words_end_at_white_space_and_not_at_elements() {
+    assert_blocks(
+        "<p>See <a href='/x'>this page</a>, <i>or</i>(<b>t</b>hat)<p>CO<sub>2</sub> and 10<sup>9</sup>
+         <p>un<!-- a comment -->cut par<span></span>ted long<wbr>word<p>π<b>ρ</b>ῶτα, <b>д</b>ом, <i>क</i>मल
+         <p><code style='padding:.2em .4em'>f</code>(<code>x</code>)<p>one<br>two&nbsp;<b>three</b><pre><b>fn</b> <i>main</i>()</pre>",
+        &[
+            "See this page, or(that)", "CO2 and 109", "uncut parted longword", "πρῶτα, дом, कमल", "f(x)",
+            "one two three", "fn main()",
+        ],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn boxes_in_a_line_are_parts_of_it() {
+    let letter = |letter| format!("<span style='display:inline-block'>{letter}</span>");
+    let letters: String = "wave".chars().map(letter).collect();
+    assert_blocks(
+        &format!(
+            "<p>Open the <a href='/x' style='display:inline-block'>guide</a>, please.<h2>{letters}</h2>
+             <div><button>Buy</button><button>Sell</button></div>
+             <p>Then <span style='display:inline-block'><span style='display:inline-block'>a=</span><span
+             style='display:inline-block'>b<span style='display:inline-table'><sup>3</sup></span></span></span> follows."
+        ),
+        &["Open the guide, please.", "wave", "Buy Sell", "Then a=b3 follows."],
+    )
+    .await;
+    assert_blocks("<nav><span style='margin-right:2em'>Home</span><span>About</span></nav>", &["Home About"])
+        .await;
+}
+
+#[tokio::test]
+async fn styles_write_numbers_and_words() {
+    assert_blocks(
+        "<style>.note::before{content:'Note: '}.more::after{content:' (more)'}.icon::before{content:'\\e900'}</style>
+         <ol><li>high<li value=7><p>low</ol><ol type=i start=4><li>slack</ol><ol reversed><li>x<li>y</ol><ul><li>dot</ul>
+         <p class=note>mind the gap<p><a class=more>Read</a><p class=icon>plain",
+        &[
+            "1. high", "7. low", "iv. slack", "2. x", "1. y", "dot", "Note: mind the gap", "Read (more)", "plain",
+        ],
+    )
+    .await;
+    assert_blocks(
+        "<p style='text-transform:capitalize'>well-known <b>s</b>ea isn't",
+        &["Well-Known Sea Isn't"],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn fields_show_what_they_show() {
+    assert_blocks(
+        "<input placeholder='Your name'><select size=3><option>Oslo<option selected>Rome<option>Bern</select>
+         <select><option>Paris<option>Berlin</select><input type=submit value=Go><object data='/no' type='a/b'>fallback</object>",
+        &["Your name", "Oslo Rome Bern", "Paris", "Go", "fallback"],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_box_cuts_off_is_not_read() {
+    assert_blocks(
+        "<div style='height:1.2em;overflow:hidden'>above<br><br>below</div>
+         <div style='width:8em;overflow:hidden;white-space:nowrap;text-overflow:ellipsis'>shown <i style='margin-left:9em'>beyond</i></div>
+         <div style='width:100px;overflow:hidden;white-space:nowrap'><b style='display:inline-block;width:100px'>first</b><b
+         style='display:inline-block;width:100px'>second</b></div>
+         <div style='overflow:hidden;height:1px'><p style='position:fixed;top:300px'>fixed</p></div>
+         <p style='color:transparent'>clear<p style='-webkit-text-fill-color:#0000'>clear</p><p style='color:transparent;
+         background:linear-gradient(red,blue);background-clip:text'>gradient",
+        &["above", "shown", "first", "gradient"],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn ruby_vertical_text_and_two_directions_are_read() {
+    assert_blocks(
+        "<p><ruby>東<rt>とう</rt>京<rt>きょう</rt></ruby>タワー",
+        &["東京タワー", "とう", "きょう"],
+    )
+    .await;
+    let page = page(
+        "<div style='writing-mode:vertical-rl;height:200px'><p>縦に書く<p>second column</div>
+         <p dir=rtl>שלום hello world 123 עולם",
+    )
+    .await;
+    let blocks = &text(&page).pages[0].blocks;
+    assert_eq!(blocks[0].lines[0].angle, 90);
+    assert_eq!(blocks[1].lines.len(), 1, "{blocks:?}");
+    let columns: Vec<u32> = blocks[..2].iter().map(|block| block.lines[0].at.left).collect();
+    assert!(columns[0] > columns[1], "the first column is at the right: {columns:?}");
+    assert_eq!(blocks[2].joined(), "שלום hello world 123 עולם");
+    assert_eq!(blocks[2].lines.len(), 1, "{blocks:?}");
+    assert_ink(&page);
+}
+
+#[tokio::test]
+async fn pictures_are_named_and_areas_are_links() {
+    let page = page(
+        "<b id=l>Map of the bay</b><div role=img aria-labelledby=l style='width:50px;height:50px'></div>
+         <svg role=img width=200 height=60><title>Tides by hour</title><text x=5 y=30>High <tspan font-weight=bold>wat</tspan>er</text></svg>
+         <img usemap='#m' width=100 height=50 src='data:image/gif;base64,R0lGODlhAQABAAAAACw='>
+         <map name=m><area shape=circle coords='20,20,10' href='https://area.example/' alt='Harbour'></map>",
+    )
+    .await;
+    let alternatives: Vec<&str> =
+        text(&page).pages[0].blocks.iter().filter_map(|block| block.alternative.as_deref()).collect();
+    assert_eq!(alternatives, ["Map of the bay", "Tides by hour", "Harbour"]);
+    assert!(words(&page).contains("High water"), "{}", words(&page));
+    let link = &text(&page).pages[0].links[0];
+    assert_eq!((link.at.width, link.at.height), (20, 20));
 }
 
 #[tokio::test]
