@@ -189,13 +189,16 @@ fn is_shown(character: char) -> bool {
     !character.is_control() && !is_invisible(character)
 }
 
-/// Returns a URL that may be followed; `None` for schemes other than `http`, `https` and `mailto`.
+/// Returns a URL that may be followed; `None` for schemes other than `http`, `https` and `mailto`. As in browsers, spaces
+/// are encoded and ends of lines left out; as in readers of PDF, `www.` needs no scheme.
 fn safe_url(url: &str) -> Option<String> {
-    let url = url.trim();
+    let url = url.trim().replace(['\t', '\r', '\n'], "").replace(' ', "%20");
+    let has_no_scheme = url.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("www."));
+    let url = if has_no_scheme { format!("http://{url}") } else { url };
     let scheme = url.split_once(':')?.0.to_ascii_lowercase();
     let is_safe = ["http", "https", "mailto"].contains(&scheme.as_str());
     let is_plain = !url.chars().any(|character| character.is_whitespace() || !is_shown(character));
-    (is_safe && is_plain && url.len() <= MAX_URL_BYTES).then(|| url.to_owned())
+    (is_safe && is_plain && url.len() <= MAX_URL_BYTES).then_some(url)
 }
 
 fn is_language(language: &str) -> bool {
@@ -313,14 +316,21 @@ mod tests {
             "file:///etc/passwd",
             "//example.com",
             "vbscript:x",
-            "https://a b",
+            "https://a b\nc",
+            "www.example.com",
             "",
         ];
         let links =
             links.iter().map(|&url| Link { at: Rect::new(0, 0, 9, 9), to: Target::Url(url.to_owned()) });
         let text = page(vec![], links.collect()).bounded(SIZE);
         let kept: Vec<&Target> = text.pages[0].links.iter().map(|link| &link.to).collect();
-        let expected = ["https://example.com/ä?b#c", "HTTP://example.com", "mailto:a@example.com"];
+        let expected = [
+            "https://example.com/ä?b#c",
+            "HTTP://example.com",
+            "mailto:a@example.com",
+            "https://a%20bc",
+            "http://www.example.com",
+        ];
         assert_eq!(kept, expected.map(|url| Target::Url(url.to_owned())).iter().collect::<Vec<_>>());
     }
 

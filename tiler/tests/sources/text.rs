@@ -352,6 +352,54 @@ fn links_lead_to_pages_and_to_the_web_and_nowhere_else() {
 }
 
 #[test]
+fn links_are_read_as_their_annotations_say() {
+    let mut pdf =
+        Pdf::new().page(200, 200, "BT /F1 12 Tf 20 20 Td (see www.tides.example, or a@b.example) Tj ET");
+    let link = |number: u32, action: &str| {
+        format!(
+            "<< /Type /Annot /Subtype /Link /Rect [10 {} 110 {}] {action} >>",
+            10 * number,
+            10 * number + 9
+        )
+    };
+    let actions = [
+        "/A << /S /URI /URI (https://example.com/a file.pdf) >>",
+        "/A << /S /URI /URI (www.example.com) >>",
+        "/A << /S /URI /URI (https://example.com/caf\\351) >>",
+        "/A << /S /GoToR /F (https://example.com/other.pdf) /D [0 /Fit] >>",
+        "/A << /S /GoToR /F (other.pdf) /D [0 /Fit] >>",
+        "/A << /S /GoToE /T << /N (x.pdf) /R /C >> /D [0 /Fit] >>",
+        "/A << /S /Named /N /PrevPage >>",
+        "/A << /S /Named /N /LastPage >>",
+        "/A << /S /Named /N /Print >>",
+        "/A << /S /URI /URI (https://example.com/) >> /QuadPoints [10 99 60 99 10 95 60 95 10 94 30 94 10 90 30 90]",
+    ];
+    let annotations: String = actions.iter().zip(1..).map(|(action, number)| link(number, action)).collect();
+    let annotations = pdf.object(format!("[{annotations}]").as_bytes());
+    let (_, text) = read(&pdf.page_with(200, 200, "", &format!("/Annots {annotations} 0 R")).bytes());
+    let targets = |page: usize| -> Vec<String> {
+        let links = text.pages[page].links.iter();
+        links.map(|link| serde_json::to_string(&link.to).unwrap()).collect()
+    };
+    assert_eq!(targets(0), [r#""http://www.tides.example""#]);
+    assert_eq!(
+        targets(1),
+        [
+            r#""https://example.com/a%20file.pdf""#,
+            r#""http://www.example.com""#,
+            r#""https://example.com/café""#,
+            r#""https://example.com/other.pdf""#,
+            "0",
+            "1",
+            r#""https://example.com/""#,
+            r#""https://example.com/""#,
+        ]
+    );
+    let parts = &text.pages[1].links[6..];
+    assert!(parts[0].at.width > parts[1].at.width && parts[0].at.top < parts[1].at.top, "{parts:?}");
+}
+
+#[test]
 fn a_page_of_garbage_has_no_words_and_the_others_have_theirs() {
     let mut pdf = Pdf::new();
     let map = "/CIDInit /ProcSet findresource begin 12 dict begin begincmap \

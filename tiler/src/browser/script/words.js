@@ -211,7 +211,9 @@
       else endBlock();
     };
     border();
-    const reads = isShown(element) && (within.cutsOut || element instanceof SVGElement || !isTransparent(style));
+    // An element without a box is no more hidden than what is around it.
+    within.isShown = display === 'contents' ? around.isShown : isShown(element);
+    const reads = within.isShown && (within.cutsOut || element instanceof SVGElement || !isTransparent(style));
     const number = name === 'li' ? markerOf(element, style) : null;
     const before = reads ? number ?? written(element, '::before') : null;
     lines.ahead = before ?? lines.ahead;
@@ -231,7 +233,7 @@
   };
 
   try {
-    visit(root, { role: 'p', clip: null, containerClip: null });
+    visit(root, { role: 'p', isShown: true, clip: null, containerClip: null });
   } catch {
     // The page has elements that throw: what was read counts.
   }

@@ -225,7 +225,7 @@ async fn pictures_are_named_and_areas_are_links() {
     assert_eq!(alternatives, ["Map of the bay", "Tides by hour", "Harbour"]);
     assert!(words(&page).contains("High water"), "{}", words(&page));
     let link = &text(&page).pages[0].links[0];
-    assert_eq!((link.at.width, link.at.height), (20, 20));
+    assert_eq!((link.at.width, link.at.height), (40, 40), "2 pixels each");
 }
 
 #[tokio::test]

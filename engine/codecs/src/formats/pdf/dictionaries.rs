@@ -1,5 +1,5 @@
-//! Reads what PDFium does not tell about a page: the size of its unit, the sizes of its pictures' masks, and its
-//! [`structure`](super::structure). They are in dictionaries, which another parser reads. A file that it cannot read is
+//! Reads what PDFium does not tell about a page: the size of its unit, the sizes of its pictures' masks, its
+//! [`links`](super::links) and its [`structure`](super::structure). They are in dictionaries, which another parser reads. A file that it cannot read is
 //! drawn without them.
 //!
 //! Source: ISO 32000-1, 7.7.3.3 (UserUnit), 8.9.6.3 (Mask), 11.6.5.3 (SMask).
@@ -10,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use hayro_syntax::Pdf;
 use hayro_syntax::object::{Dict, Name, Stream};
 
+use super::links::Annotation;
 use super::structure::{Structure, Tagged};
 use crate::SourceFile;
 
@@ -45,6 +46,20 @@ impl Dictionaries {
         let unit =
             guarded(|| self.0.as_ref()?.pages().get(usize::try_from(page).ok()?)?.raw().get("UserUnit"));
         unit.flatten().filter(|unit: &f64| unit.is_finite() && *unit > 0.0).unwrap_or(1.0)
+    }
+
+    /// Returns the annotations of a page's links.
+    pub fn links(&self, page: i32) -> Vec<Annotation> {
+        let read = || {
+            let pages = self.0.as_ref()?.pages();
+            let number = u32::try_from(page).ok()?;
+            Some(Annotation::of_page(
+                pages.get(number as usize)?.raw(),
+                number,
+                u32::try_from(pages.len()).ok()?,
+            ))
+        };
+        guarded(read).flatten().unwrap_or_default()
     }
 
     /// Returns the structure of a tagged document.

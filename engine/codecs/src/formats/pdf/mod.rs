@@ -6,6 +6,7 @@
 mod dictionaries;
 mod layout;
 mod library;
+mod links;
 mod marks;
 mod scan;
 mod structure;
@@ -138,7 +139,7 @@ fn examine(
         let mut page = document.pages().get(index).map_err(broken)?;
         if let Some(text) = text {
             let tagged = text.has_time().then(|| tagged(&mut structure, index)).flatten();
-            text.read(&mut page, dictionaries.unit(index), index, tagged);
+            text.read(&mut page, dictionaries.unit(index), index, tagged, &dictionaries.links(index));
         }
         let contents = Contents::of(&page, &dictionaries.masks(index));
         if let (1, Some(contents)) = (chosen.len(), &contents)

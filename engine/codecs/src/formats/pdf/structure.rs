@@ -432,7 +432,7 @@ fn picture(element: &Dict<'_>) -> Option<Picture> {
 }
 
 /// Decodes a text string (ISO 32000-2, 7.9.2.2).
-fn decode(text: &[u8]) -> String {
+pub fn decode(text: &[u8]) -> String {
     let text = text.get(..MAX_ALTERNATIVE).unwrap_or(text);
     match text {
         [0xfe, 0xff, utf_16 @ ..] => {

@@ -1,18 +1,19 @@
-//! The words, links and form values of a page, and the document's outline, as PDFium tells them. The words of a tagged
+//! The words and form values of a page, and the document's outline, as PDFium tells them. The words of a tagged
 //! page are in the order of its [`structure`](super::structure). A page whose words are garbage, because its fonts do not
 //! say which letters they show, has none.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use edgezoom_text::{Block, Entry, Line, Link, MAX_PAGE_WORDS, MAX_WORDS, Page, Rect, Role, Target, Text};
+use edgezoom_text::{Block, Entry, Line, MAX_PAGE_WORDS, MAX_WORDS, Page, Rect, Role, Target, Text};
 use pdfium_render::prelude::{
-    PdfAction, PdfBookmark, PdfDestination, PdfDestinationViewSettings, PdfDocument, PdfFormField, PdfPage,
-    PdfPageAnnotationCommon, PdfPageObject, PdfPageObjectsCommon, PdfPageRenderRotation, PdfPageText,
-    PdfPageTextChar, PdfPageTextObject, PdfPoints, PdfRect, PdfRenderConfig,
+    PdfBookmark, PdfDestinationViewSettings, PdfDocument, PdfFormField, PdfPage, PdfPageAnnotationCommon,
+    PdfPageObject, PdfPageObjectsCommon, PdfPageRenderRotation, PdfPageText, PdfPageTextChar,
+    PdfPageTextObject, PdfPoints, PdfRect, PdfRenderConfig,
 };
 
 use super::layout::Area;
+use super::links::{Annotation, destination_in, links};
 use super::marks::MAX_DEPTH as MAX_DRAWINGS;
 use super::structure::Tagged;
 use crate::formats::lines::{Letter, Lines, around, is_rtl, rect};
@@ -57,7 +58,7 @@ struct Found {
 
 /// The conversion from PDFium's coordinates to the page as it is shown: x = a + b·x + c·y, and so on.
 #[derive(Clone, Copy, Debug)]
-struct ToPage {
+pub struct ToPage {
     x: [f64; 3],
     y: [f64; 3],
 }
@@ -73,7 +74,14 @@ impl Collector {
     }
 
     /// Reads the text of the next page, whose unit is that many points.
-    pub fn read(&mut self, page: &mut PdfPage<'_>, unit: f64, number: i32, tagged: Option<Tagged>) {
+    pub fn read(
+        &mut self,
+        page: &mut PdfPage<'_>,
+        unit: f64,
+        number: i32,
+        tagged: Option<Tagged>,
+        annotations: &[Annotation],
+    ) {
         let began = Instant::now();
         let (width, height) = (f64::from(page.width().value) * unit, f64::from(page.height().value) * unit);
         let size = (width * UNITS, height * UNITS);
@@ -82,7 +90,7 @@ impl Collector {
         if self.has_time() {
             found.blocks = blocks(page, &to_page, size, tagged);
             found.blocks.extend(form_values(page, &to_page));
-            found.links = links(page, &to_page);
+            found.links = links(page, annotations, &to_page, &found.blocks);
             self.words += found.blocks.iter().flat_map(|block| &block.lines).map(count).sum::<usize>();
         }
         let position = (number + 1).to_string();
@@ -111,14 +119,17 @@ impl Collector {
                 down.extend(bookmark.first_child().map(|child| (child, depth + 1)));
             }
             let target = destination_of(&bookmark).and_then(|(page, y)| Some((in_picture(page)?, y)));
-            let (Some((page, y)), Some(title)) = (target, bookmark.title()) else { continue };
-            let y = y.and_then(|y| {
-                let (found, area) = (self.pages.get(page as usize)?, areas.get(page as usize)?);
-                let (_, y) = found.to_page.point(0.0, y);
-                Some((y.max(0.0) * f64::from(area.size.width) / found.width).round() as u32)
+            let place = target.map(|(page, y)| {
+                let y = y.and_then(|y| {
+                    let (found, area) = (self.pages.get(page as usize)?, areas.get(page as usize)?);
+                    let (_, y) = found.to_page.point(0.0, y);
+                    Some((y.max(0.0) * f64::from(area.size.width) / found.width).round() as u32)
+                });
+                (page, y)
             });
-            outline.push(Entry { depth, title, page, y });
+            outline.extend(bookmark.title().map(|title| (depth, title, place)));
         }
+        let outline = entries(outline);
         let pages = self.pages.into_iter().zip(areas).map(|(found, area)| {
             let at = Rect::new(area.left, area.top, area.size.width, area.size.height);
             let mut page = found.page.moved(at, f64::from(area.size.width) / found.width);
@@ -135,6 +146,20 @@ impl Collector {
         Text { language, total, pages: pages.collect(), outline, ..Text::default() }
     }
 }
+
+/// Returns the entries of an outline. One without a place of its own, a part, leads to the first one below it.
+fn entries(found: Vec<(u8, String, Option<Place>)>) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for (depth, title, place) in found.into_iter().rev() {
+        let below = entries.last().filter(|below| below.depth > depth).map(|below| (below.page, below.y));
+        entries.extend(place.or(below).map(|(page, y)| Entry { depth, title, page, y }));
+    }
+    entries.reverse();
+    entries
+}
+
+/// A page, and the distance from its top in pixels.
+type Place = (u32, Option<u32>);
 
 /// A part of a page's text.
 enum Item {
@@ -415,29 +440,6 @@ fn form_values(page: &PdfPage<'_>, to_page: &ToPage) -> Vec<Block> {
     values.collect()
 }
 
-/// Returns the links of a page. Their pages are those of the document.
-fn links(page: &PdfPage<'_>, to_page: &ToPage) -> Vec<Link> {
-    let links = page.links().iter().filter_map(|link| {
-        let at = rect(to_page.rect(&link.rect().ok()?));
-        let action = link.action();
-        let url = action.as_ref().and_then(|action| action.as_uri_action()?.uri().ok());
-        let to = match url {
-            Some(url) => Target::Url(url),
-            None => {
-                let direct = link.destination().and_then(|destination| destination.page_index().ok());
-                let page = direct.or_else(|| destination_in(action.as_ref()?)?.page_index().ok())?;
-                Target::Page(u32::try_from(page).ok()?)
-            }
-        };
-        Some(Link { at, to })
-    });
-    links.collect()
-}
-
-fn destination_in<'a>(action: &'a PdfAction<'_>) -> Option<PdfDestination<'a>> {
-    action.as_local_destination_action()?.destination().ok()
-}
-
 /// Returns the page that an entry of the outline leads to, and the place on it in points.
 fn destination_of(bookmark: &PdfBookmark<'_>) -> Option<(i32, Option<f64>)> {
     let action = bookmark.action();
@@ -478,13 +480,13 @@ impl ToPage {
     }
 
     /// Returns left, top, right and bottom.
-    fn rect(&self, of: &PdfRect) -> [f64; 4] {
+    pub fn rect(&self, of: &PdfRect) -> [f64; 4] {
         let value = |points: PdfPoints| f64::from(points.value);
         self.corners((value(of.left()), value(of.bottom())), (value(of.right()), value(of.top())))
     }
 
     /// Returns left, top, right and bottom of the rectangle with these opposite corners.
-    fn corners(&self, one: (f64, f64), other: (f64, f64)) -> [f64; 4] {
+    pub fn corners(&self, one: (f64, f64), other: (f64, f64)) -> [f64; 4] {
         let (one, other) = (self.point(one.0, one.1), self.point(other.0, other.1));
         [one.0.min(other.0), one.1.min(other.1), one.0.max(other.0), one.1.max(other.1)]
     }
@@ -503,6 +505,23 @@ mod tests {
         assert!(is_mixed(&blocks("aж бb cд dе fж")));
         assert!(!is_mixed(&blocks("one two three aж five six seven")));
         assert!(!is_mixed(&blocks("αβ-decay μm Ωcm σ-bond πr 漢字kana かなA")));
+    }
+
+    #[test]
+    fn a_part_without_a_place_leads_to_its_first_chapter() {
+        let entry =
+            |depth, title: &str, page| (depth, title.to_owned(), Option::map(page, |page| (page, None)));
+        let found = vec![
+            entry(0, "I", None),
+            entry(1, "1", None),
+            entry(2, "1.1", Some(4)),
+            entry(0, "II", None),
+            entry(0, "Index", Some(9)),
+        ];
+        let entries = entries(found);
+        let places: Vec<(&str, u32)> =
+            entries.iter().map(|entry| (entry.title.as_str(), entry.page)).collect();
+        assert_eq!(places, [("I", 4), ("1", 4), ("1.1", 4), ("Index", 9)]);
     }
 
     #[test]
