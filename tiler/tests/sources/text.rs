@@ -400,6 +400,15 @@ fn links_are_read_as_their_annotations_say() {
 }
 
 #[test]
+fn a_page_that_is_upside_down_is_read_from_its_top() {
+    let pieces = "BT -1 0 0 -1 180 100 Tm /F1 10 Tf (These tides) Tj ET BT -1 0 0 -1 120 100 Tm /F1 10 Tf (are high) Tj ET \
+        BT -1 0 0 -1 180 112 Tm /F1 10 Tf (and low) Tj ET";
+    let (picture, text) = read(&Pdf::new().page_with(200, 200, pieces, "/Rotate 180").bytes());
+    assert_eq!(texts(&text), ["These tides are high", "and low"]);
+    assert_ink(&picture, &text);
+}
+
+#[test]
 fn a_page_of_garbage_has_no_words_and_the_others_have_theirs() {
     let mut pdf = Pdf::new();
     let map = "/CIDInit /ProcSet findresource begin 12 dict begin begincmap \

@@ -9,6 +9,9 @@ use edgezoom_text::{Block, Line, Rect, Role, SOFT_HYPHEN};
 const NEXT_LINE: f64 = 0.5;
 /// Gap that begins another column or cell, as a part of the letters' height. The spaces of justified text are smaller.
 const NEXT_COLUMN: f64 = 1.0;
+/// The same after a letter that is written from right to left: a word or number of the other direction begins at its far
+/// end.
+const NEXT_COLUMN_BACKWARDS: f64 = 6.0;
 /// Distance of two lines that begins another paragraph, from one's end to the other's beginning, as a part of their
 /// height.
 const NEXT_PARAGRAPH: f64 = 0.55;
@@ -88,7 +91,7 @@ impl Lines {
             self.is_apart = true;
             return;
         }
-        if self.last.as_ref().is_some_and(|last| is_elsewhere(last, &letter)) {
+        if self.last.as_ref().is_some_and(|last| is_elsewhere(last, &letter, self.at)) {
             self.end_line();
         }
         let (along, _) = letter.ends();
@@ -137,8 +140,8 @@ impl Lines {
     }
 }
 
-/// Returns true if a letter does not go on in the line of the last one.
-fn is_elsewhere(last: &Letter, next: &Letter) -> bool {
+/// Returns true if a letter does not go on in the line of the last one, which is in a rectangle.
+fn is_elsewhere(last: &Letter, next: &Letter, line: [f64; 4]) -> bool {
     let turned = (last.angle - next.angle).rem_euclid(360.0);
     if turned.min(360.0 - turned) > SAME_ANGLE {
         return true;
@@ -149,10 +152,14 @@ fn is_elsewhere(last: &Letter, next: &Letter) -> bool {
     if ((top + bottom) - (next_top + next_bottom)).abs() / 2.0 > NEXT_LINE * height {
         return true;
     }
-    let gap = (next_start - end).max(start - next_end);
-    // Letters that are written from right to left go back, and numbers among them go forth.
+    // Letters that are written from right to left go back, and words and numbers among them go forth.
+    let ((line_start, _), _) = Letter { at: line, ..*last }.ends();
+    let is_after_number = is_rtl(next.letter) && next_end <= line_start && line_start < start;
+    let gap = if is_after_number { line_start - next_end } else { (next_start - end).max(start - next_end) };
+    let begins_number = is_rtl(last.letter) && !is_rtl(next.letter) && next_end <= start;
+    let widest = if begins_number { NEXT_COLUMN_BACKWARDS } else { NEXT_COLUMN };
     let goes_back = next_end <= start + 0.1 * height && !is_rtl(last.letter) && !is_rtl(next.letter);
-    gap > NEXT_COLUMN * height || goes_back && gap > 0.0
+    gap > widest * height || goes_back && gap > 0.0
 }
 
 /// Returns a line of words in a rectangle.
@@ -273,6 +280,17 @@ mod tests {
         assert_eq!((line.rtl, line.text.as_str(), blocks.len()), (true, "אב 12 ג", 1));
         let places: Vec<u32> = line.words().map(|(_, place)| place.left).collect();
         assert_eq!(places, [50, 20, 0]);
+    }
+
+    #[test]
+    fn a_year_and_a_word_stand_in_a_line_of_hebrew() {
+        let mut lines = Lines::default();
+        let places =
+            [270, 260, 250, 210, 220, 230, 240, 200, 190, 180, 170, 120, 130, 140, 150, 160, 110, 100];
+        for (letter, left) in "אב 1948 גד tides ה".chars().zip(places.map(f64::from)) {
+            lines.push(Letter { letter, at: [left, 0.0, left + 10.0, 20.0], angle: 0.0, is_hyphen: false });
+        }
+        assert_eq!(texts(&lines.finish()), ["אב 1948 גד tides ה"]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! say which letters they show, has none.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use edgezoom_text::{Block, Entry, Line, MAX_PAGE_WORDS, MAX_WORDS, Page, Rect, Role, Target, Text};
@@ -37,6 +38,8 @@ const MAX_ENTRIES: usize = 4000;
 /// Maximum depth of the outline.
 const MAX_DEPTH: u8 = 8;
 
+/// The codes of symbol fonts (Symbol, Wingdings), whose signs have no letters. They say nothing about other fonts.
+const SYMBOLS: RangeInclusive<u32> = 0xf020..=0xf0ff;
 /// The letter at which PDFium divides a word.
 const DIVIDED: [u32; 2] = [0x02, 0xfffe];
 
@@ -172,8 +175,10 @@ enum Item {
 fn blocks(page: &mut PdfPage<'_>, to_page: &ToPage, size: (f64, f64), tagged: Option<Tagged>) -> Vec<Block> {
     let rotation = page.rotation().unwrap_or(PdfPageRenderRotation::None);
     let turned = f64::from(rotation.as_degrees());
-    // PDFium orders lines from the top of a page down, and gets the lines of a turned page in the wrong order.
-    page.set_rotation(PdfPageRenderRotation::None);
+    // PDFium orders lines from the top of a page down, and gets those of a page that lies on its side in the wrong order.
+    if turned % 180.0 != 0.0 {
+        page.set_rotation(PdfPageRenderRotation::None);
+    }
     let tagged = tagged.and_then(|tagged| Some((Texts::of(page, &tagged)?, tagged)));
     let blocks = page.text().map(|text| match tagged {
         Some((mut texts, tagged)) => {
@@ -208,6 +213,9 @@ fn items(
             continue;
         }
         let Some(value) = joined(value, &mut surrogate) else { continue };
+        if SYMBOLS.contains(&value) {
+            continue;
+        }
         letters += 1;
         let Some(letter) = letter_of(value) else {
             none += 1;
@@ -376,10 +384,13 @@ fn joined(value: u32, first: &mut Option<u32>) -> Option<u32> {
     }
 }
 
-/// Returns the letter with a value; `None` if it is that of no letter.
+/// Returns the letter with a value; `None` if it is that of no letter. A font may have a tab for its space.
 fn letter_of(value: u32) -> Option<char> {
     if DIVIDED.contains(&value) {
         return Some('-');
+    }
+    if char::from_u32(value).is_some_and(char::is_whitespace) {
+        return Some(' ');
     }
     let is_private = matches!(value, 0xe000..=0xf8ff | 0xf_0000..);
     char::from_u32(value)
