@@ -125,8 +125,13 @@ export function queues({ client: { queues }, account, plan }) {
     },
     /** @param {string} name */
     async remove(name) {
-      const id = await find(name);
-      if (id) await plan.change("delete", `queue ${name}`, () => orNothing(queues.delete(id, scope)));
+      try {
+        const id = await find(name);
+        if (id) await plan.change("delete", `queue ${name}`, () => orNothing(queues.delete(id, scope)));
+      } catch (error) {
+        if (!isForbidden(error)) throw error;
+        plan.note(`queue ${name}: CLOUDFLARE_API_TOKEN may not see queues; delete it by hand if it exists`);
+      }
     },
   };
 }

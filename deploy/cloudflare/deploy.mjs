@@ -8,6 +8,7 @@ import { parse } from "smol-toml";
 
 import { api, applications, namespaces, queues, workers } from "./account.mjs";
 import { buckets } from "./bucket.mjs";
+import { pinned } from "./image.mjs";
 import { environments, settings } from "./settings.mjs";
 import { State, newSecret } from "./state.mjs";
 import { ofBucket, ofQueue, tokens } from "./token.mjs";
@@ -34,10 +35,13 @@ export async function open({ root, file, environment, credentials }) {
 }
 
 /**
- * Deploys and returns the service's addresses. `renewTokens` gives all tokens new values; `upload` uploads the Worker.
+ * Deploys and returns the service's addresses. `renewTokens` gives all tokens new values; `upload` uploads the Worker, and
+ * `pin` returns an image with its digest.
  */
-export async function deploy(task, plan, { renewTokens: renew = false, upload = uploadByWrangler } = {}) {
+export async function deploy(task, plan, { renewTokens: renew = false, upload = uploadByWrangler, pin = pinned } = {}) {
   const { base, wanted, state } = task;
+  // Before anything changes: an image that cannot be had, or must not be used, ends the task.
+  const image = wanted.containers && (await pin(wanted.containers.image, plan));
   const names = resources(base, wanted);
   const context = { ...task.api, plan };
   const ids = {};
@@ -54,7 +58,7 @@ export async function deploy(task, plan, { renewTokens: renew = false, upload = 
       state.setOperator({ EDGEZOOM_ADMIN_TOKEN: value }),
     )),
   };
-  await uploadWorker(task, context, { ids, secrets, upload });
+  await uploadWorker(task, context, { ids, secrets, upload, image });
   if (wanted.containers) await withoutMachines(task, context);
   else await forMachines(task, context, { renew, bucket, queueId });
   if (!plan.isDry) {
@@ -117,7 +121,7 @@ async function secret({ api, wanted }, plan, name, { known, renew }, store) {
 }
 
 /** Uploads the Worker, unless this version is deployed. */
-async function uploadWorker({ root, base, all, wanted }, context, { ids, secrets, upload }) {
+async function uploadWorker({ root, base, all, wanted }, context, { ids, secrets, upload, image }) {
   const { plan } = context;
   const { environment, account, prefix } = wanted;
   // wrangler.json has every environment. The ids of other environments' namespaces are those that exist.
@@ -126,8 +130,9 @@ async function uploadWorker({ root, base, all, wanted }, context, { ids, secrets
     const found = resources(base, one).namespaces.map(async ({ binding, name }) => [binding, await find(name)]);
     return Object.fromEntries(await Promise.all(found));
   };
+  const containers = wanted.containers && { ...wanted.containers, image };
   const known = await Promise.all(
-    all.map(async (one) => ({ ...one, ids: one.environment === environment ? ids : await idsOf(one) })),
+    all.map(async (one) => (one.environment === environment ? { ...wanted, ids, containers } : { ...one, ids: await idsOf(one) })),
   );
   const written = configuration(base, known);
   const path = join(root, FOLDER, "wrangler.json");

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { IMAGE } from "../cloudflare/settings.mjs";
-import { REPOSITORY, SETTINGS, stage } from "./stage.mjs";
+import { DIGEST, REPOSITORY, SETTINGS, stage } from "./stage.mjs";
 
 const MAIN = join(REPOSITORY, "deploy/cloudflare/main.mjs");
 
@@ -65,7 +65,8 @@ test("the command deploys with the real wrangler, changes nothing the second tim
 });
 
 test("the real wrangler deploys containers, changes nothing the second time, and everything is removed", async () => {
-  const settings = SETTINGS.replace("[production]", '[production]\n  tilers = "containers"');
+  const image = `docker.io/you/tiler@${DIGEST}`; // no registry is asked
+  const settings = SETTINGS.replace("[production]", `[production]\n  tilers = "containers"\n  image = "${image}"`);
   const { root, provider, close } = await stage({ build: true, settings });
   const { token, address } = provider.credentials;
   const env = { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_API_BASE_URL: address };
@@ -76,7 +77,7 @@ test("the real wrangler deploys containers, changes nothing the second time, and
     assert.deepEqual([queues.size, tokens.size], [0, 0]);
     const [{ name, max_instances: most, constraints, configuration, durable_objects: objects }] = applications.values();
     assert.deepEqual([name, most, constraints.regions, objects.namespace_id], ["edgezoom-tilers", 2, ["WEUR", "EEUR"], "objects of TilerObject"]);
-    assert.deepEqual([configuration.image, configuration.instance_type, configuration.wrangler_ssh], [IMAGE, "standard-4", { enabled: false }]);
+    assert.deepEqual([configuration.image, configuration.instance_type, configuration.wrangler_ssh], [image, "standard-4", { enabled: false }]);
     assert.ok(!scripts.get("edgezoom").bindings.some(({ name }) => name === "JOBS"));
     const again = await run(root, MAIN, ["deploy", "--smoke", "none"], { env });
     assert.match(again.err, /^no changes needed$/m, again.err);

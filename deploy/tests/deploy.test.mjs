@@ -6,10 +6,11 @@ import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 
+import { pinned } from "../cloudflare/image.mjs";
 import { IMAGE, environments, settings } from "../cloudflare/settings.mjs";
 import { addresses } from "../cloudflare/wrangler.mjs";
 import { FAILURES } from "./provider.mjs";
-import { REPOSITORY, SETTINGS, stage } from "./stage.mjs";
+import { DIGEST, REPOSITORY, SETTINGS, stage } from "./stage.mjs";
 
 const reading = (call) => call.startsWith("GET ");
 
@@ -160,7 +161,7 @@ test("secrets with unknown values are renewed only with --renew-tokens", () =>
   }));
 
 test("without permission to create tokens, the operator creates them and fills in their values", () =>
-  on({ forbidTokens: true }, async ({ deploy, lines, env, root }) => {
+  on({ forbidden: ["tokens"] }, async ({ deploy, lines, env, root }) => {
     await deploy();
     assert.equal(lines.filter((line) => line.startsWith("note") && line.includes("create one by hand")).length, 2);
     const text = await env();
@@ -283,7 +284,7 @@ test("with tilers in containers there is neither a queue nor a token, and deploy
       {
         name: "edgezoom-tilers",
         class_name: "TilerObject",
-        image: IMAGE,
+        image: `docker.io/edgezoom/tiler@${DIGEST}`,
         instance_type: "standard-4",
         max_instances: 3,
         ssh: { enabled: false },
@@ -304,6 +305,46 @@ test("with tilers in containers there is neither a queue nor a token, and deploy
     await undeploy({ pyramids: true });
     for (const [what, left] of Object.entries(provider.account)) assert.equal(left.size, 0, what);
   }));
+
+test("with containers, a token for the account that may not see queues is enough", () =>
+  on({ settings: IN_CONTAINERS, forbidden: ["queues", "tokens"] }, async ({ deploy, undeploy, lines }) => {
+    await deploy();
+    assert.equal(lines.filter((line) => /^note .*(may not see queues|may not manage tokens)/.test(line)).length, 3, lines.join("\n"));
+    assert.equal((await deploy()).changes, 0, lines.join("\n"));
+    await undeploy({ pyramids: true });
+  }));
+
+test("an image is pinned by the digest that its registry names, and the published one is verified", async () => {
+  const lines = [];
+  const plan = { keep: (text) => lines.push(text), note: (text) => lines.push(text) };
+  const asked = [];
+  const realm = "https://auth.docker.io/token";
+  /** A registry that wants a token, as Docker Hub does. */
+  const fetch = async (url, { headers } = {}) => {
+    asked.push(url);
+    if (url.startsWith(realm)) return Response.json({ token: "for-all" });
+    if (headers.Authorization) return new Response(null, { headers: { "Docker-Content-Digest": DIGEST } });
+    const challenge = `Bearer realm="${realm}",service="registry.docker.io",scope="repository:edgezoom/tiler:pull"`;
+    return new Response(null, { status: 401, headers: { "WWW-Authenticate": challenge } });
+  };
+  const commands = [];
+  const run = (...working) => (words) => (commands.push(words.join(" ")), working.includes(words[0]));
+  const image = `docker.io/edgezoom/tiler@${DIGEST}`;
+  assert.equal(await pinned(IMAGE, plan, { fetch, gh: run("auth", "attestation") }), image);
+  const manifest = `https://registry-1.docker.io/v2/edgezoom/tiler/manifests/${IMAGE.split(":")[1]}`;
+  const query = "service=registry.docker.io&scope=repository%3Aedgezoom%2Ftiler%3Apull";
+  assert.deepEqual(asked.splice(0), [manifest, `${realm}?${query}`, manifest]);
+  assert.deepEqual(commands.splice(0), ["auth status", `attestation verify oci://${image} --repo edgezoom/edgezoom`]);
+  assert.deepEqual(lines.splice(0), [`image ${image}`]);
+
+  assert.equal(await pinned(IMAGE, plan, { fetch, gh: run() }), image);
+  assert.match(lines.splice(0)[1], /not verified: install GitHub's `gh`/);
+  await assert.rejects(pinned(image, plan, { fetch, gh: run("auth") }), /no valid attestation/);
+  const own = `registry.example/you/tiler@${DIGEST}`;
+  assert.equal(await pinned(own, plan, { gh: assert.fail, fetch: assert.fail }), own, "with its digest");
+  const closed = async () => new Response(null, { status: 404 });
+  await assert.rejects(pinned("registry.example/you/tiler:1", plan, { fetch: closed }), /answers 404 for you\/tiler:1; name the image by its digest/);
+});
 
 test("a service moves from machines to containers and back", () =>
   on({}, async ({ deploy, provider, root, env }) => {

@@ -19,8 +19,8 @@ export const FAILURES = {
   fatal: "fatal",
 };
 
-/** Starts the API of an empty account. */
-export async function start({ forbidTokens = false } = {}) {
+/** Starts the API of an empty account. Calls whose paths begin with one of `forbidden` are refused. */
+export async function start({ forbidden = [] } = {}) {
   const account = {
     namespaces: new Map(),
     buckets: new Map(),
@@ -48,7 +48,7 @@ export async function start({ forbidTokens = false } = {}) {
     if (first && failure === FAILURES.fatal) return send(response, 400, refusal(7003, `${call} fails`));
     let status, body;
     try {
-      [status, body] = [200, answer(account, request, url, Buffer.concat(chunks), forbidTokens)];
+      [status, body] = [200, answer(account, request, url, Buffer.concat(chunks), forbidden)];
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       [status, body] = [error.status, refusal(error.code, error.message)];
@@ -87,7 +87,7 @@ function send(response, status, body, headers = {}) {
 }
 
 /** Returns the response to a call that does not fail on request. */
-function answer(account, request, url, bytes, forbidTokens) {
+function answer(account, request, url, bytes, forbidden) {
   if (request.headers.authorization !== `Bearer ${TOKEN}`) throw new Refusal(401, 10000, "Authentication error");
   const path = url.pathname.replace("/client/v4/", "");
   const prefix = `accounts/${ACCOUNT}/`;
@@ -96,7 +96,7 @@ function answer(account, request, url, bytes, forbidTokens) {
     const expression = new RegExp(`^${shape.replace(/:\w+/g, "([^/]+)")}$`);
     const match = (path.startsWith(prefix) ? path.slice(prefix.length) : `/${path}`).match(expression);
     if (method !== request.method || !match) continue;
-    if (forbidTokens && shape.startsWith("tokens"))
+    if (forbidden.some((name) => shape.startsWith(name)))
       throw new Refusal(403, 9109, "Unauthorized to access requested resource");
     const isJson = request.headers["content-type"]?.startsWith("application/json");
     const body = isJson && bytes.length ? JSON.parse(bytes) : {};
