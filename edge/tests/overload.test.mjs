@@ -136,7 +136,15 @@ test("a client has a daily budget of tiles", async () => {
     const answer = await frugal.send(byUrl("http://example.com/b"), from("203.0.113.7"));
     return answer.status === 503 && answer.body.includes("today's tile limit") && answer.headers.get("retry-after") === "3600";
   });
-  assert.equal((await frugal.send(byUrl("http://example.com/b"), from("203.0.113.8"))).status, 301);
+  const other = await frugal.send(byUrl("http://example.com/b"), from("203.0.113.8"));
+  assert.equal(other.status, 301);
+  // An attempt that is lost counts what it has rendered, and the next one counts again.
+  const again = JSON.parse(other.body).id;
+  await frugal.claim(again);
+  await frugal.report(again, 1, { progress: { stage: "rendering", progress: 0.9, tiles: 240 } });
+  const failure = { code: "internal", message: "Its renderer was killed." };
+  assert.equal((await frugal.report(again, 1, { "gave-up": { failure, retry: "elsewhere" } })).status, 204);
+  assert.match((await frugal.send(byUrl("http://example.com/c"), from("203.0.113.8"))).body, /today's tile limit/);
   await frugal.close();
 });
 

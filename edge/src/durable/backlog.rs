@@ -62,6 +62,8 @@ enum Message {
         tiles: u64,
         #[serde(default)]
         failed: bool,
+        #[serde(default)]
+        lost: bool,
     },
 }
 
@@ -109,10 +111,10 @@ pub async fn sized(id: ContentId, tiles: u64, env: &Env) -> Result<()> {
     if tiles > TILES_OF_A_JOB { send(&Message::Sized { id, tiles }, env).await } else { Ok(()) }
 }
 
-/// Notes the end of a conversion, or of an attempt that another one follows.
+/// Notes the end of a job or of an attempt.
 pub async fn ended(id: ContentId, end: End, env: &Env) -> Result<()> {
     let tiles = if let End::Made(tiles) = end { tiles } else { 0 };
-    send(&Message::Ended { id, tiles, failed: end == End::Failed }, env).await
+    send(&Message::Ended { id, tiles, failed: end == End::Failed, lost: end == End::Lost }, env).await
 }
 
 async fn send<Reply: DeserializeOwned>(message: &Message, env: &Env) -> Result<Reply> {
@@ -224,8 +226,13 @@ impl BacklogObject {
                     scheduler.note_size(id, tiles);
                     return Ok((NOTED.to_owned(), vec![]));
                 }
-                Message::Ended { id, tiles, failed } => {
-                    scheduler.end(id, if failed { End::Failed } else { End::Made(tiles) }, now);
+                Message::Ended { id, tiles, failed, lost } => {
+                    let end = match (failed, lost) {
+                        (_, true) => End::Lost,
+                        (true, _) => End::Failed,
+                        _ => End::Made(tiles),
+                    };
+                    scheduler.end(id, end, now);
                     return Ok((NOTED.to_owned(), scheduler.due(now, &shares)));
                 }
                 Message::Admit(asked) => {

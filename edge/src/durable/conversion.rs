@@ -46,7 +46,8 @@ struct JobOwner {
     waits: bool,
 }
 
-/// The end of a content's job.
+/// The end of a content's job, or of an attempt.
+#[derive(Debug, PartialEq)]
 struct JobEnd {
     end: End,
     /// True if another attempt follows, which takes the same client's share.
@@ -54,16 +55,20 @@ struct JobEnd {
 }
 
 impl JobEnd {
-    /// Returns the end that left this state.
-    fn of(after: &Conversion) -> Self {
+    /// Returns what ended between two states.
+    fn between(before: Option<&Conversion>, after: &Conversion) -> Option<Self> {
+        let before = before.filter(|before| before.has_job())?;
+        // A job that is queued, and queued again, has had no attempt.
+        if after.has_job() && (before.is_queued() || before.step() == after.step()) {
+            return None;
+        }
         let status = after.content().map(|content| content.status);
         let end = match &status {
             Some(Status::Ready { finished, .. }) => End::Made(finished.counted_tiles()),
-            Some(Status::Failed { .. }) => End::Failed,
-            Some(Status::Processing { .. }) => End::Made(0),
-            None => End::Made(0), // the content was removed
+            _ if after.has_job() => End::Lost,
+            _ => End::Failed,
         };
-        Self { end, another_follows: matches!(status, Some(Status::Processing { .. })) }
+        Some(Self { end, another_follows: matches!(status, Some(Status::Processing { .. })) })
     }
 }
 
@@ -319,7 +324,10 @@ impl ConversionObject {
     /// Handles an event. `turn` is the job's turn, if the admission check returned one.
     async fn handle(&self, event: Event, mut turn: Option<Turn>) -> Result<Reply> {
         let config = config(&self.env)?;
-        let (Decision { mut after, effects, reply }, ended) = self.decide(event, &config).await?;
+        let (Decision { mut after, effects, reply }, mut ended) = self.decide(event, &config).await?;
+        // The object with the queue hears of the lost attempt before it gets the job again.
+        let lost = ended.take_if(|ended| ended.end == End::Lost);
+        self.note_end(lost).await?;
         let perform = async {
             let mut effects = VecDeque::from(effects);
             while let (Some(conversion), Some(effect)) = (&after, effects.pop_front()) {
@@ -354,7 +362,8 @@ impl ConversionObject {
         }
     }
 
-    /// Tells the object with the queue that the job has ended, so that the next one gets its turn.
+    /// Tells the object with the queue that the job or an attempt has ended, so that it counts and the next job gets its
+    /// turn.
     async fn note_end(&self, ended: Option<JobEnd>) -> Result<()> {
         let (Some(JobEnd { end, another_follows }), Some(owner)) = (ended, self.owner().await?) else {
             return Ok(());
@@ -373,7 +382,7 @@ impl ConversionObject {
     }
 
     /// Decides and stores the new state. It awaits only the storage, so no other event comes in between. Also returns the
-    /// end of the job, if the event ended it.
+    /// end of the job or of an attempt, if the event ended one.
     async fn decide(&self, event: Event, config: &Config) -> Result<(Decision, Option<JobEnd>)> {
         let storage = self.state.storage();
         self.read().await?;
@@ -397,8 +406,7 @@ impl ConversionObject {
             Some(due) => storage.set_alarm(due - now).await?,
             None => storage.delete_alarm().await?,
         }
-        let had_job = before.is_some_and(|before| before.has_job());
-        let ended = decision.after.as_ref().filter(|after| had_job && !after.has_job()).map(JobEnd::of);
+        let ended = decision.after.as_ref().and_then(|after| JobEnd::between(before.as_ref(), after));
         Ok((decision, ended))
     }
 
@@ -478,5 +486,66 @@ fn tiles_in(event: &Event) -> Option<u64> {
     match event {
         Event::Reported(Report { outcome: Outcome::Progress(progress), .. }) => progress.tiles,
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use edgezoom_content::SourceUrl;
+    use edgezoom_content::conversion::Rules;
+    use edgezoom_content::protocol::{AttemptProgress, ClaimRequest, Retry, TilerId};
+    use edgezoom_content::{Attempt, Failure, FailureCode, Progress, Stage};
+
+    use super::*;
+
+    /// Returns what ends with each event, a minute apart.
+    fn ends(events: impl IntoIterator<Item = Event>) -> Vec<Option<(End, bool)>> {
+        let (mut state, mut now) = (None, Timestamp(0));
+        let mut ends = vec![];
+        for event in events {
+            let after = decide(state.clone(), event, now, &Rules::DEFAULT).after;
+            let end = after.as_ref().and_then(|after| JobEnd::between(state.as_ref(), after));
+            ends.push(end.map(|JobEnd { end, another_follows }| (end, another_follows)));
+            (state, now) = (after, now + Duration::from_secs(60));
+        }
+        ends
+    }
+
+    fn created() -> Event {
+        let url = SourceUrl::parse("http://example.com/a.jpg").unwrap();
+        Event::Created { id: ContentId::of(&url), url, alternative: None }
+    }
+
+    fn claimed() -> Event {
+        Event::Claimed(ClaimRequest { tiler: TilerId(1), alone: false })
+    }
+
+    fn reported(outcome: Outcome) -> Event {
+        Event::Reported(Report { attempt: Attempt::FIRST, outcome })
+    }
+
+    fn gave_up(retry: Retry) -> Event {
+        let failure = Failure::new(FailureCode::Internal, "It failed.".to_owned());
+        reported(Outcome::GaveUp { failure, retry })
+    }
+
+    #[test]
+    fn an_attempt_ends_when_its_lease_is_lost_and_the_job_goes_on() {
+        let rendering = reported(Outcome::Progress(AttemptProgress::of(Stage::Rendering, Progress::NONE)));
+        let lost = Some((End::Lost, true));
+        for (end, expected) in [
+            (Event::AlarmFired, lost),
+            (claimed(), lost), // before a late alarm
+            (reported(Outcome::HandedBack), lost),
+            (gave_up(Retry::Elsewhere), lost),
+            (Event::Reset, lost),
+            (gave_up(Retry::Later { after_seconds: None }), Some((End::Failed, true))),
+            (gave_up(Retry::Never), Some((End::Failed, false))),
+            (rendering, None),
+        ] {
+            assert_eq!(ends([created(), claimed(), end.clone()]), [None, None, expected], "{end:?}");
+        }
+        let resent = [created(), Event::AlarmFired, Event::AlarmFired, Event::EnqueueFailed, Event::Reset];
+        assert_eq!(ends(resent), [None; 5], "no tiler has claimed it");
     }
 }

@@ -65,10 +65,12 @@ pub struct Asked {
 /// The end of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The pyramid has this number of tiles: 0 if another attempt follows.
+    /// The pyramid has this number of tiles.
     Made(u64),
-    /// The conversion failed.
+    /// There is no pyramid: the conversion failed or waits, or the content was removed.
     Failed,
+    /// An attempt ended without a result, and the job goes on: its lease was lost, for example.
+    Lost,
 }
 
 /// The time at which a job is sent to the queue.
@@ -197,7 +199,7 @@ impl Scheduler {
         }
     }
 
-    /// Notes the end of a conversion or of an attempt that another one follows.
+    /// Notes the end of a job or of an attempt.
     pub fn end(&mut self, id: ContentId, end: End, now: Timestamp) {
         self.begin_day(now);
         let Some(entry) = self.remove(id) else { return };
@@ -205,13 +207,16 @@ impl Scheduler {
         let tiles = match end {
             End::Made(tiles) => tiles.max(least),
             // Rendering a picture that fails at its end costs as much as one that is shown.
-            End::Failed => entry.tiles.unwrap_or(0).max(least),
+            End::Failed | End::Lost => entry.tiles.unwrap_or(0).max(least),
         };
         if tiles > 0 {
             let made = self.tiles.entry(entry.party.clone()).or_default();
             *made += tiles;
             self.made += tiles;
             self.changes.store_tiles(self.day, &entry.party, *made);
+        }
+        if end == End::Lost {
+            self.replace(Entry { tiles: None, ..entry });
         }
     }
 

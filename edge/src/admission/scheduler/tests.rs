@@ -138,6 +138,20 @@ fn failing_attempts_use_up_the_day_too() {
 }
 
 #[test]
+fn a_lost_attempt_counts_what_it_reported_and_its_job_goes_on() {
+    let mut scheduler = tilers(&[4]);
+    admit(&mut scheduler, asked("a", "a"), &MANY).unwrap();
+    scheduler.end(id("a"), End::Lost, START);
+    assert_eq!((scheduler.tiles["a"], of(&scheduler, "a")), (40, (0, 1)), "a claim before a late alarm");
+    scheduler.note_size(id("a"), 900);
+    scheduler.end(id("a"), End::Lost, START);
+    let mut scheduler = reopened(&mut scheduler, &mut BTreeMap::new());
+    assert_eq!(admit(&mut scheduler, asked("a", "a"), &MANY), Ok(Turn::Now), "it is queued again");
+    scheduler.end(id("a"), End::Made(900), START);
+    assert_eq!((scheduler.tiles["a"], of(&scheduler, "a")), (40 + 900 + 900, (0, 0)));
+}
+
+#[test]
 fn a_single_client_gets_its_share_of_the_slots() {
     let mut scheduler = tilers(&[4, 4]);
     let shares = Shares { slots_percent: 100, ..MANY };
