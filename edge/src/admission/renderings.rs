@@ -20,7 +20,7 @@ pub const ASKING: Duration = Duration::from_secs(5);
 /// Numbers of renderings, by the party of their client.
 type Counts = BTreeMap<String, u64>;
 
-/// What an isolate knows of one day.
+/// The renderings of a day, as one isolate knows them.
 #[derive(Debug, Default)]
 pub struct Renderings {
     day: u64,
@@ -54,7 +54,7 @@ pub struct Block {
     made: Counts,
 }
 
-/// What follows from the wish to render.
+/// The result of [`Renderings::take`].
 #[derive(Debug, PartialEq)]
 pub enum Turn {
     Taken,
