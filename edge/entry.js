@@ -71,7 +71,9 @@ export default {
     const id = PYRAMIDS.includes(area) ? NAME.exec(name)?.[1] : undefined;
     const isCached = id && context && request.method === "GET" && !request.headers.has("Range");
     const seen = { from: "object", area };
-    const response = await (isCached ? throughCache : answer)(request, env, context, id, seen);
+    let response = await (isCached ? throughCache : answer)(request, env, context, id, seen);
+    // A call without the tilers' token counts like any other request.
+    if (area === "internal" && response.status === 401 && (await isTooMuch(request, env))) response = tooMuch(seen);
     count(area, response.countsAs ?? response.status, response.from ?? seen.from, isCached || seen.from === "limit");
     return response;
   },
@@ -105,10 +107,7 @@ async function throughCache(request, env, context, id, seen) {
 }
 
 async function answer(request, env, context, id, seen) {
-  if (seen.area !== "internal" && (await isTooMuch(request, env))) {
-    seen.from = "limit";
-    return new Response(TOO_MUCH, { status: 429, headers: { "Retry-After": "60", "Cache-Control": "no-store", "Access-Control-Allow-Origin": "*" } });
-  }
+  if (seen.area !== "internal" && (await isTooMuch(request, env))) return tooMuch(seen);
   const incoming = new rust.IncomingRequest(readRequest(request), env);
   const key = incoming.cacheKey();
   const refreshing = (key || id) && lists.refresh(env);
@@ -137,14 +136,26 @@ async function answer(request, env, context, id, seen) {
  */
 async function isTooMuch(request, env) {
   if (!env.REQUESTS || env.DEVELOPMENT === "on") return false;
-  const address = request.headers.get("CF-Connecting-IP") ?? "unknown";
-  // Of IPv6, the 48 bits that one customer may have.
-  const key = address.split(":", 3).join(":");
+  const key = networkOf(request.headers.get("CF-Connecting-IP") ?? "unknown");
   const { success } = await env.REQUESTS.limit({ key }).catch((error) => {
     console.error("REQUESTS:", error);
     return { success: true };
   });
   return !success;
+}
+
+/** Returns an IPv4 address, or the first 48 bits of an IPv6 address: one customer may have all below them. */
+function networkOf(address) {
+  if (!address.includes(":")) return address;
+  const [head, tail = []] = address.split("::").map((groups) => groups.split(":").filter(Boolean));
+  const zeros = Array(Math.max(0, 8 - head.length - tail.length)).fill("0");
+  return [...head, ...zeros, ...tail].slice(0, 3).map((group) => parseInt(group, 16)).join(":");
+}
+
+/** Returns the response to a client that has sent too many requests. */
+function tooMuch(seen) {
+  seen.from = "limit";
+  return new Response(TOO_MUCH, { status: 429, headers: { "Retry-After": "60", "Cache-Control": "no-store", "Access-Control-Allow-Origin": "*" } });
 }
 
 /** Makes a deletion effective in this isolate at once, like an operator's takedown. */

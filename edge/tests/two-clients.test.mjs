@@ -481,8 +481,13 @@ test("a client that leaves before every second response for half an hour keeps n
 test("a client has a limit of requests that no cache answers, and others have their own", async () => {
   const ask = async (address) => (await system.send(`/v1/content/${ready}`, { headers: from(address) })).status;
   const statuses = [];
-  for (let number = 0; number < REQUESTS + 5; number += 1) statuses.push(await ask(`2001:db8:9:${number}::1`));
+  // One network, whose third group of digits is left out or not.
+  for (let number = 0; number < REQUESTS + 5; number += 1) statuses.push(await ask(number % 2 ? `2001:db8:0:${number}::1` : `2001:db8::${number}:0:0:1`));
   assert.deepEqual(statuses, [...Array(REQUESTS).fill(200), ...Array(5).fill(429)]);
   assert.equal(await ask("203.0.113.60"), 200);
   assert.equal((await system.reportBacklog({ messages: 0, capacity: { tiler: 7, slots: SLOTS } })).status, 204, "tilers have none");
+  const headers = { ...from("203.0.113.61"), Authorization: "Bearer a-wrong-token" };
+  const refused = [];
+  for (let number = 0; number < REQUESTS + 5; number += 1) refused.push((await system.request("/internal/backlog", { method: "POST", headers, body: "{}" })).status);
+  assert.deepEqual(refused, [...Array(REQUESTS).fill(401), ...Array(5).fill(429)]);
 });
