@@ -279,3 +279,23 @@ test("a client that tries keys has to wait", async () => {
     assert.equal(status, 403);
   }
 });
+
+test("a takedown by link refuses a file for all clients, also after its deletions have used up the ids that they share", async () => {
+  const body = bytes();
+  const uploadFrom = (client) => upload(body, "", { "CF-Connecting-IP": `203.0.113.${client}` });
+  const used = [];
+  for (let number = 0; number < 4; number += 1) {
+    const { id, deletionKey } = await uploaded(body);
+    assert.equal((await remove(id, deletionKey)).status, 204);
+    used.push(id);
+  }
+  const [anna, ben] = [await uploadFrom(1), await uploadFrom(2)].map((answer) => JSON.parse(answer.body).id);
+  assert.equal(new Set([...used, anna, ben]).size, 6, "each client has ids of its own");
+  const taken = await system.operate("takedown", { target: `${system.origin}/${anna}`, reason: "Its owner asked for it." });
+  assert.deepEqual([taken.id, taken.state], [anna, "taken-down"]);
+  for (const client of [1, 2, 3]) assert.equal((await uploadFrom(client)).status, 410, client);
+  await system.operate("lift", { target: anna });
+  assert.equal(JSON.parse((await uploadFrom(2)).body).id, ben);
+  assert.ok(!used.includes(JSON.parse((await uploadFrom(3)).body).id));
+  for (const id of used) assert.equal((await system.send(`/v1/content/${id}`)).status, 410, "it stays deleted");
+});

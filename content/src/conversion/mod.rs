@@ -117,6 +117,9 @@ enum State {
         record_at: Option<Timestamp>,
         /// True if the store is swept once more: a tiler may upload until it learns that its attempt is over.
         sweep_again: bool,
+        /// True if the uploader had deleted the content before the operator took it down.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        was_deleted: bool,
     },
 }
 

@@ -21,7 +21,7 @@ impl Conversion {
     /// Takes the content down, lifts a takedown, or deletes the content. Idempotent.
     pub(super) fn remove(&mut self, removal: Removal, context: &mut Context<'_>) -> Reply {
         use RemovalKind::{Deleted, Lifted, TakenDown, Unused};
-        if let State::Removed { removal: known, record_at, sweep_again } = &mut self.state {
+        if let State::Removed { removal: known, record_at, sweep_again, was_deleted } = &mut self.state {
             return match (known.kind, removal.kind) {
                 // The same call again: what is not confirmed yet is repeated now.
                 (TakenDown, TakenDown) | (Deleted, Deleted) if known.reason == removal.reason => {
@@ -38,8 +38,11 @@ impl Conversion {
                 (Lifted | Unused | Deleted, Lifted | Unused) => Reply::Accepted,
                 // Replacing a removal that the log does not have yet would lose it.
                 (TakenDown | Lifted | Deleted, _) if record_at.is_some() => Reply::NotYet,
-                (TakenDown | Deleted, _) => {
-                    *known = removal;
+                (TakenDown | Deleted, kind) => {
+                    *was_deleted |= known.kind == Deleted;
+                    // What its uploader has deleted does not come back when a takedown is lifted.
+                    let kind = if *was_deleted && kind == Lifted { Deleted } else { kind };
+                    *known = Removal { kind, ..removal };
                     self.record(context);
                     self.reply_to_remover()
                 }
@@ -59,7 +62,7 @@ impl Conversion {
         if removal.kind == RemovalKind::Deleted {
             self.url = self.url.without_name(); // which may say something about the uploader
         }
-        self.state = State::Removed { removal, record_at: None, sweep_again: true };
+        self.state = State::Removed { removal, record_at: None, sweep_again: true, was_deleted: false };
         self.shown = Progress::NONE; // if it comes back, it begins again
         self.record(context);
         self.sweep_all(context);

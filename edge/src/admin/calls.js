@@ -153,15 +153,27 @@ async function retry(body, env, by) {
 /** Takes a content down, even one that has not been requested yet. */
 async function takedown(body, env, by) {
   const reason = reasonOf(body);
-  const { id, url } = await find(body, env);
-  return remove("taken-down", id, url, by, reason, env);
+  const found = await find(body, env);
+  for (const { id, url } of sharedBy(found, env)) await remove("taken-down", id, url, by, reason, env);
+  return remove("taken-down", found.id, found.url, by, reason, env);
 }
 
 /** Lifts a takedown: the content can be converted again. */
 async function lift(body, env, by) {
-  const { id } = await existing(body, env);
+  const found = await existing(body, env);
   const reason = text(body.reason ?? "", 500);
-  return remove("lifted", id, null, by, reason, env);
+  for (const { id } of sharedBy(found, env)) await remove("lifted", id, null, by, reason, env);
+  return remove("lifted", found.id, null, by, reason, env);
+}
+
+/**
+ * Returns the last id that all clients' uploads of a file share, if its content has an id that only one client's have
+ * (`content/src/id.rs`): each upload comes to that one first, and is refused if it is taken down.
+ */
+function sharedBy({ id, state }, env) {
+  if (!state?.url.startsWith("ni:")) return [];
+  const { url, ids } = JSON.parse(rust.namedContent(state.url, env));
+  return ids.includes(id) ? [] : [{ id: ids.at(-1), url }];
 }
 
 /**

@@ -354,6 +354,11 @@ fn takedowns_and_deletions_do_not_undo_each_other() {
     assert_eq!(story.tell(take_down("1")), refused());
     assert_eq!(effects(&story), ["record takedown"]);
     assert_eq!(story.tell(file_of("ben", UPLOAD[1])), refused(), "the bytes are refused");
+    story.tell(Event::RemovalRecorded(RemovalKind::TakenDown));
+    assert_eq!(story.tell(removed(RemovalKind::Lifted, "", "2")), Reply::Accepted);
+    assert_eq!(effects(&story), ["record deletion"]);
+    story.tell(Event::RemovalRecorded(RemovalKind::Deleted));
+    assert_eq!(story.tell(file_of("ben", UPLOAD[1])), Reply::IdTaken, "it stays deleted");
 }
 
 #[test]
