@@ -125,7 +125,7 @@ function containers(settings) {
   };
 }
 
-/** Time for a container's jobs before a new version replaces it: that of the tiler (`edge/src/containers/object.js`). */
+/** Time for a container's jobs before a new version replaces it: that of the tiler (`edge/src/containers/variables.js`). */
 const DRAIN_SECONDS = 780;
 
 /** Returns the variables of the containers' limits. A day's tiles have a limit, too: they cost writes and storage. */

@@ -38,9 +38,26 @@ const through = (path, { token = TOKEN, start = { container: 0, start: 1 }, head
 const post = (path, body, more) => through(path, { method: "POST", body: JSON.stringify(body), ...more });
 const orders = async () => (await system.fetch("/orders")).json();
 const create = async (url) => (await (await system.fetch(byUrl(url), { headers: { "CF-Connecting-IP": "192.0.2.1" } })).json()).id;
+const store = (path, init = {}) =>
+  through(`/pyramids/${path}`, {
+    ...init,
+    headers: { Authorization: `AWS4-HMAC-SHA256 Credential=${TOKEN}/20261101/auto/s3/aws4_request, SignedHeaders=host, Signature=0`, ...init.headers },
+  });
+const deletion = (...keys) => ({ method: "POST", body: `<Delete>${keys.map((key) => `<Object><Key>${key}</Key></Object>`).join("")}</Delete>` });
+const report = (id, attempt, outcome, more) => post(`/internal/content/${id}/report`, { attempt, outcome }, more);
+
+/** Claims a content through the gate some times, and hands it back between them. Returns the last claim. */
+async function claimed(id, attempts = 1, more = {}) {
+  for (let attempt = 1; ; attempt += 1) {
+    const claim = await (await post(`/internal/content/${id}/claim`, { tiler: 7, alone: false }, more)).json();
+    assert.equal(claim.attempt, attempt);
+    if (attempt === attempts) return claim;
+    assert.equal((await report(id, attempt, "handed-back", more)).status, 204);
+  }
+}
 
 before(async () => {
-  system = await startWith({ bindings: { DEVELOPMENT: "off", CONTAINERS: "2" }, entry: ENTRY, isQueueOurs: true });
+  system = await startWith({ bindings: { DEVELOPMENT: "off", CONTAINERS: "2", UPLOAD_BYTES: "1000" }, entry: ENTRY, isQueueOurs: true });
 });
 after(() => system.close());
 
@@ -93,37 +110,82 @@ test("a tiler pulls no more than it may, whatever it asks for", async () => {
 });
 
 test("the bucket answers as Amazon's client expects", async () => {
-  const signed = { Authorization: `AWS4-HMAC-SHA256 Credential=${TOKEN}/20261101/auto/s3/aws4_request, SignedHeaders=host, Signature=0` };
-  const store = (path, init = {}) => through(`/pyramids/${path}`, { ...init, headers: { ...signed, ...init.headers } });
-  const put = await store("a/1.szi?x-id=PutObject", { method: "PUT", body: "whole", headers: { "Content-Type": "application/zip", "Cache-Control": "immutable" } });
+  const id = await create("http://example.com/stored.jpg");
+  await claimed(id, 4);
+  const put = await store(`${id}/1.szi?x-id=PutObject`, { method: "PUT", body: "whole", headers: { "Content-Type": "application/zip", "Cache-Control": "immutable" } });
   assert.match(put.headers.get("ETag"), /^"[0-9a-f]{32}"$/);
-  assert.equal(await (await store("a/1.szi")).text(), "whole");
-  const head = await store("a/1.szi", { method: "HEAD" });
+  assert.equal(await (await store(`${id}/1.szi`)).text(), "whole");
+  const head = await store(`${id}/1.szi`, { method: "HEAD" });
   assert.deepEqual([head.status, head.headers.get("Content-Length")], [200, "5"]);
-  assert.deepEqual((await system.pyramids.head("a/1.szi")).httpMetadata, { contentType: "application/zip", cacheControl: "immutable" });
-  assert.equal((await store("a/2.szi", { method: "HEAD" })).status, 404);
-  const missing = await store("a/2.szi");
+  assert.deepEqual((await system.pyramids.head(`${id}/1.szi`)).httpMetadata, { contentType: "application/zip", cacheControl: "immutable" });
+  assert.equal((await store(`${id}/2.szi`, { method: "HEAD" })).status, 404);
+  const missing = await store(`${id}/2.szi`);
   assert.deepEqual([missing.status, await missing.text()], [404, '<?xml version="1.0" encoding="UTF-8"?><Error><Code>NoSuchKey</Code></Error>']);
 
-  const begun = await (await store("a/3.szi?uploads", { method: "POST", headers: { "Content-Type": "application/zip" } })).text();
+  const begun = await (await store(`${id}/3.szi?uploads`, { method: "POST", headers: { "Content-Type": "application/zip" } })).text();
   const [, upload] = /<UploadId>(.*)<\/UploadId>/.exec(begun);
   const parts = [];
   for (const [number, text] of ["x".repeat(5 << 20), "end"].entries()) {
-    const part = await store(`a/3.szi?partNumber=${number + 1}&uploadId=${encodeURIComponent(upload)}`, { method: "PUT", body: text });
+    const part = await store(`${id}/3.szi?partNumber=${number + 1}&uploadId=${encodeURIComponent(upload)}`, { method: "PUT", body: text });
     parts.push(`<Part><ETag>${part.headers.get("ETag").replaceAll('"', "&quot;")}</ETag><PartNumber>${number + 1}</PartNumber></Part>`);
   }
   const body = `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${parts.join("")}</CompleteMultipartUpload>`;
-  const complete = () => store(`a/3.szi?uploadId=${encodeURIComponent(upload)}`, { method: "POST", body });
+  const complete = () => store(`${id}/3.szi?uploadId=${encodeURIComponent(upload)}`, { method: "POST", body });
   assert.match(await (await complete()).text(), /<ETag>&#34;[0-9a-f]{32}-2&#34;<\/ETag>/);
-  assert.equal((await system.pyramids.head("a/3.szi")).size, (5 << 20) + 3);
+  assert.equal((await system.pyramids.head(`${id}/3.szi`)).size, (5 << 20) + 3);
   assert.equal((await complete()).status, 404, "the client looks whether the object exists");
 
-  const other = /<UploadId>(.*)<\/UploadId>/.exec(await (await store("a/4.szi?uploads", { method: "POST" })).text())[1];
-  assert.equal((await store(`a/4.szi?uploadId=${encodeURIComponent(other)}`, { method: "DELETE" })).status, 204);
-  assert.equal((await store("?uploads&prefix=a/4.szi")).status, 501, "not in the binding");
-  const deleted = await store("?delete", { method: "POST", body: "<Delete><Object><Key>a/1.szi</Key></Object><Object><Key>a/3.szi</Key></Object></Delete>" });
+  const other = /<UploadId>(.*)<\/UploadId>/.exec(await (await store(`${id}/4.szi?uploads`, { method: "POST" })).text())[1];
+  assert.equal((await store(`${id}/4.szi?uploadId=${encodeURIComponent(other)}`, { method: "DELETE" })).status, 204);
+  assert.equal((await store(`?uploads&prefix=${id}/4.szi`)).status, 501, "not in the binding");
+  const deleted = await store("?delete", deletion(`${id}/1.szi`, `${id}/3.szi`));
   assert.equal(await deleted.text(), '<?xml version="1.0" encoding="UTF-8"?><DeleteResult/>');
   assert.deepEqual((await system.pyramids.list()).objects, []);
+});
+
+test("a tiler reports on, reads and writes only what it has claimed", async () => {
+  const other = { start: { container: 1, start: 2 } };
+  const [id, foreign] = [await create("http://example.com/own.jpg"), await create("http://example.com/foreign.jpg")];
+  await claimed(id, 2);
+  await claimed(foreign, 1, other);
+  await system.pyramids.put(`${foreign}/1.szi`, "foreign");
+  const put = { method: "PUT", body: "own" };
+  for (const [status, key, init] of [
+    [200, `${id}/2.szi`, put],
+    [200, `${id}/2_coarse/1.jpg`, put],
+    [403, `${id}/3.szi`, put],
+    [403, `${id}/3.szi?uploads`, { method: "POST" }],
+    [403, `${id}/22.szi`, put],
+    [403, `${foreign}/1.szi`, put],
+    [403, `${foreign}/1.szi`, {}],
+    [403, `${foreign}/1.szi`, { method: "HEAD" }],
+    [403, `${foreign}/1.szi?partNumber=1&uploadId=x`, put],
+    [403, `${foreign}/1.szi?uploadId=x`, { method: "POST", body: "" }],
+    [403, "uploads/00000000000000000000000000000001", {}],
+    [403, "", put],
+    [403, "?delete", deletion(`${id}/2.szi`, `${foreign}/1.szi`)],
+    [403, "?delete", deletion(`${id}/3.szi`)],
+    [200, "?delete", deletion(`${id}/1.szi`, `${id}/2.szi`, `${id}/2_coarse/1.jpg`)],
+  ]) {
+    assert.equal((await store(key, init)).status, status, `${init.method} ${key}`);
+  }
+  assert.equal(await (await system.pyramids.get(`${foreign}/1.szi`)).text(), "foreign");
+  await system.pyramids.delete(`${foreign}/1.szi`);
+
+  const progress = { progress: { stage: "rendering", progress: 0.5 } };
+  const failure = { "gave-up": { failure: { code: "internal", message: "It failed." } } };
+  for (const outcome of ["handed-back", failure, progress]) assert.equal((await report(foreign, 1, outcome)).status, 403);
+  for (const attempt of [3, undefined, [2], "x"]) assert.equal((await report(id, attempt, progress)).status, attempt?.[0] === 2 ? 400 : 403);
+  assert.equal((await report(id, 1, progress)).status, 409, "it was handed back a moment ago");
+  assert.equal((await report(id, 2, progress)).status, 204);
+  assert.equal((await report(foreign, 1, progress, other)).status, 204);
+
+  const body = "a file";
+  const sent = await system.fetch("/v1/content/", { method: "POST", body, headers: { "Content-Type": "image/jpeg", "CF-Connecting-IP": "192.0.2.1" } });
+  const { upload } = await claimed((await sent.json()).id);
+  assert.equal(await (await store(upload)).text(), body);
+  assert.equal((await store(upload, put)).status, 403);
+  assert.equal((await store(upload, other)).status, 403);
 });
 
 test("when the day's tiles are used up, new contents get 503 with a time", async () => {

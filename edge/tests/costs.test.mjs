@@ -93,7 +93,7 @@ test("the worst day of the containers costs what is documented", async () => {
   const stored = tiles * (await constant("content/src/content.rs", "TILE_BYTES"));
   const attempts = tiles / (await constant(`${SCHEDULER}/mod.rs`, "TILES_OF_AN_ATTEMPT"));
   const [, mebibytes] = /(\d+)_u64 << 20\)\]\s+pub sent:/.exec(await read("tiler/src/browser/limits.rs"));
-  const calls = 3600 * hours * (1000 / (await text("edge/src/containers/object.js", "EDGEZOOM_POLL_MS")));
+  const calls = 3600 * hours * (1000 / (await text("edge/src/containers/variables.js", "EDGEZOOM_POLL_MS")));
   const rows = [
     ["hours of containers, all cores busy", hours, HOUR + 3600 * INSTANCE.cores * CORE_SECOND],
     ["gigabytes of tiles, if uploads to the bucket count as egress", stored / 1e9, EGRESS],

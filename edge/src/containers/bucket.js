@@ -5,14 +5,20 @@
 /** R2's code for an upload that is complete, aborted or unknown. */
 const NO_SUCH_UPLOAD = /\(10024\)/;
 
-/** Responds to a request for `/<bucket>/<key>`. The caller has checked the token. */
-export async function answerStore(request, bucket) {
+/**
+ * Responds to a request for `/<bucket>/<key>`. The caller has checked the token; `mayUse(operation, keys)` says what else
+ * is allowed.
+ */
+export async function answerStore(request, bucket, mayUse) {
   const url = new URL(request.url);
   const [, , path = ""] = /^\/([^/]+)\/?(.*)$/.exec(url.pathname) ?? [];
-  const operation = OPERATIONS[operationOf(request.method, url.searchParams)];
+  const name = operationOf(request.method, url.searchParams);
+  const operation = OPERATIONS[name];
   if (!operation) return failed(501, "NotImplemented");
   try {
-    return await operation(bucket, decodeURIComponent(path), request, url.searchParams);
+    const keys = name === "delete" ? values(await request.text(), "Key") : [decodeURIComponent(path)];
+    if (!(await mayUse(name, keys))) return failed(403, "AccessDenied");
+    return await operation(bucket, keys, request, url.searchParams);
   } catch (error) {
     if (NO_SUCH_UPLOAD.test(error.message)) return failed(404, "NoSuchUpload");
     console.error("the bucket:", error);
@@ -26,42 +32,42 @@ function operationOf(method, query) {
 }
 
 const OPERATIONS = {
-  async GET(bucket, key, request) {
+  async GET(bucket, [key], request) {
     const object = await bucket.get(key, { range: request.headers });
     if (!object) return failed(404, "NoSuchKey");
     return new Response(object.body, { status: 200, headers: { "Content-Length": object.size, ETag: object.httpEtag } });
   },
 
-  async HEAD(bucket, key) {
+  async HEAD(bucket, [key]) {
     const object = await bucket.head(key);
     return new Response(null, object ? { headers: { "Content-Length": object.size, ETag: object.httpEtag } } : { status: 404 });
   },
 
-  async PUT(bucket, key, request) {
+  async PUT(bucket, [key], request) {
     const { httpEtag } = await bucket.put(key, request.body ?? "", { httpMetadata: metadataOf(request) });
     return new Response(null, { headers: { ETag: httpEtag } });
   },
 
   /** Deletes the objects that the body names. */
-  async delete(bucket, _, request) {
-    await bucket.delete(values(await request.text(), "Key"));
+  async delete(bucket, keys) {
+    await bucket.delete(keys);
     return xml("<DeleteResult/>");
   },
 
   /** Begins an upload in parts. */
-  async uploads(bucket, key, request) {
+  async uploads(bucket, [key], request) {
     const { uploadId } = await bucket.createMultipartUpload(key, { httpMetadata: metadataOf(request) });
     return xml(`<InitiateMultipartUploadResult><UploadId>${uploadId}</UploadId></InitiateMultipartUploadResult>`);
   },
 
-  async "PUT part"(bucket, key, request, query) {
+  async "PUT part"(bucket, [key], request, query) {
     const upload = bucket.resumeMultipartUpload(key, query.get("uploadId"));
     const { etag } = await upload.uploadPart(Number(query.get("partNumber")), request.body);
     return new Response(null, { headers: { ETag: `"${etag}"` } });
   },
 
   /** Completes an upload from the parts that the body names. */
-  async uploadId(bucket, key, request, query) {
+  async uploadId(bucket, [key], request, query) {
     const body = await request.text();
     const etags = values(body, "ETag").map((etag) => etag.replace(/^"|"$/g, ""));
     const parts = values(body, "PartNumber").map((number, index) => ({ partNumber: Number(number), etag: etags[index] }));
@@ -69,7 +75,7 @@ const OPERATIONS = {
     return xml(`<CompleteMultipartUploadResult><ETag>${escaped(httpEtag)}</ETag></CompleteMultipartUploadResult>`);
   },
 
-  async "DELETE part"(bucket, key, _, query) {
+  async "DELETE part"(bucket, [key], _, query) {
     await bucket.resumeMultipartUpload(key, query.get("uploadId")).abort();
     return new Response(null, { status: 204 });
   },

@@ -133,7 +133,7 @@ const SHORT: Duration = Duration::from_secs(5);
 /// Time in which a container that should end finishes its jobs: a little more than Cloudflare gives it.
 const FAREWELL: Duration = Duration::from_secs(15 * 60);
 /// Maximum number of slots that a tiler may report: four for each core.
-const MAX_SLOTS: u32 = 16;
+pub const MAX_SLOTS: u32 = 16;
 /// Pause after the second failed start in a row. It doubles with each one.
 const FIRST_REST: Duration = Duration::from_secs(30);
 const LONGEST_REST: Duration = Duration::from_secs(600);

@@ -15,7 +15,7 @@ const LONGEST_MS = 12 * 3600 * 1000;
 const MAX_RETRIES = 3;
 
 /** Returns a number that a tiler asks for, within what it may have. */
-const within = (asked, least, most) => Math.min(Math.max(Number(asked) || least, least), most);
+const clamped = (asked, least, most) => Math.min(Math.max(Number(asked) || least, least), most);
 
 /** Returns the object with the messages of the queue, by its namespace. */
 export const queueOf = (namespace) => namespace.getByName(QUEUE);
@@ -65,8 +65,8 @@ export class MessagesObject extends DurableObject {
 
   pull({ visibility_timeout_ms = VISIBILITY_TIMEOUT_MS, batch_size = BATCH_SIZE }) {
     const now = Date.now();
-    const limit = within(batch_size, 1, MAX_BATCH_SIZE);
-    const returns = now + within(visibility_timeout_ms, 0, LONGEST_MS);
+    const limit = clamped(batch_size, 1, MAX_BATCH_SIZE);
+    const returns = now + clamped(visibility_timeout_ms, 0, LONGEST_MS);
     this.sql.exec("DELETE FROM messages WHERE visible_ms <= ? AND attempts > ?", now, MAX_RETRIES);
     const due = this.sql.exec("SELECT * FROM messages WHERE visible_ms <= ? ORDER BY number LIMIT ?", now, limit);
     const messages = due.toArray().map(({ number, id, body, sent_ms, attempts }) => {
@@ -87,7 +87,7 @@ export class MessagesObject extends DurableObject {
     }
     for (const { lease_id, delay_seconds = 0 } of retries) {
       const retry = "UPDATE messages SET visible_ms = ?, lease = NULL WHERE lease = ?";
-      const again = Date.now() + within(delay_seconds * 1000, 0, LONGEST_MS);
+      const again = Date.now() + clamped(delay_seconds * 1000, 0, LONGEST_MS);
       retryCount += this.sql.exec(retry, again, lease_id).rowsWritten > 0 ? 1 : 0;
     }
     return { ackCount, retryCount, warnings: [] };

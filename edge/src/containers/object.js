@@ -3,19 +3,19 @@
 // https://developers.cloudflare.com/durable-objects/api/container/
 
 import { DurableObject } from "cloudflare:workers";
-import { ADDRESS, BUCKET } from "./gate.js";
+import { Claims } from "./claims.js";
+import { ADDRESS, variables } from "./variables.js";
 
 /** Interval of looks at the container: they keep this object in memory, and so the container alive. */
 const LOOK = 60_000;
 /** Time after which the platform stops a container whose object has been away: a crash of both must not run on. */
 const INACTIVITY = 300_000;
 const SIGTERM = 15;
-/** Lists of networks and hosts, which are the same for Worker and tilers. */
-const LISTS = ["ALLOW_NETWORKS", "DENY_NETWORKS", "ALLOW_HOSTS", "DENY_HOSTS"];
 
 export class TilerObject extends DurableObject {
   constructor(context, env) {
     super(context, env);
+    this.claims = new Claims(context.storage.sql);
     // After an eviction from memory, the container may run still.
     context.blockConcurrencyWhile(async () => {
       const run = await context.storage.get("run");
@@ -28,6 +28,7 @@ export class TilerObject extends DurableObject {
     const run = { ...JSON.parse(order), token: secret() };
     const { container, storage } = this.ctx;
     if (container.running) await container.destroy();
+    this.claims.clear();
     await storage.put("run", run);
     await storage.setAlarm(Date.now() + LOOK);
     container.start({ enableInternet: true, env: variables(this.env, run.token) });
@@ -43,6 +44,26 @@ export class TilerObject extends DurableObject {
   async destroy(order) {
     if (await this.#isRunning(order)) await this.ctx.container.destroy();
     await this.#ended(JSON.parse(order).start);
+  }
+
+  /** Notes a claim of the tiler's. */
+  noteClaim(claim) {
+    this.claims.add(claim);
+  }
+
+  /** Notes that an attempt is over. */
+  noteEnd(id, attempt) {
+    this.claims.end(id, attempt);
+  }
+
+  /** Returns true if the tiler has claimed the attempt. */
+  hasClaimed(id, attempt) {
+    return this.claims.has(id, attempt);
+  }
+
+  /** Returns true if an operation of the store belongs to what the tiler has claimed. */
+  mayUse(operation, keys) {
+    return this.claims.admit(operation, keys);
   }
 
   /** Looks at the container, whose end may have been missed. */
@@ -78,25 +99,3 @@ export class TilerObject extends DurableObject {
 }
 
 const secret = () => [...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-
-/** Returns the tiler's variables. Those of the Worker that begin with EDGEZOOM_ are for the tiler. */
-function variables(env, token) {
-  const given = Object.entries(env).filter(([name, value]) => name.startsWith("EDGEZOOM_") && typeof value === "string");
-  const lists = LISTS.filter((name) => env[name]).map((name) => [`EDGEZOOM_${name}`, env[name]]);
-  const base = `http://${ADDRESS}`;
-  return {
-    EDGEZOOM_DRAIN_SECONDS: "780", // the platform waits fifteen minutes
-    EDGEZOOM_EXIT_WHEN_IDLE: "60",
-    EDGEZOOM_POLL_MS: "200", // the queue is our own
-    EDGEZOOM_API_CALLS: "0",
-    ...Object.fromEntries([...lists, ...given]),
-    EDGEZOOM_EDGE_URL: base,
-    EDGEZOOM_TILER_TOKEN: token,
-    EDGEZOOM_QUEUE_URL: `${base}/queue`,
-    EDGEZOOM_QUEUE_TOKEN: token,
-    EDGEZOOM_S3_ENDPOINT: base,
-    EDGEZOOM_S3_BUCKET: BUCKET,
-    EDGEZOOM_S3_ACCESS_KEY_ID: token,
-    EDGEZOOM_S3_SECRET_ACCESS_KEY: token,
-  };
-}

@@ -20,7 +20,7 @@ use worker::{Env, Error, ListOptions, Result, State, Storage, console_error};
 use crate::admission::policy::{AdmissionError, BacklogReport};
 use crate::admission::scheduler::{Asked, End, Scheduler, TILES_OF_A_JOB, Turn};
 use crate::config::{Config, ContainerLimits};
-use crate::containers::fleet::{Fleet, Order, Start};
+use crate::containers::fleet::{Fleet, MAX_SLOTS, Order, Start};
 use crate::platform::bridge;
 use crate::platform::isolate::{config, now};
 
@@ -212,9 +212,10 @@ impl BacklogObject {
                     fleet.end(container, now);
                     return Ok((NOTED.to_owned(), vec![]));
                 }
-                Message::ReportedIn { container, report } => {
-                    let Backlog { messages, capacity, leaving } = report.backlog;
-                    fleet.report(container, if leaving { 0 } else { capacity.slots }, messages, now);
+                Message::ReportedIn { container, mut report } => {
+                    let Backlog { messages, capacity, leaving } = &mut report.backlog;
+                    capacity.slots = capacity.slots.min(MAX_SLOTS);
+                    fleet.report(container, if *leaving { 0 } else { capacity.slots }, *messages, now);
                     scheduler.report(report);
                     return Ok((scheduler.tilers(now).to_string(), scheduler.due(now, &shares)));
                 }
