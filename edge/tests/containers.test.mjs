@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
+import { variables } from "../src/containers/variables.js";
 import { byUrl, eventually, startWith } from "./system.mjs";
 
 const TOKEN = "token-of-a-start";
@@ -186,6 +187,16 @@ test("a tiler reports on, reads and writes only what it has claimed", async () =
   assert.equal(await (await store(upload)).text(), body);
   assert.equal((await store(upload, put)).status, 403);
   assert.equal((await store(upload, other)).status, 403);
+});
+
+test("a tiler in a container checks its isolation, unless the operator allows less", () => {
+  const checks = (env) => variables(env, TOKEN).EDGEZOOM_DOCTOR;
+  assert.equal(checks({}), "user,pages");
+  assert.equal(checks({ EDGEZOOM_DOCTOR: "" }), "user,pages", "an empty value is the default");
+  assert.equal(checks({ EDGEZOOM_DOCTOR: "user" }), "user");
+  assert.equal(checks({ EDGEZOOM_DOCTOR: "off" }), undefined);
+  const { EDGEZOOM_JOBS, EDGEZOOM_POLL_MS, EDGEZOOM_EDGE_URL } = variables({ EDGEZOOM_JOBS: "2", EDGEZOOM_EDGE_URL: "http://other" }, TOKEN);
+  assert.deepEqual([EDGEZOOM_JOBS, EDGEZOOM_POLL_MS, EDGEZOOM_EDGE_URL], ["2", "200", "http://198.18.0.1"]);
 });
 
 test("when the day's tiles are used up, new contents get 503 with a time", async () => {

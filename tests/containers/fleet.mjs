@@ -28,6 +28,7 @@ const system = await startWithContainers(
     CONTAINERS: "2",
     LEASE_SECONDS: `${LEASE}`,
     EDGEZOOM_EXIT_WHEN_IDLE: `${IDLE}`,
+    EDGEZOOM_DOCTOR: "off", // this machine is no container
     EDGEZOOM_JOBS: "2",
     EDGEZOOM_LOG: "json",
   },
