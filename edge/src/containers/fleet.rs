@@ -90,7 +90,7 @@ pub enum Event {
     Started,
     /// The first report came this long after the start.
     Reported(Duration),
-    /// It never reported, or has been silent for too long.
+    /// It ended without a report, never reported, or has been silent for too long.
     Hung,
     /// It ran for this time.
     Ended(Duration),
@@ -195,6 +195,7 @@ impl Fleet {
         self.used += today.as_millis() as u64;
         self.events.push(Event::Ended(now - container.since));
         if container.state == State::Starting {
+            self.events.push(Event::Hung);
             self.note_failure(now);
         }
     }
