@@ -2,12 +2,12 @@
 
 use edgezoom_geometry::Size;
 
-use crate::Text;
+use crate::{Ink, Text};
 
 /// Reads a text and bounds it.
 ///
 /// # Panics
-/// If bounding it again changes it, or if markup contains a tag of the text's.
+/// If bounding it again changes it, also after hidden words are dropped, or if markup contains a tag of the text's.
 pub fn text(bytes: &[u8]) {
     let Some(text) = Text::from_json(bytes) else { return };
     let size = Size { width: 4000, height: 5661 };
@@ -15,6 +15,12 @@ pub fn text(bytes: &[u8]) {
     assert_eq!(bounded, bounded.clone().bounded(size));
     assert!(!bounded.html().contains("<script") && !bounded.hocr().contains("<script"));
     let _ = bounded.plain();
+    let half = Size { width: 2000, height: 2831 };
+    let mut ink = Ink::new(&bounded, size, half);
+    // Stripes, so that some words are shown.
+    (0..99).for_each(|row| ink.row(&[[row, row], [0, 255]].concat().repeat(500), 1));
+    let shown = ink.shown();
+    assert_eq!(shown, shown.clone().bounded(size));
 }
 
 #[cfg(test)]

@@ -18,12 +18,14 @@
 mod bounds;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+mod ink;
 mod links;
 mod markup;
 
 use serde::{Deserialize, Serialize};
 
 pub use bounds::{MAX_JSON_BYTES, MAX_PACKED_BYTES, MAX_PAGE_WORDS, MAX_WORDS};
+pub use ink::Ink;
 pub use markup::escape;
 
 /// Version of the format.

@@ -24,12 +24,17 @@ impl<'a> LinkMap<'a> {
 
     /// Returns the first link that [contains the centre](Rect::holds) of a rectangle.
     pub fn at(&self, rect: Rect) -> Option<&'a Link> {
+        self.links.get(self.index_at(rect)?)
+    }
+
+    /// Returns its index.
+    pub fn index_at(&self, rect: Rect) -> Option<usize> {
         let (x, y) = rect.centre();
         let (_, across) = self.across.range(..=x).next_back()?;
         let (_, down) = self.down.range(..=y).next_back()?;
         let mut both = across.iter().zip(down).map(|(across, down)| across & down).enumerate();
         let (word, bits) = both.find(|(_, bits)| *bits != 0)?;
-        self.links.get(word * 64 + bits.trailing_zeros() as usize)
+        Some(word * 64 + bits.trailing_zeros() as usize)
     }
 }
 
