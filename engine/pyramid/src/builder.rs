@@ -11,10 +11,11 @@ use std::ops::DerefMut;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, ScopedJoinHandle};
 
-use edgezoom_codecs::{Damage, Jpeg, Orientation, RowReader, SourceError};
+use edgezoom_codecs::{Damage, Jpeg, Layout, Orientation, RowReader, SourceError};
 use edgezoom_geometry::{Dzi, PreviewKind, Size, TileFormat};
 use edgezoom_jpeg::decoder::requantise::TileBlocks;
 use edgezoom_jpeg::ycbcr420::ROWS;
+use edgezoom_text::Text;
 
 use crate::TileOutput;
 use crate::background::Background;
@@ -26,6 +27,7 @@ use crate::geometry::{self, Level};
 use crate::preview::{PreviewMaker, previews};
 use crate::strip::Strip;
 use crate::tile_encoder::Encoding;
+use crate::words::WordFinder;
 
 /// Builds the tiles of the pyramid that `dzi` describes. The picture must have the size of `dzi` after it is turned by
 /// its [orientation](RowReader::orientation), and no opacity if the tiles are JPEG.
@@ -45,7 +47,8 @@ pub fn build_tiles(
     output: &dyn TileOutput,
 ) -> Result<(), BuildError> {
     let (first_level, background) = (0, Background::NONE);
-    let wanted = Wanted { quality, threads, previews: false, coarse: None, first_level, background };
+    let wanted =
+        Wanted { quality, threads, previews: false, coarse: None, text: None, first_level, background };
     build(reader, dzi, wanted, output).map(|_| ())
 }
 
@@ -58,6 +61,8 @@ pub struct Wanted<'a> {
     pub previews: bool,
     /// Settings of coarse pictures, if they are made.
     pub coarse: Option<&'a Coarse>,
+    /// Words that the picture may show, [bounded](Text::bounded).
+    pub text: Option<&'a Text>,
     /// Number of the smallest level.
     pub first_level: u32,
     pub background: Background,
@@ -73,7 +78,7 @@ pub fn build<'a>(
     wanted: Wanted<'_>,
     output: &dyn TileOutput,
 ) -> Result<Option<Damage>, BuildError> {
-    let Wanted { quality, threads, previews: with_previews, coarse, first_level, background } = wanted;
+    let Wanted { quality, threads, previews: with_previews, coarse, text, first_level, background } = wanted;
     let (layout, orientation) = (reader.layout(), reader.orientation());
     let encoding = Encoding { format: dzi.tile_format, quality, layout, orientation };
     let levels = geometry::levels(dzi, first_level, layout, orientation);
@@ -96,6 +101,7 @@ pub fn build<'a>(
         Ok(output.progress(upright_rows as u32)?)
     };
     output.begin(dzi)?;
+    let of_pixels = tiles.is_none() && layout != Layout::YCbCr420;
     let cutters = u32::try_from(threads.get()).unwrap_or(u32::MAX);
     let encoder = |index| {
         let partition = Partition { index, count: cutters };
@@ -104,7 +110,9 @@ pub fn build<'a>(
         let has_previews = with_previews && index + 1 == cutters;
         let previews = if has_previews { previews(dzi, &levels, encoding, output) } else { Vec::new() };
         let coarse = coarse.filter(|_| index == 0).map(|coarse| coarse.start(&levels, encoding, output));
-        Encoder { cutter, previews, coarse }
+        let words = text.filter(|_| index == 0);
+        let words = words.and_then(|text| WordFinder::new(text, &levels, of_pixels, layout, output));
+        Encoder { cutter, previews, coarse, words }
     };
     if cutters == 1 {
         let mut encoder = encoder(0);
@@ -161,12 +169,16 @@ struct Encoder<'a> {
     cutter: Cutter<'a>,
     previews: Vec<PreviewMaker<'a>>,
     coarse: Option<CoarseMaker<'a>>,
+    words: Option<WordFinder<'a>>,
 }
 
 impl Encoder<'_> {
     fn take(&mut self, strip: &Strip) -> io::Result<()> {
         if let Some(coarse) = &mut self.coarse {
             coarse.take(strip)?;
+        }
+        if let Some(words) = &mut self.words {
+            words.take(strip)?;
         }
         self.cutter.cut(strip)?;
         self.previews.iter_mut().try_for_each(|preview| preview.take(strip))

@@ -92,6 +92,7 @@ mod tile;
 mod tile_encoder;
 mod tile_source;
 mod turn;
+mod words;
 
 pub use build_error::BuildError;
 pub use builder::build_tiles;
@@ -99,6 +100,7 @@ pub use coarse::coarse_of_thumbnail;
 pub use dzsave::{DzsaveError, Observer, dzsave, dzsave_with};
 pub use edgezoom_codecs as codecs;
 pub use edgezoom_geometry::{Dzi, PreviewKind, Size, TileFormat};
+pub use edgezoom_text::Text;
 pub use layout::{Angle, Depth, TileLayout};
 pub use options::{Options, OptionsError};
 pub use tile::{Tile, TileCoord, TileOutput};

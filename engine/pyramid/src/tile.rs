@@ -4,6 +4,7 @@ use std::io;
 
 use bytes::Bytes;
 use edgezoom_geometry::{Dzi, PreviewKind};
+use edgezoom_text::Text;
 
 /// Address of a tile in a pyramid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -64,6 +65,16 @@ pub trait TileOutput: Sync {
     /// Return an error if it cannot be written.
     fn coarse(&self, bytes: &[u8]) -> io::Result<()> {
         let _ = bytes;
+        Ok(())
+    }
+
+    /// Receives the words that the picture shows, [bounded](Text::bounded), if
+    /// [`DrawingOptions::text`](edgezoom_codecs::DrawingOptions::text) asks for them.
+    ///
+    /// # Errors
+    /// Return an error if they cannot be written.
+    fn text(&self, text: Text) -> io::Result<()> {
+        let _ = text;
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use edgezoom_codecs::{
     Damage, DecodeOptions, Flattened, Layout, RowReader, SourceError, Thumbnail, Turned, is_opaque,
 };
 use edgezoom_geometry::{Dzi, Scale, TileFormat};
+use edgezoom_text::Text;
 
 use crate::background::Background;
 use crate::build_error::BuildError;
@@ -27,6 +28,7 @@ pub struct TileSource {
     reader: Box<dyn RowReader>,
     format: TileFormat,
     thumbnail: Option<Thumbnail>,
+    text: Option<Text>,
 }
 
 impl TileSource {
@@ -43,7 +45,13 @@ impl TileSource {
         mut open: impl FnMut(&DecodeOptions) -> Result<Box<dyn RowReader>, SourceError>,
     ) -> Result<Self, SourceError> {
         let decode = options.decode_options();
-        let mut reader = open(&decode)?;
+        let mut text = None;
+        let mut open = || {
+            let mut reader = open(&decode)?;
+            text = reader.take_text();
+            Ok::<_, SourceError>(reader)
+        };
+        let mut reader = open()?;
         // Many pictures have an opacity channel that is opaque everywhere, and their tiles would be several times
         // larger as PNG. So the picture is read up to the first pixel that is not opaque, which takes less time than
         // encoding PNG.
@@ -51,7 +59,7 @@ impl TileSource {
             let is_opaque = is_opaque(&mut *reader)?;
             // A temporary file serves one reader at a time.
             drop(reader);
-            reader = open(&decode)?;
+            reader = open()?;
             if is_opaque {
                 reader = Box::new(Flattened::onto(options.background, reader));
             }
@@ -66,7 +74,7 @@ impl TileSource {
         if options.angle != Angle::D0 {
             reader = Box::new(Turned::new(reader, options.angle.orientation()));
         }
-        Ok(Self { reader, format, thumbnail: None })
+        Ok(Self { reader, format, thumbnail: None, text })
     }
 
     /// Sets the thumbnail that [coarse pictures](TileOutput::coarse) show below the rows read so far.
@@ -81,12 +89,14 @@ impl TileSource {
     /// Returns the first error. The output may have received tiles before.
     pub fn build(mut self, options: &Options, output: &dyn TileOutput) -> Result<Built, BuildError> {
         let dzi = options.dzi(self.reader.orientation().turned(self.reader.size()), self.format);
+        let text = self.text.take().map(|text| text.bounded(dzi.size));
         let coarse = options.coarse_every.map(|every| Coarse { every, thumbnail: self.thumbnail.take() });
         let wanted = Wanted {
             quality: options.quality,
             threads: options.threads,
             previews: options.previews,
             coarse: coarse.as_ref(),
+            text: text.as_ref(),
             first_level: options.depth.first_level(&dzi),
             background: Background::new(options, self.reader.layout()),
         };

@@ -14,8 +14,8 @@ use edgezoom_pyramid::{BuildError, TileOutput, TileSource, coarse_of_thumbnail};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::protocol::{Ending, FrameWriter};
+use super::reported;
 use super::request::{Arriving, RenderRequest};
-use super::{reported, text};
 use crate::{descriptors, sandbox};
 
 /// Renders as requested. Reports a failure to the parent; the exit code says only whether there was one.
@@ -129,20 +129,14 @@ pub(super) fn render(
         frames.coarse(&coarse_of_thumbnail(thumbnail)?)?;
     }
     let mut sources = sources.into_iter();
-    let (mut words, mut title) = (None, None);
+    let mut title = None;
     let source = TileSource::open(&request.options, |decode| {
         let source = sources.next().ok_or_else(|| io::Error::other("the source is opened a third time"))?;
         let mut reader = prepared.open(source, request.bounds, decode)?;
-        words = reader.take_text();
         title = reader.take_title();
         Ok(reader)
     })?;
     let built = source.with_thumbnail(thumbnail).build(&request.options, frames)?;
-    if let Some(words) = words
-        && let Some(packed) = text::pack(words, built.dzi.size)?
-    {
-        frames.text(&packed)?;
-    }
     if let Some(title) = title.as_deref().and_then(Title::of_document) {
         frames.title(&title)?;
     }

@@ -28,10 +28,10 @@ use bytes::{Buf, Bytes, BytesMut};
 use edgezoom_codecs::{BrowserDrawing, Damage};
 use edgezoom_content::{Dzi, Failure, PreviewKind, Scale, Title};
 use edgezoom_pyramid::{TileCoord, TileOutput};
-use edgezoom_text::MAX_PACKED_BYTES;
-#[cfg(doc)]
-use edgezoom_text::Text;
+use edgezoom_text::{MAX_PACKED_BYTES, Text};
 use serde::{Deserialize, Serialize};
+
+use super::text;
 
 /// Version of this protocol. Parent and child run the same executable, but the file may be replaced between two starts.
 const VERSION: u8 = 8;
@@ -104,10 +104,6 @@ impl FrameWriter {
         Self { pipe: Mutex::new(pipe) }
     }
 
-    pub fn text(&self, packed: &[u8]) -> io::Result<()> {
-        self.write(b'D', &[], packed)
-    }
-
     pub fn title(&self, title: &Title) -> io::Result<()> {
         self.write(b'N', &[], title.as_str().as_bytes())
     }
@@ -170,6 +166,10 @@ impl TileOutput for FrameWriter {
 
     fn coarse(&self, file: &[u8]) -> io::Result<()> {
         self.write(b'C', &[], file)
+    }
+
+    fn text(&self, text: Text) -> io::Result<()> {
+        text::pack(&text)?.map_or(Ok(()), |packed| self.write(b'D', &[], &packed))
     }
 }
 
@@ -234,6 +234,7 @@ mod tests {
     use std::io::{Read, Seek};
 
     use edgezoom_content::{FailureCode, ScaleBasis, ScaleUnit, Size, TileFormat};
+    use edgezoom_text::{Page, Rect};
     use proptest::prelude::*;
 
     use super::*;
@@ -260,7 +261,9 @@ mod tests {
             Ending { damage: None, scale },
         ];
         endings.iter().for_each(|ending| frames.finished(*ending).unwrap());
-        frames.text(b"words").unwrap();
+        let text = Text { pages: vec![Page::new(Rect::new(0, 0, 1, 1)); 2], ..Text::default() };
+        frames.text(Text::default()).unwrap(); // no words, no frame
+        frames.text(text.clone()).unwrap();
         let failure = Failure::new(FailureCode::Internal, "sorry");
         frames.failed(&failure).unwrap();
 
@@ -278,7 +281,7 @@ mod tests {
         let finished = endings.map(Frame::Finished);
         let expected =
             [[Frame::Begin(dzi), Frame::Progress(7), tile, preview, coarse].as_slice(), &finished].concat();
-        let text = Frame::Text(Bytes::from_static(b"words"));
+        let text = Frame::Text(text::pack(&text).unwrap().unwrap().into());
         let expected = [expected, vec![text, Frame::Failed(failure)]].concat();
         assert_eq!(read, expected);
         assert!(received.is_empty());

@@ -8,10 +8,9 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
-/// Returns the words within their bounds; `None` if there are none, or still too many.
-pub fn pack(text: Text, picture: Size) -> io::Result<Option<Vec<u8>>> {
-    let text = text.bounded(picture);
-    let Some(json) = Some(text).filter(|text| !text.is_empty()).and_then(|text| text.to_json()) else {
+/// Returns the words, which must be bounded; `None` if there are none, or too many.
+pub fn pack(text: &Text) -> io::Result<Option<Vec<u8>>> {
+    let Some(json) = Some(text).filter(|text| !text.is_empty()).and_then(Text::to_json) else {
         return Ok(None);
     };
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
@@ -51,9 +50,9 @@ mod tests {
 
     #[test]
     fn words_arrive_as_sent_and_nothing_is_sent_without_any() {
-        let packed = pack(text(), SIZE).unwrap().unwrap();
+        let packed = pack(&text()).unwrap().unwrap();
         assert_eq!(unpack(&packed, SIZE), Some(text()));
-        assert_eq!(pack(Text::default(), SIZE).unwrap(), None);
+        assert_eq!(pack(&Text::default()).unwrap(), None);
     }
 
     #[test]

@@ -335,8 +335,12 @@ mod tests {
     #[test]
     fn words_pass_once_and_only_if_they_were_requested() {
         let page = edgezoom_text::Page::new(edgezoom_text::Rect::new(0, 0, 10, 10));
-        let words = edgezoom_text::Text { pages: vec![page.clone(), page], ..edgezoom_text::Text::default() };
-        let words = Frame::Text(text::pack(words, SIZE).unwrap().unwrap().into());
+        let words = edgezoom_text::Text {
+            pages: vec![page.clone(), page],
+            total: 2,
+            ..edgezoom_text::Text::default()
+        };
+        let words = Frame::Text(text::pack(&words).unwrap().unwrap().into());
         let (mut validator, dzi) = started();
         assert_refused(&mut validator, words.clone());
         let mut asked = request();

@@ -6,6 +6,7 @@ mod chromium;
 mod damaged;
 mod documents;
 mod drawings;
+mod hidden;
 mod page;
 mod text;
 
