@@ -315,6 +315,26 @@ fn the_words_under_a_scan_and_in_a_form_are_read() {
 }
 
 #[test]
+fn the_values_of_hidden_fields_are_not_read() {
+    let mut pdf = Pdf::new();
+    // Shown, hidden, and for print alone (ISO 32000-1, 12.5.3).
+    let fields = [("shown", 4), ("hidden", 2), ("printed", 36)].map(|(value, flags)| {
+        let field = format!(
+            "<< /Type /Annot /Subtype /Widget /FT /Tx /T ({value}) /V ({value}) /F {flags} /Rect [20 20 180 40] >>"
+        );
+        format!("{} 0 R ", pdf.object(field.as_bytes()))
+    });
+    let fields = fields.concat();
+    let content = "BT /F1 12 Tf 20 24 Td (ink) Tj ET";
+    let font = "/Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >>";
+    let pdf = pdf.catalogue(&format!("/AcroForm << /Fields [{fields}] >>"));
+    let (_, text) = read(
+        &pdf.page_with(200, 200, content, &format!("/Annots [{fields}] /Resources << {font} >>")).bytes(),
+    );
+    assert_eq!(texts(&text), ["ink", "shown"]);
+}
+
+#[test]
 fn links_lead_to_pages_and_to_the_web_and_nowhere_else() {
     let mut pdf = Pdf::new().page(200, 200, "BT /F1 12 Tf 20 20 Td (second) Tj ET");
     // The page of the first content is object 4.

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use edgezoom_text::{Block, Entry, Line, MAX_PAGE_WORDS, MAX_WORDS, Page, Rect, Role, Target, Text};
 use pdfium_render::prelude::{
-    PdfBookmark, PdfDestinationViewSettings, PdfDocument, PdfFormField, PdfPage, PdfPageAnnotationCommon,
-    PdfPageObject, PdfPageObjectsCommon, PdfPageRenderRotation, PdfPageText, PdfPageTextChar,
-    PdfPageTextObject, PdfPoints, PdfRect, PdfRenderConfig,
+    PdfAction, PdfBookmark, PdfDestination, PdfDestinationViewSettings, PdfDocument, PdfFormField, PdfPage,
+    PdfPageAnnotation, PdfPageAnnotationCommon, PdfPageObject, PdfPageObjectsCommon, PdfPageRenderRotation,
+    PdfPageText, PdfPageTextChar, PdfPageTextObject, PdfPoints, PdfRect, PdfRenderConfig,
 };
 
 use super::layout::Area;
@@ -434,9 +434,13 @@ fn script(letter: char) -> Option<u8> {
     }
 }
 
-/// Returns the values of a page's form fields, which are not in its text.
+/// Returns the values of a page's form fields, which are not in its text. Those of hidden fields are not shown.
 fn form_values(page: &PdfPage<'_>, to_page: &ToPage) -> Vec<Block> {
-    let values = page.annotations().iter().filter_map(|annotation| {
+    let annotations = page.annotations();
+    let is_seen = |annotation: &PdfPageAnnotation<'_>| {
+        !annotation.is_hidden() && !annotation.is_printable_but_not_viewable()
+    };
+    let values = annotations.iter().filter(is_seen).filter_map(|annotation| {
         let value = match annotation.as_form_field()? {
             PdfFormField::Text(field) if !field.is_password() => field.value(),
             PdfFormField::ComboBox(field) => field.value(),
