@@ -4,6 +4,7 @@
 import { readFile, readdir } from "node:fs/promises";
 import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";
 import { Miniflare, convertV4MiniflareOptions } from "miniflare";
+import { DATE } from "../tests/system.mjs";
 
 const ROUNDS = 40;
 const BUILT = new URL("../build/worker/", import.meta.url);
@@ -103,7 +104,7 @@ async function startWorkerd() {
   ]);
   const host = {
     name: "host",
-    compatibilityDate: "2026-11-01",
+    compatibilityDate: DATE,
     modules: [
       { type: "ESModule", path: "host.mjs", contents: HOST },
       { type: "ESModule", path: "render.js", contents: render },

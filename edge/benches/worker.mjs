@@ -6,7 +6,7 @@
 import { readFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { Miniflare, convertV4MiniflareOptions } from "miniflare";
-import { PICTURE, PLAIN, start } from "../tests/system.mjs";
+import { DATE, PICTURE, PLAIN, start } from "../tests/system.mjs";
 
 const TURNS = 300;
 const TURN_SECONDS = 0.1;
@@ -22,7 +22,7 @@ const HOST = `
   import minimal from "./minimal.txt";
   import wasm from "./wasm.bin";
 
-  const COMMON = { compatibilityDate: "2026-11-01", env: { TILER_TOKEN: "token-of-the-benchmark" }, mainModule: "index.js" };
+  const COMMON = { compatibilityDate: "${DATE}", env: { TILER_TOKEN: "token-of-the-benchmark" }, mainModule: "index.js" };
   const WORKERS = {
     edgezoom: { ...COMMON, modules: { "index.js": edgezoom, "index_bg.wasm": { wasm } } },
     minimal: { ...COMMON, modules: { "index.js": minimal } },
@@ -111,7 +111,7 @@ async function measureStarts() {
   const built = (name) => readFile(new URL(`../build/worker/${name}`, import.meta.url));
   const host = {
     name: "host",
-    compatibilityDate: "2026-11-01",
+    compatibilityDate: DATE,
     modules: [
       { type: "ESModule", path: "host.mjs", contents: HOST },
       { type: "Text", path: "edgezoom.txt", contents: await built("index.js") },

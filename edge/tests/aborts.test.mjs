@@ -16,8 +16,8 @@ const LEVEL = 12;
 
 /**
  * The Worker with a gate behind its store and its objects, so that clients can leave meanwhile: while it is `/closed`,
- * no call returns. `/made` returns the number of calls, that of requests that made any, and the size of the largest
- * memory of the second wasm module. The first one has two megabytes.
+ * no call returns. `/made` returns the number of calls, that of requests that made any, that of clients which have
+ * left, and the size of the largest memory of the second wasm module. The first one has two megabytes.
  */
 const GATED = `
   import edge from "./index.js";
@@ -25,6 +25,7 @@ const GATED = `
 
   let isClosed = false;
   let calls = 0;
+  let left = 0;
   const callers = new Set();
   const memories = [];
   const { Instance } = WebAssembly;
@@ -57,7 +58,8 @@ const GATED = `
     async fetch(request, env, context) {
       const { pathname } = new URL(request.url);
       if (pathname === "/closed" || pathname === "/open") return Response.json((isClosed = pathname === "/closed"));
-      if (pathname === "/made") return Response.json({ calls, callers: callers.size, bytes: Math.max(...memories.map(({ buffer }) => buffer.byteLength)) });
+      if (pathname === "/made") return Response.json({ calls, callers: callers.size, left, bytes: Math.max(...memories.map(({ buffer }) => buffer.byteLength)) });
+      request.signal.addEventListener("abort", () => (left += 1));
       const methods = { PYRAMIDS: "get", OPERATOR: "countRenderings", UPLOADS: "receive" };
       const bindings = Object.entries(methods).map(([name, method]) => [name, gated(env[name], method, request)]);
       return edge.fetch(request, { ...env, ...Object.fromEntries(bindings) }, context);
@@ -114,6 +116,7 @@ test("regions of clients that leave hold no memory, and the next one finds room"
   await system.send("/closed");
   // Both together have nearly all of it.
   for (let number = 0; number < 2; number += 1) await leave(system, get(whole()));
+  await eventually(async () => (await made(system)).left === 2); // the runtime aborts the signals of their requests
   await system.send("/open");
   for (let number = 0; number < 3; number += 1) {
     const { status, body } = await system.send(whole());

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LOCAL, Miniflare, TOKEN, convertV4MiniflareOptions } from "./system.mjs";
+import { DATE, LOCAL, Miniflare, TOKEN, convertV4MiniflareOptions } from "./system.mjs";
 
-const COMMON = { compatibilityDate: "2026-11-01", modulesRoot: "/" };
+const COMMON = { compatibilityDate: DATE, modulesRoot: "/" };
 
 /** Stands in for Edgezoom's Worker: it reads and writes KV. */
 const READER = `export default {

@@ -5,6 +5,7 @@ import { readFile, statfs } from "node:fs/promises";
 import { Agent, request as httpRequest } from "node:http";
 import { createRequire } from "node:module";
 import { setTimeout as pause } from "node:timers/promises";
+import { parse } from "smol-toml";
 import { BEGIN, clocked } from "./clock.mjs";
 import { PATIENCE_MS } from "./patience.mjs";
 
@@ -107,9 +108,12 @@ export const LOCAL = await Promise.all(
 /** Connections of all tests. The runtime closes one after five idle seconds. */
 const AGENT = new Agent({ keepAlive: true, timeout: 4000 });
 
+/** The date that says how the runtime behaves. */
+export const { compatibility_date: DATE } = parse(await readFile(new URL("../../wrangler.toml", import.meta.url), "utf8"));
+
 /** Settings of every Worker: one KV store for all, and a socket of its own. */
 const COMMON = {
-  compatibilityDate: "2026-11-01",
+  compatibilityDate: DATE,
   kvNamespaces: ["FINISHED"],
   unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
 };
