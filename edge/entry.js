@@ -1,5 +1,6 @@
 // The module that the Workers runtime loads: it passes requests and alarms to Rust, which is compiled to wasm. After a
-// panic or a trap the memory of the wasm instance is unreliable, so a new instance replaces it. The build aliases
+// panic or a trap the memory of the wasm instance is unreliable, so a new instance replaces it, and what waits for the
+// old one ends with an error (docs/decisions/0089). The build aliases
 // `wasm-bindgen-output` to the generated file. `__worker_init_state` is the `worker` crate's: its panic hook sets
 // `criticalError`, and each new instance increments `instanceId`.
 
@@ -21,7 +22,11 @@ const wasm = rust.__worker_init_state();
 
 addEventListener("error", ({ error }) => {
   if (error instanceof WebAssembly.RuntimeError) wasm.criticalError = true;
+  revive();
 });
+/** Functions that end what waits for the instance. */
+const waiting = new Set();
+const REPLACED = new Error("the wasm instance was replaced");
 
 /** The id of a content (`content/src/id.rs`). */
 const ID = "[0-9A-Za-z]{11}";
@@ -43,6 +48,28 @@ function revive() {
   wasm.criticalError = false;
   rust.__wbg_reset_state();
   lists.forget();
+  for (const end of waiting) end();
+}
+
+/** Returns what a promise of Rust's resolves to. If another instance replaces the one that made it, it never would. */
+function ofInstance(promise) {
+  const { promise: replaced, reject } = Promise.withResolvers();
+  const end = () => reject(REPLACED);
+  waiting.add(end);
+  return Promise.race([promise, replaced]).finally(() => waiting.delete(end));
+}
+
+/** Passes on a stream of Rust's. */
+function streamOfInstance(stream) {
+  const reader = stream.getReader();
+  return new ReadableStream({
+    async pull(controller) {
+      const { value, done } = await ofInstance(reader.read());
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
 }
 
 /** The area that a URL belongs to, and the next segment of its path. The router in Rust knows the rest. */
@@ -60,6 +87,7 @@ const CANONICAL = /<([^>]+)>;rel="canonical"/;
  */
 const SAMPLED = 16;
 const TOO_MUCH = "You have sent too many requests. Try again in a minute.\n";
+const LOST = "Something went wrong here. Try again.\n";
 
 export default {
   async fetch(request, env, context) {
@@ -71,13 +99,21 @@ export default {
     const id = PYRAMIDS.includes(area) ? NAME.exec(name)?.[1] : undefined;
     const isCached = id && context && request.method === "GET" && !request.headers.has("Range");
     const seen = { from: "object", area };
-    let response = await (isCached ? throughCache : answer)(request, env, context, id, seen);
-    // A call without the tilers' token counts like any other request.
-    if (area === "internal" && response.status === 401 && (await isTooMuch(request, env))) response = tooMuch(seen);
+    const response = await (isCached ? throughCache : answer)(request, env, context, id, seen).catch(lost);
     count(area, response.countsAs ?? response.status, response.from ?? seen.from, isCached || seen.from === "limit");
     return response;
   },
 };
+
+/** Returns the response to a request whose instance has panicked, or was replaced. */
+function lost(error) {
+  if (error instanceof WebAssembly.RuntimeError) wasm.criticalError = true;
+  if (error !== REPLACED) console.error("no response:", error);
+  return refusal(503, LOST, 1);
+}
+
+const refusal = (status, text, seconds) =>
+  new Response(text, { status, headers: { "Retry-After": `${seconds}`, "Cache-Control": "no-store", "Access-Control-Allow-Origin": "*" } });
 
 /** Returns the response with a static file, if the request reads one. */
 async function fileOf(request, env) {
@@ -107,7 +143,10 @@ async function throughCache(request, env, context, id, seen) {
 }
 
 async function answer(request, env, context, id, seen) {
-  if (seen.area !== "internal" && (await isTooMuch(request, env))) return tooMuch(seen);
+  if (seen.area !== "internal" && (await isTooMuch(request, env))) {
+    seen.from = "limit";
+    return refusal(429, TOO_MUCH, 60);
+  }
   const incoming = new rust.IncomingRequest(readRequest(request), env);
   const key = incoming.cacheKey();
   const refreshing = (key || id) && lists.refresh(env);
@@ -121,8 +160,9 @@ async function answer(request, env, context, id, seen) {
   if (cached) seen.from = "kv";
   if (refreshing) await refreshing;
   if (cached || id) uses.note(key ?? id, env, context);
-  const response = incoming.respond(request, env, cached);
-  if (!(response instanceof Promise)) return response;
+  const made = incoming.respond(request, env, cached);
+  if (!(made instanceof Promise)) return made;
+  const response = ofInstance(made);
   const handled = request.method === "DELETE" ? response.then((done) => deleted(done, env)) : response;
   // When a client leaves, the runtime drops what its request awaits. So that all that was taken is given back, and what
   // others wait for arrives, the request goes on, for half a minute at most.
@@ -188,19 +228,21 @@ const durableObject = (Inner) =>
     }
 
     send(message) {
-      return this.#rust.send(message);
+      return ofInstance(this.#rust.send(message));
     }
 
     stored() {
-      return this.#rust.stored();
+      return ofInstance(this.#rust.stored());
     }
 
     async fetch(request) {
-      return this.#rust.subscribe(await request.text());
+      const asked = await request.text();
+      const response = await ofInstance(this.#rust.subscribe(asked));
+      return response.body ? new Response(streamOfInstance(response.body), response) : response;
     }
 
     alarm() {
-      return this.#rust.alarm();
+      return ofInstance(this.#rust.alarm());
     }
   };
 
