@@ -16,11 +16,14 @@ const MAX_PLACES = 4;
 const MAX_EXACT = 200;
 /** Maximum number of hits in a picture that are counted. */
 const MAX_COUNTED = 10_000;
-/** Number of letters, folded or not, after which no other page is searched: 2,500 full pages, and a quarter of a second at most. */
-const MAX_LETTERS = 8 << 20;
+/**
+ * Number of bytes of plain text, or of folded letters if these are more, after which no other page is searched: a book of
+ * 1,000 pages, and a third of a second at most (`edge/tests/costs.test.mjs`).
+ */
+const MAX_SEARCHED = 4 << 20;
 /** Number of letters around a hit. */
 const AROUND = 40;
-/** Bytes in memory for each byte of the plain text: as a string, and pages as they are folded. */
+/** Bytes in memory for each byte of the plain text: as it is, and pages as they are folded. */
 const HELD = 3;
 /** Bytes in memory for each byte of a page's JSON: as text, as objects, and as what is written of them. */
 const PARSED = 8;
@@ -32,6 +35,8 @@ const MAX_READ = 2 << 20;
 const READING = 20_000;
 /** White space other than single spaces, which need no replacement: that took most of the time. */
 const GAPS = /\s{2,}|[^\S ]/g;
+const FORM_FEED = 0x0c;
+const DECODER = new TextDecoder();
 /** The end of a stream of deflate: an empty last block. */
 const LAST_BLOCK = new Uint8Array([3, 0]);
 
@@ -94,15 +99,15 @@ async function held(bytes, work) {
 async function find(bucket, query, from, stored) {
   const wanted = fold(query).trim().replace(/\s+/g, " ");
   const numbers = [];
-  let [number, letters, total, start, shown, read, next] = [0, 0, 0, 0, 0, 0, undefined];
+  let [number, searched, total, start, shown, read, next] = [0, 0, 0, 0, 0, 0, undefined];
   const [offset, length] = stored.plain;
   const object = wanted && (await bucket.get(stored.archive, { range: { offset, length } }));
   if (object === null) return undefined;
-  for (const text of object ? await pagesOf(object.body) : []) {
-    if (total >= MAX_COUNTED || letters >= MAX_LETTERS) break;
+  for (const text of object ? pagesIn(await unpacked(object.body, "gzip")) : []) {
+    if (total >= MAX_COUNTED || searched >= MAX_SEARCHED) break;
     number += 1;
-    const folded = fold(text);
-    letters += Math.max(text.length, folded.length);
+    const folded = fold(DECODER.decode(text));
+    searched += Math.max(text.length, folded.length);
     const count = countOf(wanted, wanted.includes(" ") ? folded.replace(GAPS, " ") : folded);
     if (count === 0) continue;
     if (number < from) start += count;
@@ -117,9 +122,18 @@ async function find(bucket, query, from, stored) {
   return pages && { hits: pages.flatMap((page, index) => hitsOn(page, wanted, numbers[index])), total, start, next };
 }
 
-/** Returns the texts of the pages of a compressed plain text. In pieces, this would take twice as long. */
-async function pagesOf(packed) {
-  return (await new Response(packed.pipeThrough(new DecompressionStream("gzip"))).text()).split("\f");
+/** Returns the bytes of a compressed stream. In pieces, this would take twice as long. */
+async function unpacked(packed, coding) {
+  return new Uint8Array(await new Response(packed.pipeThrough(new DecompressionStream(coding))).arrayBuffer());
+}
+
+/** Returns the bytes of each page of a plain text, between which is a form feed. */
+function* pagesIn(bytes) {
+  for (let from = 0, end; end !== bytes.length; from = end + 1) {
+    end = bytes.indexOf(FORM_FEED, from);
+    if (end < 0) end = bytes.length;
+    yield bytes.subarray(from, end);
+  }
 }
 
 function countOf(wanted, text) {
@@ -151,16 +165,16 @@ async function readPages(bucket, { archive, json, pages }, numbers) {
     if (!object) return undefined;
     const bytes = await object.arrayBuffer();
     const spans = isDense ? [[first, bytes.byteLength]] : words;
-    const read = await Promise.all(spans.map(([start, length]) => pagesIn(new Uint8Array(bytes, start - first, length))));
+    const read = await Promise.all(spans.map(([start, length]) => parsedIn(new Uint8Array(bytes, start - first, length))));
     const given = isDense ? numbers.map((number) => read[0][number - numbers[0]]) : read.flat();
     return given.map((page) => ({ ...readDocument({ pages: [page] }).pages[0], given: page }));
   });
 }
 
 /** Returns the pages in a part of the compressed JSON. */
-async function pagesIn(part) {
-  const stream = new Blob([part, LAST_BLOCK]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return JSON.parse(`[${(await new Response(stream).text()).replace(/^,/, "")}]`);
+async function parsedIn(part) {
+  const bytes = await unpacked(new Blob([part, LAST_BLOCK]).stream(), "deflate-raw");
+  return JSON.parse(`[${DECODER.decode(bytes).replace(/^,/, "")}]`);
 }
 
 /** Returns the hits of a folded text in a page's lines and in the alternative texts of its pictures. */
