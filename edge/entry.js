@@ -82,8 +82,8 @@ const READING = ["GET", "HEAD"];
 /** The canonical address of an image of IIIF in its header `Link`. */
 const CANONICAL = /<([^>]+)>;rel="canonical"/;
 /**
- * One in this number of requests for tiles, and of those that are too many, is measured, because a data point costs as
- * much as a request.
+ * One in this number of requests for tiles, of those that are too many, and of refused calls of tilers is measured, because
+ * a data point costs as much as a request.
  */
 const SAMPLED = 16;
 const TOO_MUCH = "You have sent too many requests. Try again in a minute.\n";
@@ -100,7 +100,7 @@ export default {
     const isCached = id && context && request.method === "GET" && !request.headers.has("Range");
     const seen = { from: "object", area };
     const response = await (isCached ? throughCache : answer)(request, env, context, id, seen).catch(lost);
-    count(area, response.countsAs ?? response.status, response.from ?? seen.from, isCached || seen.from === "limit");
+    count(area, response.countsAs ?? response.status, response.from ?? seen.from, isCached || seen.from === "limit" || area === "internal");
     return response;
   },
 };

@@ -117,3 +117,12 @@ test("the status page lists tilers that report their slots", async () => {
   const { tilers } = await (await ask("/internal/status")).json();
   assert.deepEqual([tilers[0].tiler, tilers[0].slots], [7, 2]);
 });
+
+test("calls with a wrong token are measured like tiles: a data point costs as much as a request", async () => {
+  const before = await counted("request", ["part", "status", "source"]);
+  const call = () => fetch(`${system.addresses.edgezoom}/internal/backlog`, { method: "POST", headers: { Authorization: "Bearer wrong" } });
+  for (let calls = 0; calls < 200; calls += 1) assert.equal((await call()).status, 401);
+  const [key] = Object.keys(await counted("request", ["part", "status", "source"])).filter((key) => key.startsWith("internal 401"));
+  const sum = (await counted("request", ["part", "status", "source"]))[key] - (before[key] ?? 0);
+  assert.ok(sum > 0 && sum % 16 === 0, `${sum} of 200`); // each of a sixteenth counts sixteen times
+});
