@@ -1,109 +1,172 @@
-// What one client can cause in a day, in dollars: the limits of the code times Cloudflare's prices are the table in
-// docs/limits.md. `two-clients.test.mjs` checks with the whole Worker that a request causes no more than is assumed
-// here.
+// What one client can cause in a day: `costs.mjs` computes the tables of docs/limits.md from the limits of the code and
+// Cloudflare's prices. What an attempt and the worst requests cost is counted and measured here, the rest in the tests
+// that its rows name; `two-clients.test.mjs` has the whole Worker.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { parse } from "smol-toml";
+import { encodePng } from "../viewer/png.mjs";
+import { archive, DZI, grid, store } from "./archive.mjs";
+import { CORE_SECOND, HOUR, INSTANCE, OBJECT_BYTES, QUEUE_ROWS, RECORD_BYTES, REGION_MS, SEARCH_MS, read, rows, tables, written } from "./costs.mjs";
+import { byUrl, eventually, startWith } from "./system.mjs";
 
-const read = (path) => readFile(new URL(`../../${path}`, import.meta.url), "utf8");
-/** Returns the number that a source file gives a constant or a field. */
-async function constant(path, name) {
-  const [, value] = new RegExp(`\\b${name}\\b[^=:;\\n]*(?:: [A-Za-z0-9]+)?\\s*[:=] ?(?:Duration::from_secs\\()?([\\d_]+)`).exec(await read(path)) ?? [];
-  assert.ok(value, `${name} is not in ${path}`);
-  return Number(value.replaceAll("_", ""));
-}
-
-const wrangler = parse(await read("wrangler.toml"));
-const perDay = (limiter) => 1440 * wrangler.ratelimits.find(({ name }) => name === limiter).simple.limit;
-const SCHEDULER = "edge/src/admission/scheduler";
-const DAY = 86_400;
-const UPLOAD_BYTES = 500e6; // the example in docs/limits.md
-
-/** What a client may have in a day. */
-async function limits() {
-  const tiles = Number(wrangler.vars.CLIENT_TILES_A_DAY);
-  const attempts = tiles / (await constant(`${SCHEDULER}/mod.rs`, "TILES_OF_AN_ATTEMPT"));
-  const slots = (await constant(`${SCHEDULER}/mod.rs`, "ASSUMED_SLOTS")) - 2; // one client leaves two
-  const files = await constant("edge/src/uploads/object.js", "FILES_A_DAY");
-  return {
-    requests: perDay("REQUESTS"),
-    counted: perDay("CREATIONS"),
-    attempts,
-    /** Contents that have an attempt or wait for their first. */
-    contents: attempts + tiles / (await constant(`${SCHEDULER}/rows.rs`, "TILES_OF_A_JOB")),
-    slotSeconds: slots * DAY,
-    files: files * (await constant("edge/src/uploads/object.js", "LEAST_PART")),
-    parts: Math.ceil((files * UPLOAD_BYTES) / (5 << 20)),
-    deletions: await constant("edge/src/uploads/object.js", "DELETIONS_A_DAY"),
-    searches: perDay("RENDERINGS"),
-    regions: Number(wrangler.vars.REGIONS_A_DAY) / (await constant("edge/src/admission/renderings.rs", "SHARE")),
-    tilesOfARegion: await constant("engine/regions/src/plan.rs", "MAX_TILES"),
-    followed: await constant("content/src/conversion/history.rs", "FOLLOWED"),
-  };
-}
-
-/** The rows of the table: the number in a day, and the price of a million in dollars. */
-function metered({ requests, counted, attempts, contents, slotSeconds, files, parts, deletions, searches, regions, tilesOfARegion, followed }) {
-  // A tiler claims, reports at most once a second, and reports the end.
-  const calls = slotSeconds + 2 * attempts;
-  const messages = 2 * requests + 3 * counted + 8 * attempts + slotSeconds;
-  return {
-    "requests, those of tilers included": [requests + calls, 0.3],
-    "ms of processor time": [2 * (requests + calls) + 300 * (searches + regions), 0.02],
-    "reads of KV": [requests, 0.5],
-    "writes and deletions of KV": [2 * attempts + deletions, 5],
-    "reads of the store": [2 * requests + searches + tilesOfARegion * regions, 0.36],
-    "writes and lists of the store": [2 * files + 3 * parts + 8 * attempts + 2 * deletions, 4.5],
-    "operations of the queue": [6 * attempts, 0.4],
-    "requests of Durable Objects": [messages, 0.15],
-    "rows that these write": [20 * attempts + 6 * contents + 2 * slotSeconds + 20 * files + regions, 1],
-    "GB-s of these": [Math.round(0.128 * (slotSeconds + followed * contents + 0.01 * messages)), 12.5],
-    "data points": [requests + 3 * attempts + 2 * regions, 0.25],
-    "lines of logs": [5 * attempts, 0.6],
-  };
-}
-
-test("the worst day of one client costs what is documented, and at most $15", async () => {
-  const expected = Object.entries(metered(await limits())).map(([what, [number, price]]) => {
-    const dollars = (number * price) / 1e6;
-    return { row: `| ${what} | ${Math.round(number).toLocaleString("en")} | ${price} | ${dollars.toFixed(2)} |`, dollars };
-  });
-  const total = expected.reduce((sum, { dollars }) => sum + dollars, 0);
-  const table = [...expected.map(({ row }) => row), `| all | | | ${total.toFixed(2)} |`].join("\n");
-  const documented = await read("docs/limits.md");
-  assert.ok(documented.includes(table), `docs/limits.md should have:\n${table}`);
-  assert.ok(total <= 15, `${total}`);
-  // A request that is refused, or that a cache answers: itself, half a millisecond, and a sixteenth of a data point.
-  const least = 0.3 + 0.5 * 0.02 + 0.25 / 16;
-  assert.ok(documented.includes(`$${least.toFixed(2)} a million`), least.toFixed(2));
+test("the worst day costs what is documented, and at most $15 with machines and $25 more with containers", async () => {
+  const { machines, besides, least, documents } = await tables();
+  for (const [path, before, text] of documents) {
+    assert.equal(written(await read(path), before, text), await read(path), `${path}: run \`node edge/tests/costs.mjs\``);
+  }
+  assert.ok(machines <= 15 && besides <= 25, `${machines} and ${besides}`);
+  assert.ok((await read("docs/limits.md")).includes(`$${least.toFixed(2)} a million`), least.toFixed(2));
 });
 
-// Containers: Cloudflare's prices of an hour of one with its memory and disk, and of a second of a core.
-const INSTANCE = { cores: 4, gibibytes: 12, gigabytes: 20 }; // standard-4
-const HOUR = 3600 * (INSTANCE.gibibytes * 0.0000025 + INSTANCE.gigabytes * 0.00000007);
-const CORE_SECOND = 0.00002;
-const EGRESS = 0.05; // a gigabyte, in the dearest region
+test("each row names a test that causes it", async () => {
+  for (const [what, , , [path, name]] of Object.values(await rows()).flat()) {
+    assert.match(await read(path), new RegExp(`(test\\("|fn )${name}`), `${what}: ${path} has no test "${name}"`);
+  }
+});
 
-test("the worst day of the containers costs what is documented", async () => {
-  const hours = Number(wrangler.vars.CONTAINER_HOURS_A_DAY);
-  const text = async (path, name) => Number(new RegExp(`${name}: "(\\d+)"`).exec(await read(path))[1]);
-  const tiles = await text("deploy/cloudflare/wrangler.mjs", "TILES_A_DAY");
-  const stored = tiles * (await constant("content/src/content.rs", "TILE_BYTES"));
-  const attempts = tiles / (await constant(`${SCHEDULER}/mod.rs`, "TILES_OF_AN_ATTEMPT"));
-  const [, mebibytes] = /(\d+)_u64 << 20\)\]\s+pub sent:/.exec(await read("tiler/src/browser/limits.rs"));
-  const calls = 3600 * hours * (1000 / (await text("edge/src/containers/variables.js", "EDGEZOOM_POLL_MS")));
-  const rows = [
-    ["hours of containers, all cores busy", hours, HOUR + 3600 * INSTANCE.cores * CORE_SECOND],
-    ["gigabytes of tiles, if uploads to the bucket count as egress", stored / 1e9, EGRESS],
-    ["gigabytes that web pages send", Math.round((attempts * mebibytes * 2 ** 20) / 1e9), EGRESS],
-    ["pulls, each a request of the Worker and of a Durable Object", calls, 0.45e-6],
-  ].map(([what, number, price]) => ({ row: `| ${what} | ${number.toLocaleString("en")} | ${(number * price).toFixed(2)} |`, dollars: number * price }));
-  const total = rows.reduce((sum, { dollars }) => sum + dollars, 0);
-  const table = [...rows.map(({ row }) => row), `| all | | ${total.toFixed(2)} |`].join("\n");
-  assert.ok((await read("docs/limits.md")).includes(table), `docs/limits.md should have:\n${table}`);
-  assert.ok(total <= 25, `${total}`);
+/** The Worker whose queue and objects count what they do. Requests with `Through-Gate` pass the gate of containers. */
+const COUNTED = `
+  import edge, { ConversionObject as Conversion, MessagesObject as Messages, TilerObject as Tiler } from "./index.js";
+  export * from "./index.js"; // except for the classes below
+
+  const counts = { queue: 0, kv: 0, lines: 0, gate: 0 };
+  const cursors = [];
+  console.log = () => (counts.lines += 1);
+
+  export class MessagesObject extends Messages {
+    constructor(state, env) {
+      super(state, env);
+      const { sql } = this;
+      this.sql = { exec: (...of) => (cursors.push(sql.exec(...of)), cursors.at(-1)) };
+    }
+  }
+  for (const method of ["send", "pull", "acknowledge"]) {
+    MessagesObject.prototype[method] = function (...of) {
+      counts.queue += 1;
+      return Messages.prototype[method].apply(this, of);
+    };
+  }
+
+  export class ConversionObject extends Conversion {
+    constructor(state, env) {
+      const put = (...of) => (counts.kv += 1, env.FINISHED.put(...of));
+      super(state, { ...env, FINISHED: Object.assign(Object.create(env.FINISHED), { put }) });
+    }
+    bytes() {
+      return this.ctx.storage.sql.databaseSize;
+    }
+  }
+
+  export class TilerObject extends Tiler {
+    start() {}
+  }
+
+  export default {
+    async fetch(request, env, context) {
+      const { pathname, search, searchParams } = new URL(request.url);
+      if (pathname === "/counts") return Response.json({ ...counts, rows: cursors.reduce((sum, { rowsWritten }) => sum + rowsWritten, 0) });
+      if (pathname === "/bytes") return Response.json(await env.CONVERSIONS.getByName(searchParams.get("id")).bytes());
+      if (pathname === "/reference") {
+        let state = 1;
+        for (let round = 0; round < 1e8; round += 1) state = (Math.imul(state, 1664525) + 1013904223) | 0;
+        return Response.json(state);
+      }
+      if (!request.headers.has("Through-Gate")) return edge.fetch(request, env, context);
+      counts.gate += 1;
+      const gate = context.exports.TilerGate({ props: { container: 0, start: 1, token: "token-of-a-start" } });
+      return gate.fetch(new Request("http://198.18.0.1" + pathname + search, request));
+    },
+  };
+`;
+const startCounted = (bindings) => startWith({ bindings: { CONTAINERS: "1", ...bindings }, entry: COUNTED, isQueueOurs: true });
+
+test("an attempt in a container costs no more calls, rows and bytes than is assumed", async (t) => {
+  const system = await startCounted({ DEVELOPMENT: "off" });
+  try {
+    const through = (path, body) => {
+      const headers = { "Through-Gate": "1", Authorization: "Bearer token-of-a-start" };
+      return system.fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+    };
+    const url = `http://example.com/${"long/".repeat(400)}.jpg`;
+    const { id } = await (await system.fetch(byUrl(url), { headers: { "CF-Connecting-IP": "192.0.2.1" } })).json();
+    await through("/internal/backlog", { messages: 1, capacity: { tiler: 7, slots: 8 } });
+    const pull = async () => (await (await through("/queue/messages/pull", { batch_size: 1, visibility_timeout_ms: 60_000 })).json()).result.messages;
+    const [message] = await eventually(async () => (await pull()).slice());
+    const before = JSON.parse((await system.send("/counts")).body);
+    assert.equal((await through(`/internal/content/${id}/claim`, { tiler: 7, alone: false })).status, 200);
+    const tell = async (outcome) => assert.equal((await through(`/internal/content/${id}/report`, { attempt: 1, outcome })).status, 204);
+    await tell({ progress: { stage: "rendering", progress: 0.5 } });
+    const range = { offset: 60, length: 9 };
+    await tell({ finished: { dzi: DZI, title: "title ".repeat(30), archive: { indexOffset: 90, indexLength: 9 }, previews: { large: range, thumbnail: range } } });
+    await through("/queue/messages/ack", { acks: [{ lease_id: message.lease_id }] });
+    const record = await eventually(() => system.finished.get(id));
+    const { queue, rows, kv, lines, gate } = JSON.parse((await system.send("/counts")).body);
+    const bytes = JSON.parse((await system.send(`/bytes?id=${id}`)).body);
+    t.diagnostic(JSON.stringify({ queue, rows, kv, lines, gate, bytes, record: record.length }));
+    assert.ok(gate - before.gate === 4, "one for each call of the tiler");
+    assert.ok(queue <= 6 && rows <= QUEUE_ROWS && kv <= 2 && lines <= 5);
+    assert.ok(bytes <= OBJECT_BYTES && record.length <= RECORD_BYTES);
+  } finally {
+    await system.close();
+  }
+});
+
+/** Time in milliseconds that `/reference` takes on the machine whose times docs/limits.md has. */
+const REFERENCE_MS = 140;
+
+/** Returns the processor time of workerd, our only child, in milliseconds. A tick of Linux is 10 ms. */
+async function processorTime() {
+  const [child] = (await readFile(`/proc/self/task/${process.pid}/children`, "utf8")).split(" ");
+  const fields = (await readFile(`/proc/${child}/stat`, "utf8")).split(") ")[1].split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** Pages of words, as many as `bounded` in engine/text/src/bounds.rs leaves: 160,000 letters each, in lines of `length`. */
+function documentOf(count, letters, length = 2000) {
+  const line = letters.repeat(Math.ceil(length / letters.length)).slice(0, length);
+  const lines = Array.from({ length: Math.min(160_000 / length, 20_000) }, (_, at) => ({ at: [0, at % 90, 90, 9], text: line }));
+  const pages = Array.from({ length: count }, () => ({ at: [0, 0, 100, 100], label: "i".repeat(32), blocks: [{ role: "p", lines }] }));
+  return { version: 1, total: count, pages };
+}
+
+test("the worst search, lines, manifest and region take no more processor time than is assumed", async (t) => {
+  const system = await startCounted({ REGIONS: "on" });
+  const measure = async (path) => {
+    const before = await processorTime();
+    const { status, body } = await system.send(path);
+    assert.equal(status, 200, `${path}: ${body.slice(0, 200)}`);
+    return (await processorTime()) - before;
+  };
+  const least = async (path, rounds) => Math.min(...(await Array.fromAsync({ length: rounds }, (_, round) => measure(path.replace("*", 700 + round)))));
+  try {
+    const dzi = { ...DZI, tileFormat: "png" };
+    // The level of which a region takes all 48 tiles.
+    const noise = (column, row) => {
+      const [columns, lines] = grid(12, dzi);
+      const [width, height] = [column === columns - 1 ? 4000 % 512 : 512, row === lines - 1 ? 3000 % 512 : 512];
+      const pixels = Buffer.alloc(width * height * 4, 90);
+      for (let at = 0; at < Math.min(480_000, pixels.length); at += 1) pixels[at] = (Math.imul(at, 2654435761) >>> 13) & 255;
+      return encodePng({ width, height, channels: 4, pixels }, 1);
+    };
+    const cyrillic = String.fromCharCode(...Array.from({ length: 256 }, (_, at) => 0x400 + at));
+    const texts = { cyrillic: documentOf(14, cyrillic), greek: documentOf(9, "ᾷ"), marks: documentOf(14, "\u0301\u0316\u0327"), ligatures: documentOf(14, "\ufdfa"), hits: documentOf(12, "e "), lines: documentOf(1, "e".repeat(8), 8), pages: documentOf(1000, "e", 100) };
+    const paths = {};
+    for (const [name, text] of Object.entries(texts)) {
+      if (name === "pages") for (const page of text.pages) page.blocks[0].lines.length = 1;
+      const id = await store(system, `http://example.com/${name}.pdf`, archive((level, ...at) => (level === 12 && name === "hits" ? noise(...at) : "none"), dzi, undefined, text), dzi);
+      paths[name] = name === "lines" ? `/iiif/${id}/annotations/1.json` : name === "pages" ? `/iiif/${id}/manifest.json` : `/v1/content/${id}/search?q=${name === "hits" ? "e" : "z"}`;
+      if (name === "hits") paths.region = `/iiif/${id}/full/2040,*/0/default.png`;
+    }
+    await measure("/reference");
+    const reference = await least("/reference", 3);
+    const times = {};
+    for (const [name, path] of Object.entries(paths)) times[name] = Math.round((await least(path, 3)) * (REFERENCE_MS / reference));
+    t.diagnostic(JSON.stringify({ reference, ...times }));
+    for (const [name, time] of Object.entries(times)) assert.ok(time <= (name === "region" ? REGION_MS : SEARCH_MS), `${name}: ${time} ms`);
+  } finally {
+    await system.close();
+  }
 });
 
 test("the costs of containers by load are documented", async () => {

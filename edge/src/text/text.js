@@ -20,7 +20,7 @@ const MAX_COUNTED = 10_000;
  * Number of bytes of plain text, or of folded letters if these are more, after which no other page is searched: a book of
  * 1,000 pages, and a third of a second at most (`edge/tests/costs.test.mjs`).
  */
-const MAX_SEARCHED = 3_500_000;
+const MAX_SEARCHED = 3_000_000;
 /** Number of letters around a hit. */
 const AROUND = 40;
 /** Bytes in memory for each byte of the plain text: as it is, and pages as they are folded. */
