@@ -11,8 +11,11 @@ import { connect, createServer as createNetServer } from "node:net";
 
 const INTERCEPTED = "198.18.0.1";
 
-/** Starts the stand-in at a socket. `program` is the command of each container, or a function that returns it. */
-export async function startEngine(socket, program) {
+/**
+ * Starts the stand-in at a socket. `program` is the command of each container, or a function that returns it. An order
+ * for one, such as `POST start`, that `refuses` is true for, fails.
+ */
+export async function startEngine(socket, program, refuses = () => false) {
   /** Containers and sidecars by name. */
   const all = new Map();
   /** Every container that was started: `{ at, process }`. */
@@ -39,6 +42,7 @@ export async function startEngine(socket, program) {
     }
     const one = all.get(name);
     if (!one) return send(404, { message: "no such container" });
+    if (!isSidecar(one) && refuses(`${request.method} ${operation}`)) return send(500, { message: "refused" });
     if (request.method === "DELETE") {
       one.process?.kill("SIGKILL");
       one.sidecar?.close();
@@ -47,7 +51,7 @@ export async function startEngine(socket, program) {
     }
     if (operation === "json") return send(200, shown(one));
     if (operation === "start") {
-      await (one.config.Cmd?.[0] === "--http-egress-port" ? startSidecar(one) : startProcess(one));
+      await (isSidecar(one) ? startSidecar(one) : startProcess(one));
       return send(204);
     }
     if (operation === "wait") {
@@ -105,6 +109,8 @@ export async function startEngine(socket, program) {
     },
   };
 }
+
+const isSidecar = ({ config }) => config.Cmd?.[0] === "--http-egress-port";
 
 const shown = ({ name, state, config, sidecar }) => ({
   Id: name,

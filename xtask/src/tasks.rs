@@ -83,6 +83,9 @@ pub struct ChaosOptions {
     /// Number of faults
     #[arg(long, default_value_t = 200)]
     faults: usize,
+    /// Run the tilers in containers of a stand-in, which hang, are killed or frozen, or do not get their orders
+    #[arg(long)]
+    containers: bool,
 }
 
 /// Converts contents while processes are killed and requests cut; `tests/src/chaos` does the work.
@@ -92,8 +95,9 @@ pub fn chaos(project: &Project, options: &ChaosOptions) -> Result<()> {
     command::run(&mut build::programs(project, &["xtask", TOOLS, TILER], Profile::Dev))?;
     let mut chaos = project.cargo();
     chaos.args(["test", "--workspace", "--test=e2e", "--"]);
-    chaos.args(["--ignored", "--exact", "chaos::by_plan", "--nocapture"]);
-    let ChaosOptions { seed, contents, faults } = options;
+    let ChaosOptions { seed, contents, faults, containers } = options;
+    let test = if *containers { "containers::by_plan" } else { "chaos::by_plan" };
+    chaos.args(["--ignored", "--exact", test, "--nocapture"]);
     chaos.env("EDGEZOOM_CHAOS", format!("{seed},{contents},{faults}"));
     command::run_shown(&mut chaos)
 }

@@ -43,6 +43,17 @@ pub struct Plan {
     pub edge: bool,
 }
 
+/// Returns seed, contents and faults of `cargo xtask chaos`.
+///
+/// # Errors
+/// `EDGEZOOM_CHAOS` has not three numbers.
+pub fn plan() -> Result<[usize; 3]> {
+    let plan =
+        std::env::var("EDGEZOOM_CHAOS").context("run `cargo xtask chaos`, which sets EDGEZOOM_CHAOS")?;
+    let numbers = plan.split(',').map(str::parse).collect::<Result<Vec<usize>, _>>()?;
+    numbers.try_into().ok().with_context(|| format!("EDGEZOOM_CHAOS must be three numbers, not {plan}"))
+}
+
 /// The result of a run.
 #[derive(Debug)]
 pub struct Summary {

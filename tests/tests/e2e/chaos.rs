@@ -1,7 +1,7 @@
 //! Conversions survive killed processes and broken connections: a small run, and the one of `cargo xtask chaos`.
 
-use anyhow::{Context, Result};
-use edgezoom_tests::chaos::{Plan, run};
+use anyhow::Result;
+use edgezoom_tests::chaos::{Plan, plan, run};
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a minute of chaos, longer on a busy machine"]
@@ -17,12 +17,7 @@ async fn contents_become_ready_despite_kills_and_broken_connections() -> Result<
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "minutes of chaos"]
 async fn by_plan() -> Result<()> {
-    let plan =
-        std::env::var("EDGEZOOM_CHAOS").context("run `cargo xtask chaos`, which sets EDGEZOOM_CHAOS")?;
-    let numbers = plan.split(',').map(str::parse).collect::<Result<Vec<usize>, _>>()?;
-    let [seed, contents, faults] = numbers[..] else {
-        anyhow::bail!("EDGEZOOM_CHAOS must be three numbers, not {plan}")
-    };
+    let [seed, contents, faults] = plan()?;
     let summary = run(Plan { seed: seed as u64, contents, faults, pages: true, edge: true }).await?;
     println!("seed {seed}: {contents} contents, {faults} faults\n{summary}");
     assert!(summary.broken.is_empty(), "{summary}");
