@@ -67,12 +67,14 @@ async fn server(response: &'static str) -> (u16, tokio::task::JoinHandle<String>
     (port, request)
 }
 
-/// Sends `request` and returns the bytes received until the connection closes, or within half a second.
+/// Sends `request`, after which the connection closes, and returns the bytes received.
 async fn exchange(port: u16, request: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    let request = request.replacen("\r\n", "\r\nConnection: close\r\n", 1);
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut received = Vec::new();
-    let _ = tokio::time::timeout(Duration::from_millis(500), stream.read_to_end(&mut received)).await;
+    let all = tokio::time::timeout(patience(), stream.read_to_end(&mut received)).await;
+    all.expect("the connection stays open").unwrap();
     String::from_utf8_lossy(&received).into_owned()
 }
 
@@ -259,9 +261,7 @@ async fn a_folder_is_served_but_nothing_outside_it() {
     let (proxy, port) = proxy_with("", Some(files));
     let get = async |path: &str| {
         let login = credentials(&proxy);
-        let head = format!(
-            "GET http://local-files.invalid{path} HTTP/1.1\r\nHost: local-files.invalid\r\nConnection: close\r\n"
-        );
+        let head = format!("GET http://local-files.invalid{path} HTTP/1.1\r\nHost: local-files.invalid\r\n");
         exchange(port, &format!("{head}{login}\r\n")).await
     };
     let page = get("/a%20page.html").await;
