@@ -42,7 +42,7 @@ pub fn html(bytes: &[u8]) {
 /// The proxy's password is sent to a server.
 pub fn devtools(bytes: &[u8]) {
     let now = FairInstant::default();
-    let mut state = PageState::new("main".to_owned(), PASSWORD.to_owned(), now);
+    let mut state = PageState::new("main".to_owned(), PASSWORD.to_owned(), u32::MAX, now);
     for (number, frame) in bytes.split(|byte| *byte == 0).take(50).enumerate() {
         if number == 1 {
             state.expect_source(None);

@@ -14,12 +14,13 @@ pub(super) struct NetworkActivity {
     /// Time at which a request was last pending.
     last_active: FairInstant,
     /// Number of requests and redirects that the page still gets.
-    pub(super) left: u32,
+    left: u32,
 }
 
 impl NetworkActivity {
-    pub(super) fn new(now: FairInstant) -> Self {
-        Self { pending: HashMap::new(), last_active: now, left: u32::MAX }
+    /// Starts now, with the number of requests and redirects that the page gets.
+    pub(super) fn new(left: u32, now: FairInstant) -> Self {
+        Self { pending: HashMap::new(), last_active: now, left }
     }
 
     /// Records a request of a `ResourceType` of the Network domain. Connections that stay open do not keep the network
@@ -68,7 +69,7 @@ mod tests {
     fn a_pending_request_keeps_the_network_busy_until_it_times_out() {
         let start = FairInstant::default();
         let at = |ms| start + Duration::from_millis(ms);
-        let mut network = NetworkActivity::new(start);
+        let mut network = NetworkActivity::new(9, start);
         assert!(!network.is_idle(QUIET, TIMEOUT, at(499)) && network.is_idle(QUIET, TIMEOUT, at(500)));
         for request in ["a", "b"] {
             network.sent(request, "Image", at(500));
@@ -82,8 +83,7 @@ mod tests {
 
     #[test]
     fn the_last_request_of_a_budget_is_told_once() {
-        let mut network = NetworkActivity::new(FairInstant::default());
-        network.left = 3;
+        let mut network = NetworkActivity::new(3, FairInstant::default());
         let told =
             ["Fetch", "Ping", "Fetch", "Fetch"].map(|kind| network.sent(kind, kind, FairInstant::default()));
         assert_eq!(told, [false, false, true, false]);
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn connections_that_stay_open_are_ignored() {
         let start = FairInstant::default();
-        let mut network = NetworkActivity::new(start);
+        let mut network = NetworkActivity::new(9, start);
         network.sent("a", "EventSource", start);
         assert!(network.is_idle(QUIET, TIMEOUT, start + QUIET));
     }

@@ -71,7 +71,8 @@ pub(super) struct Command {
 }
 
 impl PageState {
-    pub(super) fn new(main_frame: String, password: String, now: FairInstant) -> Self {
+    /// `requests` is the number of requests and redirects that the page gets.
+    pub(super) fn new(main_frame: String, password: String, requests: u32, now: FairInstant) -> Self {
         Self {
             main_frame,
             password,
@@ -80,7 +81,7 @@ impl PageState {
             document_count: 0,
             document: Document::default(),
             crashed: false,
-            network: NetworkActivity::new(now),
+            network: NetworkActivity::new(requests, now),
             paintings: 0,
             usual: Usual::default(),
             clock: Clock::default(),
@@ -276,7 +277,7 @@ mod tests {
     }
 
     fn page(now: FairInstant) -> PageState {
-        PageState::new("main".to_owned(), "secret".to_owned(), now)
+        PageState::new("main".to_owned(), "secret".to_owned(), 9, now)
     }
 
     #[test]

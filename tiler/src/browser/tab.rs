@@ -95,7 +95,7 @@ impl Tab {
             patience: limits.start,
             end: FairInstant::default() + limits.page,
             limits: limits.clone(),
-            state: PageState::new(String::new(), String::new(), FairInstant::default()),
+            state: PageState::new(String::new(), String::new(), limits.requests, FairInstant::default()),
         };
         tab.browser_command("Target.setDiscoverTargets", json!({ "discover": true })).await?;
         let target = tab.browser_command("Target.createTarget", json!({ "url": "about:blank" })).await?;
@@ -104,8 +104,7 @@ impl Tab {
         let attached = tab.browser_command("Target.attachToTarget", attach).await?;
         tab.session = string(&attached["sessionId"])?;
         tab.main_frame = string(target)?; // the id of a page's target is also that of its main frame
-        tab.state = PageState::new(tab.main_frame.clone(), password.to_owned(), tab.now());
-        tab.state.network.left = limits.requests;
+        tab.state = PageState::new(tab.main_frame.clone(), password.to_owned(), limits.requests, tab.now());
         Ok(tab)
     }
 
@@ -381,7 +380,7 @@ mod tests {
     async fn a_document_that_begins_while_the_clock_stands_still_is_given_time() {
         let (ours, browsers) = UnixStream::pair().unwrap();
         let now = Instant::now();
-        let mut state = PageState::new("main".to_owned(), String::new(), FairInstant::default());
+        let mut state = PageState::new("main".to_owned(), String::new(), 9, FairInstant::default());
         state.clock = Clock { began: Some(now), ..Clock::default() };
         let mut tab = Tab {
             connection: Connection::new(ours),
