@@ -23,7 +23,7 @@ const DAY = 86_400;
 const UPLOAD_BYTES = 500e6; // the example in docs/limits.md
 
 /** Processor time in milliseconds: of a request; of a search, the lines of a page or a manifest; of a region; of a megabyte to hash. */
-export const [REQUEST_MS, SEARCH_MS, REGION_MS, HASHED_MS] = [2, 350, 450, 5];
+export const [REQUEST_MS, SEARCH_MS, REGION_MS, HASHED_MS] = [2, 350, 500, 5];
 /** Bytes that a content leaves: in its object, and in KV. */
 export const [OBJECT_BYTES, RECORD_BYTES] = [20_000, 12_000];
 /** Rows that the queue in an object writes for an attempt, which is sent, pulled and acknowledged. */
