@@ -5,7 +5,7 @@
 
 import { access, cp, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, transform } from "esbuild";
 
 const from = (name) => fileURLToPath(new URL(name, import.meta.url));
 const to = from("../build/assets/");
@@ -20,10 +20,19 @@ const shared = {
   legalComments: "eof",
   logLevel: "warning",
 };
+/** Imported styles are texts, for shadow roots. */
+const styles = {
+  name: "styles",
+  setup: (building) =>
+    building.onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const { code } = await transform(await readFile(path, "utf8"), { loader: "css", minify: true });
+      return { contents: code.trim(), loader: "text" };
+    }),
+};
 const script = {
   ...shared,
   format: "esm",
-  loader: { ".css": "text" }, // for shadow roots
+  plugins: [styles],
   external: ["./text.js"], // the viewer imports it from beside itself, if the picture has words
   // In a page with an AMD loader, OpenSeadragon would register there instead of exporting itself.
   define: { define: "undefined" },

@@ -27,6 +27,12 @@ export function icon(path) {
   return svg;
 }
 
+/** Creates a button that shows an icon, with the key that does the same, if there is one, in its title. */
+export function iconButton(label, path, onclick, key) {
+  const title = key ? `${label} (${key})` : label;
+  return element("button", { type: "button", title, "aria-label": label, "aria-keyshortcuts": key?.replace(" ", ""), onclick }, icon(path));
+}
+
 /**
  * Returns the element's shadow root with style sheets, which need no `unsafe-inline`. Creates the root on first use.
  */

@@ -1,6 +1,6 @@
 // Search and page as parameters of share pages and embeds, `?q=words` and `?page=12`.
 
-import { URL_REST_MS, replaceUrl, withParameter } from "../zoom/place.js";
+import { URL_REST_MS } from "../zoom/place.js";
 
 /** Returns `{ query, page }` of a URL; `page` counts from 1, and is 0 if there is none or it is malformed. */
 export function addressed({ search }) {
@@ -10,15 +10,10 @@ export function addressed({ search }) {
 }
 
 /** Returns a function that keeps the query in the page's URL. */
-export function keepQuery() {
+export function keepQuery(setParameter) {
   let timer = 0;
   return (query) => {
     clearTimeout(timer);
-    timer = setTimeout(() => replaceParameter("q", encodeURIComponent(query)), URL_REST_MS);
+    timer = setTimeout(setParameter, URL_REST_MS, "q", encodeURIComponent(query));
   };
-}
-
-/** Changes a parameter of the page's URL; removes it if the value is "". */
-export function replaceParameter(name, value) {
-  replaceUrl(withParameter(location.href, name, value));
 }

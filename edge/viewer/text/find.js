@@ -1,6 +1,6 @@
 // The bar that finds words: a field, the number of hits, and buttons for the next and the previous one.
 
-import { element, icon } from "../dom.js";
+import { element, iconButton } from "../dom.js";
 import { around, rectangle } from "../../text/document.js";
 import { MAX_HITS, searcher } from "../../text/search.js";
 
@@ -18,21 +18,20 @@ export function findBar(document, words, moves, onQuery, onClose) {
   const find = searcher(document);
   const field = element("input", { type: "text", "aria-label": "Find words", placeholder: "Find", enterkeyhint: "search", autocomplete: "off", spellcheck: "false", maxlength: "200" });
   const count = element("span", { class: "count", role: "status" });
-  const button = (label, path, onclick) => element("button", { type: "button", title: label, "aria-label": label, onclick }, icon(path));
-  const previous = button("Previous match", UP, () => step(-1));
-  const next = button("Next match", DOWN, () => step(1));
-  const bar = element("div", { class: "find", role: "search", "aria-label": "Words", hidden: true }, field, count, previous, next, button("Close search", CLOSE, leave));
+  const previous = iconButton("Previous match", UP, () => step(-1));
+  const next = iconButton("Next match", DOWN, () => step(1));
+  const bar = element("div", { class: "find", role: "search", "aria-label": "Words", hidden: true }, field, count, previous, next, iconButton("Close search", CLOSE, leave));
 
   let hits = [];
   let current = -1;
 
   function search(immediately) {
-    const query = field.value;
+    const query = field.value.trim();
     hits = find(query);
     current = hits.length > 0 ? firstInView() : -1;
     words.show("hits", hits.flatMap(({ parts }) => parts.map(rectangle)));
-    showCurrent(query.trim() !== "", immediately);
-    onQuery(query.trim());
+    showCurrent(query, immediately);
+    onQuery(query);
   }
 
   /** Returns the index of the first hit on the page in view, or after it. */
@@ -41,11 +40,11 @@ export function findBar(document, words, moves, onQuery, onClose) {
     return Math.max(hits.findIndex(({ page }) => page.number >= from), 0);
   }
 
-  function showCurrent(hasQuery = true, immediately) {
+  function showCurrent(query = field.value, immediately) {
     const hit = hits[current];
     const most = hits.length === MAX_HITS ? `${MAX_HITS} or more` : hits.length;
-    count.textContent = hit ? `${current + 1} of ${most}` : hasQuery ? "No matches" : "";
-    for (const one of [previous, next]) one.setAttribute("aria-disabled", String(hits.length < 2));
+    count.textContent = hit ? `${current + 1} of ${most}` : query ? "No matches" : "";
+    for (const one of [previous, next]) one.setAttribute("aria-disabled", hits.length < 2);
     words.show("current", hit ? hit.parts.map(rectangle) : []);
     if (hit) moves.toBox(around(hit.parts.map(rectangle)), hit.parts[0].line.thickness, bar.offsetHeight, immediately);
   }

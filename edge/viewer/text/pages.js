@@ -1,6 +1,6 @@
 // The pages of a document: the number of the one in view, the previous and the next one, and the outline.
 
-import { element, icon } from "../dom.js";
+import { element, iconButton } from "../dom.js";
 
 const LEFT = "m14.5 6-6 6 6 6";
 const RIGHT = "m9.5 6 6 6-6 6";
@@ -11,22 +11,20 @@ const DEEPEST = 6;
 
 /**
  * Creates the control for the pages of a document. Returns
- * `{ bar, outline, turn(by), go(page, y), toggleAll(), heightAbove(controls) }`; `outline` is null if there is none.
+ * `{ bar, outline, turn(by), go(page, y), toggleAll(), heightAbove(controls) }`; `outline` is undefined if there is none.
  * `moves` are those of `moves.js`, and `onPage(number)` is called with the number of the page in view, 0 if all are.
  */
 export function pageBar(viewer, camera, document, moves, onPage) {
   const { pages, total } = document;
   const field = element("input", { type: "text", inputmode: "numeric", "aria-label": "Page", placeholder: "–", autocomplete: "off", onfocus: () => field.select() });
   const of = element("span");
-  const button = (label, key, path, onclick) =>
-    element("button", { type: "button", title: key ? `${label} (${key})` : label, "aria-label": label, "aria-keyshortcuts": key?.replace(" ", ""), onclick }, icon(path));
-  const previous = button("Previous page", "Page Up", LEFT, () => turn(-1));
-  const all = button("All pages", "W", ALL, toggleAll);
-  const next = button("Next page", "Page Down", RIGHT, () => turn(1));
+  const previous = iconButton("Previous page", LEFT, () => turn(-1), "Page Up");
+  const all = iconButton("All pages", ALL, toggleAll, "W");
+  const next = iconButton("Next page", RIGHT, () => turn(1), "Page Down");
   const outline = document.outline.length > 0 ? outlineMenu(document, go) : null;
-  const open = outline && button("Outline", null, OUTLINE, () => outline.toggle());
+  const open = outline && iconButton("Outline", OUTLINE, () => outline.toggle());
   open?.setAttribute("aria-expanded", "false");
-  outline?.panel.addEventListener("toggled", () => open.setAttribute("aria-expanded", String(!outline.panel.hidden)));
+  outline?.panel.addEventListener("toggled", () => open.setAttribute("aria-expanded", !outline.panel.hidden));
   viewer.addHandler("canvas-press", () => outline?.close());
   const bar = element("div", { class: "pages", role: "group", "aria-label": "Pages" }, open, all, previous, field, of, next);
   /** The page in view, or null if all are. */
@@ -40,9 +38,9 @@ export function pageBar(viewer, camera, document, moves, onPage) {
     onPage(number);
     field.value = number || "";
     of.textContent = `of ${total}${label && label !== String(number) ? ` (${label})` : ""}`;
-    all.ariaPressed = String(!page);
-    previous.setAttribute("aria-disabled", String(number <= 1));
-    next.setAttribute("aria-disabled", String(number === pages.length));
+    all.ariaPressed = !page;
+    previous.setAttribute("aria-disabled", number <= 1);
+    next.setAttribute("aria-disabled", number === pages.length);
   }
 
   function go(index, y, immediately) {
@@ -95,7 +93,7 @@ export function pageBar(viewer, camera, document, moves, onPage) {
   show(moves.seenPage());
   /** Returns the height by which it is above other controls; 0 if it is beside them or hidden. */
   const heightAbove = (controls) => (bar.offsetParent ? Math.max(controls.offsetTop - bar.offsetTop, 0) : 0);
-  return { bar, outline: outline?.panel ?? null, turn, go, toggleAll, heightAbove };
+  return { bar, outline: outline?.panel, turn, go, toggleAll, heightAbove };
 }
 
 /** Creates the menu of headings. Returns `{ panel, toggle(), close() }`; the panel raises `toggled`. */

@@ -1,9 +1,8 @@
 // The words of a picture: they can be selected, copied, found, followed and heard, and their pages turned. The service
 // loads this only for pictures that have words.
 
-import { element, icon } from "../dom.js";
-import { placeText, withParameter } from "../zoom/place.js";
-import { addressed, keepQuery, replaceParameter } from "./address.js";
+import { element, iconButton } from "../dom.js";
+import { addressed, keepQuery } from "./address.js";
 import { readDocument } from "../../text/document.js";
 import { FIND, findBar, isFindKey } from "./find.js";
 import { wordLayer } from "./layer.js";
@@ -21,10 +20,12 @@ const HOME = "Show the first page";
  * Adds words, the object of `text.json`, to a viewer. `open()` opens its picture if that waits for them, `region` is its element
  * and `bar` its controls, `usage` describes its keys, `selecting` says how to select words, `covered()` is that of the
  * camera, `coverAbove(height)` sets a function that returns the CSS pixels of controls above the bar, `onKey(listener)`
- * calls a listener that returns true for the keys it handles, and the others are those of `mountViewer`.
+ * calls a listener that returns true for the keys it handles, and the others are those of `mountViewer`. `pageUrl(number)` returns
+ * the URL of a page. If the viewer has a browser's page of its own, `hasPlace()` is true if its URL has a place, and
+ * `setParameter(name, value)` changes a parameter of it.
  */
 export async function mountText(text, parts) {
-  const { viewer, open, camera, region, bar, usage, covered, onKey, ownsPage } = parts;
+  const { viewer, open, camera, region, bar, usage, covered, onKey } = parts;
   const document = readDocument(text);
   if (document.pages.length === 0) return;
   const moves = movesOf(viewer, camera, covered, document);
@@ -32,7 +33,9 @@ export async function mountText(text, parts) {
   if (isDocument) camera.setHome(moves.home);
   open();
   if (!viewer.isOpen()) await new Promise((resolve) => viewer.addOnceHandler("open", resolve));
-  adoptStyle(region.getRootNode());
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(css);
+  region.getRootNode().adoptedStyleSheets.push(sheet);
 
   /** Creates the element of a link, which opens a tab or shows a page. */
   function anchor({ url, page }, attributes, text) {
@@ -43,17 +46,19 @@ export async function mountText(text, parts) {
       if (turning) turning.go(page);
       else moves.toPage(document.pages[page]);
     };
-    return element("a", { href: withParameter(parts.shareUrl, "page", String(page + 1)), onclick, ...attributes }, text);
+    return element("a", { href: parts.pageUrl(page + 1), onclick, ...attributes }, text);
   }
   const words = wordLayer(viewer, camera, document, anchor);
   const selection = selectable(viewer, camera, region, document, words, parts.selecting);
-  const onQuery = ownsPage ? keepQuery() : () => {};
+  const onQuery = keepQuery(parts.setParameter);
   const onClose = () => viewer.canvas.focus({ preventScroll: true });
-  const finding = document.lines.length > 0 ? findBar(document, words, moves, onQuery, onClose) : null;
+  const finding = document.lines.length ? findBar(document, words, moves, onQuery, onClose) : null;
   const turning = isDocument ? pageBar(viewer, camera, document, moves, parts.onPage) : null;
   if (finding) {
-    const attributes = { type: "button", title: "Find (/)", "aria-label": "Find words", "aria-keyshortcuts": "/ Control+F" };
-    bar.querySelector(".rotate").after(element("button", { ...attributes, class: "finder", onclick: () => finding.open() }, icon(FIND)));
+    const finder = iconButton("Find words", FIND, () => finding.open(), "/");
+    finder.className = "finder";
+    finder.ariaKeyShortcuts = "/ Control+F";
+    bar.querySelector(".rotate").after(finder);
     usage.textContent += USAGE;
   }
   if (turning) {
@@ -82,13 +87,7 @@ export async function mountText(text, parts) {
 
   const { query, page } = addressed(parts);
   // A place is more exact than a page.
-  if (turning && page > 0 && page <= document.pages.length && !(ownsPage && placeText(location))) turning.go(page - 1, 0, true);
-  if (ownsPage) replaceParameter("page", "");
+  if (turning && page > 0 && page <= document.pages.length && !parts.hasPlace()) turning.go(page - 1, 0, true);
+  parts.setParameter("page", "");
   if (finding && query) finding.open(query);
-}
-
-function adoptStyle(root) {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(css);
-  root.adoptedStyleSheets.push(sheet);
 }

@@ -10,7 +10,7 @@ import { wheelFactor } from "./geometry.js";
 import { ruler, scaleBar } from "./measures.js";
 import { attributionMark, continuesNote, gestureHint, lostTilesNotice, selectingNote } from "./notices.js";
 import { overview } from "./overview.js";
-import { keepInUrl, parsePlace, placeText } from "./place.js";
+import { keepInUrl, parsePlace, placeText, replaceUrl, withParameter } from "./place.js";
 import { openPicture, setStill } from "./seadragon.js";
 import css from "./viewer.css";
 
@@ -126,7 +126,12 @@ export function mountViewer(host, content, options = {}) {
     const selecting = selectingNote(viewer, ownsPage);
     region.append(selecting.note);
     const own = { viewer, open, camera, region, bar: controls.bar, usage, selecting, covered, coverAbove, onKey };
-    const parts = { ...own, shareUrl: content.shareUrl, ownsPage, search, onPage };
+    const urls = {
+      pageUrl: (number) => withParameter(content.shareUrl, "page", number),
+      hasPlace: () => ownsPage && placeText(location) !== "",
+      setParameter: (name, value) => ownsPage && replaceUrl(withParameter(location.href, name, value)),
+    };
+    const parts = { ...own, ...urls, search, onPage };
     // Without words the picture is shown all the same.
     loadText(content.text)
       .then(({ text, mountText }) => mountText(text, parts))
