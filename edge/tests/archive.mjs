@@ -1,6 +1,7 @@
 // Builds a pyramid as one object, as far as the Worker reads it: tiles with a few bytes between them, and their index.
 
 import { constants, crc32, deflateRawSync, gzipSync } from "node:zlib";
+import { textOf } from "../text/document.js";
 
 /** Description of the picture, as a tiler reports it. */
 export const DZI = { width: 16_000, height: 12_000, tileSize: 512, tileOverlap: 0, tileFormat: "jpg" };
@@ -46,7 +47,8 @@ function formsOf(text) {
     offset += length;
     return { at, ...(label && { label }), words: [offset - length, length], bytes: pieces[index + 1].length };
   });
-  const lines = ({ blocks = [] }) => blocks.map((block) => block.alternative ?? block.lines.map(({ text }) => text).join(" ").replaceAll("\u00ad ", ""));
+  const parts = (block) => block.lines.map(({ text }) => ({ line: { text, block }, from: 0, to: text.length }));
+  const lines = ({ blocks = [] }) => blocks.map((block) => block.alternative ?? textOf(parts(block)));
   const plain = pages.map((page) => lines(page).join("\n\n")).join("\f");
   return {
     json: Buffer.concat([header, ...flushed, deflateRawSync(last), trailer]),

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readDocument } from "../text/document.js";
-import { fold, searcher } from "../text/search.js";
+import { annotationsOf, searchIn } from "../src/text/text.js";
+import { searcher } from "../text/search.js";
 import { decodePng, encodePng } from "../viewer/png.mjs";
 import { archive, store, TEXT } from "./archive.mjs";
 import { aroundTests } from "./around.mjs";
@@ -220,15 +221,39 @@ test("a search folds each letter of a line once, however many hits the line has"
   assert.ok(folded < 100, `${folded}`);
 });
 
-test("the letters of a text are folded together as one by one", () => {
-  const letters = Array.from({ length: 0x32400 }, (_, code) => String.fromCodePoint(code)).filter((letter) => !/[\ud800-\udfff]$/.test(letter) || letter.length === 2);
-  let state = 1;
-  const random = (below) => Math.floor(((state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32) * below);
-  for (let texts = 0; texts < 1000; texts += 1) {
-    // Half of them from blocks with marks, whose order a normalisation changes.
-    const text = Array.from({ length: 30 }, () => letters[random(2) ? random(letters.length) : 0x300 + random(0x1800)]);
-    assert.equal(fold(text.join("")), text.map(fold).join(""), JSON.stringify(text));
-  }
+/** Returns a store with one page of lines, and what is asked about it. */
+function stored(...texts) {
+  const page = { at: [0, 0, 1000, 1000], blocks: [paragraph(...texts.map((text, index) => [[0, 30 * index, 500, 20], text]))] };
+  const { object, text } = archive(() => "", { ...DZI, width: 1, height: 1 }, undefined, { version: 1, total: 1, pages: [page] });
+  const part = ({ offset, length }) => object.subarray(offset, offset + length);
+  const get = async (_, { range }) => ({ body: new Blob([part(range)]).stream(), arrayBuffer: async () => new Uint8Array(part(range)).buffer });
+  const place = ({ offset, length }) => [offset, length];
+  const { pages } = JSON.parse(part(text.table));
+  const asked = { base: "b", archive: "a", json: place(text.json), plain: place(text.plain), plainBytes: text.plain_bytes, hasCanvases: true, pages };
+  return { bucket: { get }, asked };
+}
+
+test("annotations have the hyphens that are seen", async () => {
+  const lines = ["Das ist Donau\u00addampf", "an exam\u00ad", "ple", "数字图\u00ad", "书馆：“\u00ad", "ガイド\u00ad", "한국\u00ad"];
+  const { bucket, asked } = stored(...lines);
+  const { items } = JSON.parse(await annotationsOf(bucket, JSON.stringify({ ...asked, number: 1 })));
+  assert.deepEqual(items.map(({ body }) => body.value), ["Das ist Donaudampf", "an exam-", "ple", "数字图", "书馆：“", "ガイド", "한국-"]);
+});
+
+test("quoted words are joined as they are read, and no letter is cut", async () => {
+  const quoted = async (query, ...lines) => {
+    const { bucket, asked } = stored(...lines);
+    const { annotations } = JSON.parse(await searchIn(bucket, JSON.stringify({ ...asked, query, from: 1, address: "s", version: 2 })));
+    const [{ prefix, exact, suffix }] = annotations[0].items[0].target.selector;
+    return [prefix, exact, suffix];
+  };
+  assert.deepEqual(await quoted("图书馆", "数字图书", "馆检索"), ["数字", "图书馆", "检索"]);
+  assert.deepEqual(await quoted("well-known", "a well-", "known fact"), ["a ", "well-known", " fact"]);
+  assert.deepEqual(await quoted("two lines", "su\u00adch two", "lines"), ["such ", "two lines", ""]);
+  const [fish, whales] = ["🐟".repeat(120), "🐋".repeat(60)];
+  const [prefix, exact, suffix] = await quoted(`x${fish}y`, `${whales}ax${fish}yb${whales}`);
+  assert.deepEqual([prefix.length, exact.length, suffix.length], [39, 199, 39]);
+  assert.ok([prefix, exact, suffix].every((part) => part.isWellFormed()), JSON.stringify([prefix, exact, suffix]));
 });
 
 test("a search whose query, hits or pictures are very many answers less than a megabyte", async () => {

@@ -5,6 +5,11 @@ const ROLES = /^(h[1-6]|p|li|td|img)$/;
 const SCHEMES = ["http:", "https:", "mailto:"];
 /** A word that continues in the next line ends with this character. */
 export const SOFT_HYPHEN = "\u00ad";
+/** Han, kana and full-width letters, and signs that are as wide among them. */
+const WIDE = "[\u2e80-\u312f\u31a0-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff9f\u{20000}-\u{3ffff}]";
+const SIGNS = "[—‘-”…]*";
+/** Lines between which there is no space: divided words, compounds, and wide letters. `joins.rs` has the same. */
+const JOINED = new RegExp(`\u00ad\n|[^ -][-‐-―]\n(?!(and|bis|oder|or|und)\\b)|${WIDE}${SIGNS}\n${SIGNS}${WIDE}`, "u");
 
 /**
  * Returns the text of a response: `{ language, total, pages, lines, outline }`. A page is
@@ -50,7 +55,7 @@ function readPage({ at, label, blocks, links }, number, lines) {
 
 const readEntry = ({ depth, title, page, y }) => ({ title, page, depth: isNumber(depth) ? depth : 0, y: isNumber(y) ? y : 0 });
 
-const isNumber = (value) => Number.isFinite(value);
+const isNumber = Number.isFinite;
 const list = (value) => (Array.isArray(value) ? value.filter((entry) => typeof entry === "object" && entry !== null) : []);
 
 /** Returns the box of `[x, y, width, height]` from a corner, or null. */
@@ -189,17 +194,23 @@ export function partsBetween({ lines }, start, end) {
 /** Returns the rectangle of a part of a line. */
 export const rectangle = ({ line, from, to }) => line.part(from, to);
 
-/**
- * Returns the text between two positions, as it is copied: a line for each block, and words that a hyphen divides in one
- * piece.
- */
-export function textBetween(document, start, end) {
-  const { lines } = document;
+/** Returns what is read between two lines. Between numbers a hyphen that divides them is their own. */
+export function gap(before, after) {
+  // Of most scripts few lines end with any of these.
+  if (!/[-\u00ad‐-…\u2e80-\uffff]/.test(before.at(-1))) return " ";
+  const around = `${before.slice(-8)}\n${after.slice(0, 8)}`;
+  return /\d\u00ad\n\d/.test(around) ? "-" : JOINED.test(around) ? "" : " ";
+}
+
+/** Returns the text of parts of lines, as it is copied: a line for each block, and divided words in one piece. */
+export function textOf(parts) {
   let text = "";
-  for (const { line, from, to } of partsBetween(document, start, end)) {
-    if (text.trim() && lines[line.index - 1].block !== line.block) text = `${text.trimEnd()}\n`;
+  let last;
+  for (const { line, from, to } of parts) {
     const part = line.text.slice(from, to);
-    text += part.endsWith(SOFT_HYPHEN) ? part : `${part} `;
+    if (text) text += line.block === last ? gap(text, part) : "\n";
+    text += part;
+    last = line.block;
   }
   return text.replaceAll(SOFT_HYPHEN, "").trim();
 }

@@ -1,7 +1,7 @@
 // Searches the text of a picture. Case and accents do not count, and matches may cross lines and hyphens, but not pages.
 // Pure arithmetic.
 
-import { SOFT_HYPHEN } from "./document.js";
+import { gap } from "./document.js";
 
 /** Maximum number of hits. */
 export const MAX_HITS = 500;
@@ -42,12 +42,12 @@ export function searcher({ pages }) {
 function foldPage(page) {
   const [starts, texts] = [[], []];
   let length = 0;
-  for (const { text } of page.lines) {
-    const folded = fold(text) + (text.endsWith(SOFT_HYPHEN) ? "" : " ");
+  page.lines.forEach(({ text }, index) => {
+    const folded = fold(text) + gap(text, page.lines[index + 1]?.text ?? "");
     starts.push(length);
     texts.push(folded);
     length += folded.length;
-  }
+  });
   return { page, starts, letters: [], text: texts.join("") };
 }
 

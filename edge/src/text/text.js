@@ -1,7 +1,7 @@
 // Reads the words in a picture from its archive: the lines of a page as annotations of IIIF, and the places of words.
 // `mod.rs` says what is asked.
 
-import { around, readDocument } from "../../text/document.js";
+import { SOFT_HYPHEN, around, gap, readDocument, textOf } from "../../text/document.js";
 import { fold, searcher } from "../../text/search.js";
 import { free, hold, within } from "../platform/bounds.js";
 
@@ -51,11 +51,17 @@ export async function annotationsOf(bucket, asked) {
     type: "Annotation",
     motivation: "supplementing",
     textGranularity: "line",
-    body: { type: "TextualBody", value: line.text.replaceAll("\u00ad", "-"), format: "text/plain" },
+    body: { type: "TextualBody", value: seen(line.text), format: "text/plain" },
     target: targetOf(line.box, number, base, stored),
   }));
   const context = ["http://iiif.io/api/extension/text-granularity/context.json", PRESENTATION];
   return JSON.stringify({ "@context": context, id, type: "AnnotationPage", items });
+}
+
+/** Returns a line as it is seen: with a hyphen at its end if that divides a word, but not among ideographs, and no other soft ones. */
+function seen(text) {
+  const hyphen = text.endsWith(SOFT_HYPHEN) && gap(text.slice(0, -1), "字") ? "-" : "";
+  return text.replaceAll(SOFT_HYPHEN, "") + hyphen;
 }
 
 /** Returns the number of the page and the box of the first place of words as JSON, or undefined if there is none. */
@@ -110,12 +116,15 @@ async function find(bucket, query, from, stored) {
     searched += Math.max(text.length, folded.length);
     const count = countOf(wanted, wanted.includes(" ") ? folded.replace(GAPS, " ") : folded);
     if (count === 0) continue;
+    const bytes = bytesOf(stored.pages[number - 1]);
+    const isFull = numbers.length === MAX_PAGES || shown >= MAX_HITS || read + bytes > MAX_READ;
     if (number < from) start += count;
-    else if (!next && (numbers.length === 0 || (numbers.length < MAX_PAGES && shown < MAX_HITS && read + bytesOf(stored.pages[number - 1]) <= MAX_READ))) {
+    else if (next || (isFull && numbers.length > 0)) next ??= number;
+    else {
       numbers.push(number);
       shown += count;
-      read += bytesOf(stored.pages[number - 1]);
-    } else next ??= number;
+      read += bytes;
+    }
     total += count;
   }
   const pages = await readPages(bucket, stored, numbers);
@@ -184,19 +193,22 @@ function hitsOn(page, wanted, number) {
     return {
       number,
       boxes: parts.slice(0, MAX_PLACES).map(({ line, from, to }) => around([line.part(from, to)])),
-      exact: parts.map(({ line, from, to }) => line.text.slice(from, to).replace(/\u00ad$/, "")).join(" ").slice(0, MAX_EXACT),
-      prefix: first.line.text.slice(Math.max(first.from - AROUND, 0), first.from),
-      suffix: last.line.text.slice(last.to, last.to + AROUND),
+      exact: whole(textOf(parts).replaceAll("\n", " ").slice(0, MAX_EXACT)),
+      prefix: whole(first.line.text.slice(Math.max(first.from - AROUND, 0), first.from)),
+      suffix: whole(last.line.text.slice(last.to, last.to + AROUND)),
     };
   });
   const { x: left, y: top } = page.box;
   const inPictures = (page.given.blocks ?? []).flatMap(({ alternative, at }) => {
     if (!at || !alternative || !fold(alternative).includes(wanted)) return [];
     const [x, y, width, height] = at;
-    return [{ number, boxes: [{ x: left + x, y: top + y, width, height }], exact: alternative.slice(0, MAX_EXACT), prefix: "", suffix: "" }];
+    return [{ number, boxes: [{ x: left + x, y: top + y, width, height }], exact: whole(alternative.slice(0, MAX_EXACT)), prefix: "", suffix: "" }];
   });
   return [...inLines, ...inPictures].slice(0, MAX_PAGE_HITS);
 }
+
+/** Returns a cut text without soft hyphens and without halves of letters at its ends. */
+const whole = (text) => text.replaceAll(SOFT_HYPHEN, "").replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, "");
 
 /** Returns the part of a canvas that is a box of the picture, as a text: clients cannot read other forms. */
 function targetOf({ x, y, width, height }, number, base, { hasCanvases, pages }) {

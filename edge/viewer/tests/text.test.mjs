@@ -1,10 +1,11 @@
 // The words of a picture: read, selected, copied, found, followed, turned and heard.
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 
 import { addressed } from "../text/address.js";
-import { around, readDocument, textBetween } from "../../text/document.js";
+import { around, partsBetween, readDocument, textOf } from "../../text/document.js";
 import { MAX_HITS, fold, searcher } from "../../text/search.js";
 import { withParameter } from "../zoom/place.js";
 import { assertAccessible, assertEventually, assertNoFrames, countFrames, isFocused, painted, parts, placed, resize, restingScale } from "./browser.mjs";
@@ -68,10 +69,18 @@ test("a place of a line has the nearest letter, never half of one", () => {
 
 test("copied text has a line for each block, and no hyphens of line ends", () => {
   const document = readDocument({ pages: [{ at: [0, 0, 9, 9], blocks: [{ role: "p", lines: [line("one exam\u00ad", 0, 0), line("ple and", 0, 0), line("more", 0, 0)] }, { role: "p", lines: [line("Next", 0, 0)] }] }] });
-  const copied = (first, from, last, to) => textBetween(document, { line: document.lines[first], offset: from }, { line: document.lines[last], offset: to });
+  const copied = (first, from, last, to) => textOf(partsBetween(document, { line: document.lines[first], offset: from }, { line: document.lines[last], offset: to }));
   assert.equal(copied(0, 4, 3, 2), "example and more\nNe");
   assert.equal(copied(0, 0, 0, 3), "one");
   assert.equal(copied(0, 0, 0, 9), "one exam");
+});
+
+test("lines are joined as in the plain text that a tiler stores", async () => {
+  const cases = JSON.parse(await readFile(new URL("../../../engine/text/src/joins.json", import.meta.url), "utf8"));
+  for (const [before, after, expected] of cases) {
+    const { lines } = documentOf(line(before, 0, 0), line(after, 0, 30));
+    assert.equal(textOf(partsBetween({ lines }, { line: lines[0], offset: 0 }, { line: lines[1], offset: after.length })), expected);
+  }
 });
 
 test("a search ignores case, accents and ligatures, and crosses lines and hyphens but not pages", () => {

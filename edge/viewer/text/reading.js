@@ -2,7 +2,7 @@
 // paragraphs, lists, tables, alternative texts and links. It is filled when the browser is idle.
 
 import { element } from "../dom.js";
-import { SOFT_HYPHEN, contains } from "../../text/document.js";
+import { SOFT_HYPHEN, contains, gap } from "../../text/document.js";
 import { whenIdle } from "./idle.js";
 
 /**
@@ -42,15 +42,19 @@ export function readingDocument(text, anchor) {
   function wordsOf(lines, links) {
     const runs = [];
     const left = [...links];
+    let before = "";
     for (const line of lines) {
+      let space = before && gap(before, line.text);
+      before = line.text;
       const near = left.filter(({ box }) => touch(box, line.box));
       for (const { from, to, start, end } of line.words) {
         const word = line.text.slice(from, to);
         const centre = line.middleAt((start + end) / 2);
         const link = near.find(({ box }) => contains(box, centre));
         const last = runs.at(-1);
-        if (last && last.link === link) last.text += spaced(last.text, word);
-        else runs.push({ link, text: last && !last.text.endsWith(SOFT_HYPHEN) ? ` ${word}` : word });
+        if (last && last.link === link) last.text += space + word;
+        else runs.push({ link, text: space + word });
+        space = " ";
       }
     }
     return runs.map(({ link, text }) => {
@@ -62,8 +66,6 @@ export function readingDocument(text, anchor) {
   }
   return reading;
 }
-
-const spaced = (before, word) => (before.endsWith(SOFT_HYPHEN) ? word : ` ${word}`);
 
 const touch = (a, b) => a.x < b.x + b.width && a.x + a.width > b.x && a.y < b.y + b.height && a.y + a.height > b.y;
 

@@ -3,7 +3,7 @@
 // set at the end, for its menus.
 
 import { element } from "../dom.js";
-import { partsBetween, rectangle, textBetween } from "../../text/document.js";
+import { partsBetween, rectangle, textOf } from "../../text/document.js";
 
 /** Distance in CSS pixels from which a press on a link is a selection. */
 const DRAG = 4;
@@ -61,7 +61,7 @@ function selectionIn(document, words) {
     const [from, to] = [start, end].map(({ line }) => words.nodeOf(line));
     if (from && to) getSelection().setBaseAndExtent(from, start.offset, to, end.offset);
   }
-  return { select, clear, settle, text: () => textBetween(document, range.start, range.end), isEmpty: () => !range };
+  return { select, clear, settle, text: () => textOf(partsBetween(document, range.start, range.end)), isEmpty: () => !range };
 }
 
 /**

@@ -4,7 +4,9 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::iter;
 
+use crate::joins::gap;
 use crate::links::LinkMap;
 use crate::{Block, Line, Page, Rect, Role, SOFT_HYPHEN, Target, Text};
 
@@ -117,13 +119,11 @@ impl Block {
             return alternative.clone();
         }
         let mut joined = String::new();
+        let mut before = None;
         for line in &self.lines {
-            match joined.strip_suffix(SOFT_HYPHEN).map(str::len) {
-                Some(length) => joined.truncate(length),
-                None if !joined.is_empty() => joined.push(' '),
-                None => {}
-            }
-            joined += &line.text;
+            joined += before.map_or("", |before| gap(before, &line.text));
+            joined.extend(line.text.chars().filter(|&letter| letter != SOFT_HYPHEN));
+            before = Some(&line.text);
         }
         joined
     }
@@ -144,8 +144,12 @@ impl Block {
             write(html, format_args!("<span role=\"img\" aria-label=\"{}\"></span>", escape(alternative)));
         }
         let mut open = None;
-        let mut is_divided = true;
-        for (word, place) in self.lines.iter().flat_map(Line::words) {
+        let before = iter::once(None).chain(self.lines.iter().map(Some));
+        let words = before.zip(&self.lines).flat_map(|(before, line)| {
+            let first = before.map_or("", |before| gap(&before.text, &line.text));
+            iter::once(first).chain(iter::repeat(" ")).zip(line.words())
+        });
+        for (space, (word, place)) in words {
             let is_written = |to: &&Target| match to {
                 Target::Page(page) => (*page as usize) < pages,
                 Target::Url(_) => html.len() < MAX_LINKED,
@@ -156,9 +160,7 @@ impl Block {
             if is_other && open.is_some() {
                 *html += "</a>";
             }
-            if !is_divided {
-                html.push(' ');
-            }
+            *html += space;
             match link.filter(|_| is_other) {
                 Some(Target::Url(url)) => {
                     write(html, format_args!("<a href=\"{}\" rel=\"noopener nofollow\">", escape(url)));
@@ -167,9 +169,7 @@ impl Block {
                 None => {}
             }
             open = link;
-            let whole = word.strip_suffix(SOFT_HYPHEN);
-            is_divided = whole.is_some();
-            *html += &escape(whole.unwrap_or(word));
+            *html += &escape(&word.replace(SOFT_HYPHEN, ""));
         }
         if open.is_some() {
             *html += "</a>";
@@ -271,6 +271,27 @@ mod tests {
         ] {
             assert!(html.contains(part), "{part}\n{html}");
         }
+    }
+
+    #[test]
+    fn words_of_chinese_and_soft_hyphens_are_whole_in_html_with_links_too() {
+        let line = |top, text: &str| Line::new(Rect::new(10, top, 300, 20), text, vec![0, 300]);
+        let lines = vec![
+            line(0, "数字图书"),
+            line(30, "馆检索"),
+            line(60, "a su\u{ad}perb well-"),
+            line(90, "known"),
+        ];
+        let to = Target::Url("https://example.com/".to_owned());
+        let links = vec![Link { at: Rect::new(0, 25, 320, 30), to }];
+        let page = Page {
+            blocks: vec![Block::lines(Role::P, lines)],
+            links,
+            ..Page::new(Rect::new(0, 0, 400, 500))
+        };
+        let html = Text { pages: vec![page], total: 1, ..Text::default() }.html();
+        let link = "<a href=\"https://example.com/\" rel=\"noopener nofollow\">馆检索</a>";
+        assert!(html.contains(&format!("<p>数字图书{link} a superb well-known</p>")), "{html}");
     }
 
     #[test]
