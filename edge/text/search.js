@@ -1,20 +1,45 @@
-// Searches the text of a picture. Case and accents do not count, and matches may cross lines and hyphens, but not pages.
-// Pure arithmetic.
+// Searches the text of a picture. Case, accents, and the forms of quotation marks and dashes do not count. Matches may
+// cross lines and hyphens, but not pages. Pure arithmetic.
 
 import { gap } from "./document.js";
 
 /** Maximum number of hits. */
 export const MAX_HITS = 500;
 
-const DROPPED = /[\p{M}\u00ad]+/gu;
-/** Folded lengths of letters by code point, and 1 more; 0: not known yet. */
-const known = new Uint8Array(0x110000);
+/** Maximum length of a query that is looked for around the hyphens at the ends of lines: that of the field. */
+const MAX_DIVIDED = 200;
+
+/** Letters that are folded one by one. Ideographs, Hangul, kana, and the scripts of India, Thai and Lao stay as they are. */
+const OTHERS = /[\x80-\u03b0\u03c2\u03ca-\u042f\u0439\u0450-\u05cf\u05eb-\u0626\u0640\u064b-\u08ff\u0e33\u0eb3-\u3040\u318f-\u33ff\ua000-\uabff\ud7a4-\u{10ffff}]/gu;
+/** What has no width, and the marks that people leave out in Latin, Greek, Cyrillic, Hebrew and Arabic; not those of kana. */
+const DROPPED = /[\p{DI}\u0640]|(?=\p{M})(?![\u3099\u309a])[\p{sc=Zinh}\p{sc=Cyrl}\p{sc=Hebr}\p{sc=Arab}]/gu;
+/** Letters that do not decompose, as they are typed without their keys. */
+const TYPED = { æ: "ae", đ: "d", ð: "d", ħ: "h", ı: "i", ł: "l", ø: "o", œ: "oe", ß: "ss", ŧ: "t", þ: "th", ς: "σ" };
+const known = new Map();
+const MAX_KNOWN = 20_000;
 
 /**
- * Returns a text without case, accents, ligatures and soft hyphens. The letters of a text can be folded one by one, but
- * all together take a tenth of the time. Marks are dropped before, too: the time to put many of them in order is a square.
+ * Returns a text without what readers do not type: case, ligatures, soft hyphens, and accents where people leave them out.
+ * Vowels of Hindi, voiced kana and syllables of Hangul stay. Letters with what is composed with them can be folded one by one.
  */
-export const fold = (text) => text.replace(DROPPED, "").normalize("NFKD").toLowerCase().replace(DROPPED, "").replaceAll("ς", "σ");
+export function fold(text) {
+  const folded = text.toLowerCase().replace(OTHERS, (letter) => remembered(letter, foldLetter));
+  // Where a letter may be decomposed.
+  return /[\u0900-\u11ff\u3099\u309a]/.test(folded) ? folded.normalize() : folded;
+}
+
+function foldLetter(letter) {
+  const plain = letter.replace(/[\p{Pd}\u2212]/u, "-").replace(/[\u02b9-\u02bf\u05f3\u2018-\u201b\u2032\u2039\u203a]/, "'").replace(/[\xab\xbb\u05f4\u201c-\u201f\u2033]/, '"');
+  return plain.normalize("NFKD").toLowerCase().replace(DROPPED, "").replace(/[ß-ς]/g, (one) => TYPED[one] ?? one);
+}
+
+/** Returns a folded letter: to fold one takes ten times as long as to find it. */
+function remembered(letter, folding) {
+  if (known.has(letter)) return known.get(letter);
+  const folded = folding(letter);
+  if (known.size < MAX_KNOWN) known.set(letter, folded);
+  return folded;
+}
 
 /**
  * Returns a function that finds a query in a document and returns its first hits in reading order. A hit is
@@ -28,9 +53,9 @@ export function searcher({ pages }) {
     folded ??= pages.map(foldPage);
     const hits = [];
     for (const page of folded) {
-      for (let at = page.text.indexOf(wanted); at >= 0; at = page.text.indexOf(wanted, at + wanted.length)) {
+      for (const [from, to] of placesOf(page, wanted)) {
         if (hits.length === MAX_HITS) return hits;
-        const parts = partsOf(page, at, at + wanted.length);
+        const parts = partsOf(page, from, to);
         if (parts.length > 0) hits.push({ page: page.page, parts });
       }
     }
@@ -38,17 +63,37 @@ export function searcher({ pages }) {
   };
 }
 
-/** Joins a page's lines. `starts` are their offsets in the text, and `letters` those of their letters once these are needed. */
+/**
+ * Joins a page's lines. `starts` are their offsets in the text, `letters` those of their letters once these are needed, and
+ * `divided` the offsets of lines before which a hyphen is.
+ */
 function foldPage(page) {
-  const [starts, texts] = [[], []];
+  const [starts, texts, divided] = [[], [], []];
   let length = 0;
   page.lines.forEach(({ text }, index) => {
-    const folded = fold(text) + gap(text, page.lines[index + 1]?.text ?? "");
+    const space = gap(text, page.lines[index + 1]?.text ?? "");
+    const folded = fold(text) + space;
     starts.push(length);
     texts.push(folded);
     length += folded.length;
+    if (!space && /[-\u00ad‐-―]$/.test(text)) divided.push(length);
   });
-  return { page, starts, letters: [], text: texts.join("") };
+  return { page, starts, letters: [], divided, text: texts.join("") };
+}
+
+/** Returns where a folded query is in a page, with or without the hyphens at the ends of lines. */
+function placesOf({ text, divided }, wanted) {
+  const { length } = wanted;
+  const places = [];
+  for (let at = text.indexOf(wanted); at >= 0 && !places[MAX_HITS]; at = text.indexOf(wanted, at + length)) places.push([at, at + length]);
+  for (const at of length > MAX_DIVIDED ? [] : divided) {
+    const hyphen = text[at - 1] === "-" ? 1 : 0;
+    const end = at - hyphen;
+    const start = Math.max(end - length + 1, 0);
+    const found = (text.slice(start, end) + (hyphen ? "" : "-") + text.slice(at, at + length - 1)).indexOf(wanted);
+    if (found >= 0) places.push([start + found, start + found + length + 2 * hyphen - 1]);
+  }
+  return places.sort(([a], [b]) => a - b);
 }
 
 /** Returns the parts of lines between two offsets of a page's folded text. */
@@ -63,18 +108,17 @@ function partsOf({ page, starts, letters }, from, to) {
   return parts;
 }
 
-/** Returns where each letter of a text begins, and where it begins in the folded text, with the end of both. */
+/** Returns where each letter of a text begins, with those that may be composed with it, and where in the folded text; and both ends. */
 function lettersOf(text) {
   const [at, folded] = [[0], [0]];
-  for (const letter of text) {
+  for (const [letter] of text.matchAll(/[^][\p{M}\u1160-\u11ff\uff9e\uff9f]*/gu)) {
     at.push(at.at(-1) + letter.length);
-    const length = (known[letter.codePointAt(0)] ||= fold(letter).length + 1) - 1;
-    folded.push(folded.at(-1) + length);
+    folded.push(folded.at(-1) + remembered(letter, fold).length);
   }
   return { at, folded };
 }
 
-/** Returns the offset in a text that corresponds to an offset in the folded text, before or after a divided ligature. */
+/** Returns the offset in a text that corresponds to an offset in the folded text, before or after a divided letter. */
 function unfolded({ at, folded }, offset, after = false) {
   const letter = folded.findLastIndex((start) => start <= offset);
   return at[after && folded[letter] < offset ? letter + 1 : letter] ?? at.at(-1);

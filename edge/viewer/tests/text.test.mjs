@@ -83,6 +83,63 @@ test("lines are joined as in the plain text that a tiler stores", async () => {
   }
 });
 
+/** Returns what a query finds in lines of a page: the parts of each hit. */
+const finds = (query, ...texts) => {
+  const hits = searcher(documentOf(...texts.map((text, index) => line(text, 0, 30 * index))))(query);
+  return hits.map(({ parts }) => parts.map(({ line, from, to }) => line.text.slice(from, to)).join("|"));
+};
+
+test("what keyboards do not have is found as it is typed", () => {
+  assert.deepEqual(finds("l'été", "Voici l’Été et lʼete"), ["l’Été", "lʼete"]);
+  assert.deepEqual(finds("м'ята", "запашна м’ята"), ["м’ята"]);
+  assert.deepEqual(finds('"no"', "“No”, «no» and „no“"), ["“No”", "«no»", "„no“"]);
+  assert.deepEqual(finds("-5 - 7", "at −5 – 7 °C"), ["−5 – 7"]);
+  assert.deepEqual(finds("e-mail", "an e‑mail, an e‐mail, an email"), ["e‑mail", "e‐mail"]);
+  assert.deepEqual(finds("don’t", "I don't"), ["don't"]);
+  assert.deepEqual(finds("strasse", "Große STRAẞE, Straßenbahn"), ["STRAẞE", "Straße"]);
+  assert.deepEqual(finds("gdansk slask", "Gdańsk Śląsk"), ["Gdańsk Śląsk"]);
+  assert.deepEqual(finds("lodz", "Łódź i łódzki"), ["Łódź", "łódz"]);
+  assert.deepEqual(finds("oeuvre", "l’œuvre"), ["œuvre"]);
+  assert.deepEqual(finds("aero", "Ærø"), ["Ærø"]);
+  assert.deepEqual(finds("dakovic", "Đaković"), ["Đaković"]);
+  assert.deepEqual(finds("ss", "ßẞ"), ["ß", "ẞ"]);
+  assert.deepEqual(finds("superlong", "super\u200blong, su\u00adper\u2060lo\ufeffng"), ["super\u200blong", "su\u00adper\u2060lo\ufeffng"]);
+});
+
+test("marks that people leave out do not count, and those that are letters do", () => {
+  assert.deepEqual(finds("εφημεριδα", "Η ἐφημερίδα"), ["ἐφημερίδα"]);
+  assert.deepEqual(finds("елка", "Ёлка, елка"), ["Ёлка", "елка"]);
+  assert.deepEqual(finds("שלום", "שָׁלוֹם"), ["שָׁלוֹם"]);
+  assert.deepEqual(finds("محمد", "مُحَمَّد، محـمـد"), ["مُحَمَّد", "محـمـد"]);
+  assert.deepEqual(finds("नदी", "नदी नदि नद"), ["नदी"]);
+  assert.deepEqual(finds("क़लम", "कलम \u0958लम"), ["\u0958लम"]);
+  assert.deepEqual(finds("மலை", "மாலை மலை"), ["மலை"]);
+  assert.deepEqual(finds("ปลา", "ปลา ปล่า ปลี"), ["ปลา"]);
+  assert.deepEqual(finds("น้ำ", "นำ น้ำ"), ["น้ำ"]);
+  assert.deepEqual(finds("かき", "がき かぎ かき"), ["かき"]);
+  assert.deepEqual(finds("ガス", "カス ガス \u30ab\u3099ス ｶﾞｽ"), ["ガス", "\u30ab\u3099ス", "ｶﾞｽ"]);
+  assert.deepEqual(finds("나", "난로 나무"), ["나"]);
+  assert.deepEqual(finds("강", "강산 가산 \u1100\u1161\u11bc"), ["강", "\u1100\u1161\u11bc"]);
+  assert.deepEqual(finds("\u1100\u1161\u11bc", "강산 가산"), ["강"]);
+  assert.deepEqual(finds("ㅋㅋ", "ㅋㅋㅋ 크크"), ["ㅋㅋ"]);
+  // Places after letters that are composed, dropped or made two stay right.
+  assert.deepEqual(finds("끝", "\u1112\u1161\u11abßｶﾞ\u200bñ नदी 끝"), ["끝"]);
+});
+
+test("words over two lines are found with and without a hyphen, and ideographs without a space", () => {
+  assert.deepEqual(finds("well-known", "a well-", "known fact"), ["well-|known"]);
+  assert.deepEqual(finds("a wellknown fact", "a well-", "known fact"), ["a well-|known fact"]);
+  assert.deepEqual(finds("north-west", "in the north\u00ad", "west, north-west"), ["north\u00ad|west", "north-west"]);
+  assert.deepEqual(finds("northwest", "in the north\u00ad", "west, north-west"), ["north\u00ad|west"]);
+  for (const query of ["https://example.org/a-b", "https://example.org/ab"]) assert.deepEqual(finds(query, "see https://example.org/a-", "b now"), ["https://example.org/a-|b"]);
+  assert.deepEqual(finds("1939-1945", "von 1939–", "1945"), ["1939–|1945"]);
+  assert.deepEqual(finds("haupt- und", "Haupt-", "und Nebensatz"), ["Haupt-|und"]);
+  assert.deepEqual(finds("图书馆", "数字图书", "馆检索"), ["图书|馆"]);
+  assert.deepEqual(finds("ガイドブック", "港のガイドブ", "ック"), ["ガイドブ|ック"]);
+  assert.deepEqual(finds("조수간만", "조수", "간만"), []);
+  assert.deepEqual(finds("조수 간만", "조수", "간만"), ["조수|간만"]);
+});
+
 test("a search ignores case, accents and ligatures, and crosses lines and hyphens but not pages", () => {
   const lines = [line("Le Café de la GARE, offi\u00ad", 0, 0), line("cine ΟΔΟΣ Ångström", 0, 0), line("ﬁn e\u0301te\u0301", 0, 0)];
   const page = { at: [0, 0, 9, 9], blocks: [{ role: "p", lines }] };
@@ -101,7 +158,7 @@ test("a search ignores case, accents and ligatures, and crosses lines and hyphen
   assert.equal(found("ete le"), 0);
   assert.equal(found("."), 0);
   assert.equal(found(" \u0301"), 0);
-  for (const text of ["ΟΔΟΣ ΣΑΣ", "İstanbul", "ﬃ ½ Å 한글"]) assert.equal([...text].map(fold).join(""), fold(text));
+  for (const text of ["ΟΔΟΣ ΣΑΣ", "İstanbul", "ﬃ ½ Å 한글 नदी น้ำ"]) assert.equal([...text].map(fold).join(""), fold(text));
 });
 
 test("a search has at most 500 hits", () => {
