@@ -2,6 +2,7 @@
 
 use edgezoom_geometry::Size;
 
+use crate::joins::gap;
 use crate::{Block, Entry, Line, Link, Page, Rect, SOFT_HYPHEN, Target, Text, VERSION, is_invisible};
 
 /// Maximum number of words: those of a book of 1,000 full pages.
@@ -81,13 +82,16 @@ fn bounded_page(page: Page, picture: Rect, words: &mut usize) -> Option<Page> {
         for line in block.lines {
             let Some(line) = bounded_line(line, area) else { continue };
             let count = line.text.split_whitespace().count();
-            if count > of_page.min(*words) || !take(&mut letters, letters_of(&line.text)) {
+            // A mark at the end is no letter: bounded again, the line has one more.
+            let compared = line.text.strip_suffix(SOFT_HYPHEN).unwrap_or(&line.text);
+            if count > of_page.min(*words) || !take(&mut letters, letters_of(compared)) {
                 break;
             }
             of_page -= count;
             *words -= count;
             lines.push(line);
         }
+        mark_divided(&mut lines);
         if lines.is_empty() && picture.is_none() {
             continue;
         }
@@ -104,6 +108,19 @@ fn bounded_page(page: Page, picture: Rect, words: &mut usize) -> Option<Page> {
     });
     let label = page.label.map(|label| line_of(&label, MAX_LABEL)).filter(|label| !label.is_empty());
     Some(Page { at, label, blocks, links: links.take(MAX_LINKS).collect() })
+}
+
+/// Marks each line after which no space is read. So a reader needs no rule of its own, nor loses a hyphen that is a word's own.
+fn mark_divided(lines: &mut [Line]) {
+    for index in 1..lines.len() {
+        let (before, after) = lines.split_at_mut(index);
+        let (Some(before), Some(after)) = (before.last_mut(), after.first()) else { continue };
+        let gap = gap(&before.text, &after.text);
+        if gap != " " && !(gap.is_empty() && before.text.ends_with(SOFT_HYPHEN)) {
+            before.text.truncate(before.text.trim_end_matches(SOFT_HYPHEN).len());
+            before.text.extend(gap.chars().chain([SOFT_HYPHEN]));
+        }
+    }
 }
 
 fn bounded_line(line: Line, page: Rect) -> Option<Line> {
@@ -250,6 +267,19 @@ mod tests {
         );
         assert_eq!(kept(lines(&"a".repeat(1000), 1000)).len(), MAX_PAGE_LETTERS / 1000);
         assert_eq!(kept(lines(&"\u{fdfa}".repeat(1000), 1000)).len(), MAX_PAGE_LETTERS / 18_000);
+    }
+
+    #[test]
+    fn lines_are_marked_where_no_space_is_read_and_ranges_keep_their_hyphen() {
+        let lines = ["1914\u{ad}", "1918 well-", "known 图书", "馆 exam\u{ad}", "ple", "end"].map(line);
+        let marked = page(vec![Block::lines(Role::P, lines.into())], vec![]).bounded(SIZE);
+        let texts = |text: &Text| {
+            text.pages[0].blocks[0].lines.iter().map(|line| line.text.clone()).collect::<Vec<_>>()
+        };
+        let expected = ["1914-\u{ad}", "1918 well-\u{ad}", "known 图书\u{ad}", "馆 exam\u{ad}", "ple", "end"];
+        assert_eq!(texts(&marked), expected);
+        assert_eq!(marked.plain(), "1914-1918 well-known 图书馆 example end\n");
+        assert_eq!(texts(&marked.bounded(SIZE)), expected, "again");
     }
 
     #[test]

@@ -114,8 +114,8 @@ pub enum Role {
 pub struct Line {
     /// The smallest upright rectangle that holds it.
     pub at: Rect,
-    /// Its words in logical order, with a space between them. It ends with [`SOFT_HYPHEN`] if a word goes on in the next
-    /// line.
+    /// Its words in logical order, with a space between them. It ends with [`SOFT_HYPHEN`] if the next line
+    /// goes on without a space.
     pub text: String,
     /// For each word the gap before it and its width, along the line from the edge where it begins. A gap is negative if
     /// the word is shown before the last one, as numbers in Arabic are.
