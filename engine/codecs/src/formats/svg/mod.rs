@@ -66,7 +66,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, fonts: &Fonts) -> Result
     let size = size_of(natural.width().into(), natural.height().into(), options.drawing.svg_side, bounds);
     let size = bounds.admit(size.width, size.height)?;
     let layout = if options.transparent { Layout::Rgba } else { Layout::Rgb };
-    let text = options.drawing.text.then(|| text::of(&tree, size, notes));
+    let text = options.drawing.text.then(|| text::of(&tree, size, &notes));
     let canvas = Canvas::new(tree, size, layout, bounds.memory / 4)?;
     let threads = canvas.threads_within(bounds.memory / 2, options.threads.get());
     let painter = Painter::start(&canvas, threads)?;

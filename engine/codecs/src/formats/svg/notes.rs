@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use resvg::usvg::roxmltree::{Document, Node};
+use resvg::usvg::roxmltree::{Document, NS_XML_URI, Node};
 
 use super::features::Edit;
 
@@ -27,6 +27,8 @@ pub struct Notes {
     pub pictures: HashMap<String, String>,
     /// Alternative text of the drawing.
     pub whole: Option<String>,
+    /// Language of the first text (BCP 47).
+    pub language: Option<String>,
 }
 
 /// Reads a drawing and its text. Returns the changes that give identifiers, too.
@@ -36,7 +38,8 @@ pub fn read(document: &Document<'_>, text: &str) -> (Notes, Vec<Edit>) {
     let titles = elements().filter(|node| is(node, "title") || is(node, "desc"));
     let titles: HashMap<&str, Node<'_, '_>> =
         titles.filter_map(|node| Some((node.attribute("id")?, node))).collect();
-    let mut notes = Notes { whole: alternative(root, &titles), ..Notes::default() };
+    let language = elements().find(|node| is(node, "text")).unwrap_or(root).ancestors().find_map(language);
+    let mut notes = Notes { whole: alternative(root, &titles), language, ..Notes::default() };
     let mut edits = Vec::new();
     let mut links = 0;
     for node in elements().filter(|node| *node != root) {
@@ -101,6 +104,12 @@ fn href(link: Node<'_, '_>) -> Option<String> {
     let href = link.attribute("href").or_else(|| link.attribute((XLINK, "href")))?.trim();
     let scheme = href.split_once(':')?.0.to_ascii_lowercase();
     matches!(scheme.as_str(), "http" | "https" | "mailto").then(|| href.to_owned())
+}
+
+/// Returns the language that an element says (SVG 2, 5.9.2).
+fn language(node: Node<'_, '_>) -> Option<String> {
+    let language = node.attribute("lang").or_else(|| node.attribute((NS_XML_URI, "lang")))?.trim();
+    (!language.is_empty()).then(|| language.to_owned())
 }
 
 /// Returns the name of an element and its description.
