@@ -99,7 +99,9 @@ export default {
     const id = PYRAMIDS.includes(area) ? NAME.exec(name)?.[1] : undefined;
     const isCached = id && context && request.method === "GET" && !request.headers.has("Range");
     const seen = { from: "object", area };
-    const response = await (isCached ? throughCache : answer)(request, env, context, id, seen).catch(lost);
+    let response = await (isCached ? throughCache : answer)(request, env, context, id, seen).catch(lost);
+    // A call without the tilers' token counts like any other request.
+    if (area === "internal" && response.status === 401 && (await isTooMuch(request, env))) response = tooMuch(seen);
     count(area, response.countsAs ?? response.status, response.from ?? seen.from, isCached || seen.from === "limit" || area === "internal");
     return response;
   },
@@ -143,10 +145,7 @@ async function throughCache(request, env, context, id, seen) {
 }
 
 async function answer(request, env, context, id, seen) {
-  if (seen.area !== "internal" && (await isTooMuch(request, env))) {
-    seen.from = "limit";
-    return refusal(429, TOO_MUCH, 60);
-  }
+  if (seen.area !== "internal" && (await isTooMuch(request, env))) return tooMuch(seen);
   const incoming = new rust.IncomingRequest(readRequest(request), env);
   const key = incoming.cacheKey();
   const refreshing = (key || id) && lists.refresh(env);
@@ -195,7 +194,7 @@ function networkOf(address) {
 /** Returns the response to a client that has sent too many requests. */
 function tooMuch(seen) {
   seen.from = "limit";
-  return new Response(TOO_MUCH, { status: 429, headers: { "Retry-After": "60", "Cache-Control": "no-store", "Access-Control-Allow-Origin": "*" } });
+  return refusal(429, TOO_MUCH, 60);
 }
 
 /** Makes a deletion effective in this isolate at once, like an operator's takedown. */

@@ -73,12 +73,7 @@ async function limits() {
 
 /** Returns the pause between pulls of a tiler in a container, in milliseconds. */
 async function pollPause() {
-  for (const file of ["variables", "object"]) {
-    const text = await read(`edge/src/containers/${file}.js`).catch(() => "");
-    const found = /EDGEZOOM_POLL_MS: "(\d+)"/.exec(text);
-    if (found) return Number(found[1]);
-  }
-  throw new Error("EDGEZOOM_POLL_MS");
+  return Number(/EDGEZOOM_POLL_MS: "(\d+)"/.exec(await read("edge/src/containers/variables.js"))[1]);
 }
 
 /** Returns the number of bytes that a web page may send. */

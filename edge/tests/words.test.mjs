@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readDocument } from "../text/document.js";
 import { annotationsOf, searchIn } from "../src/text/text.js";
-import { searcher } from "../text/search.js";
+import { fold, searcher } from "../text/search.js";
 import { decodePng, encodePng } from "../viewer/png.mjs";
 import { archive, store, TEXT } from "./archive.mjs";
 import { aroundTests } from "./around.mjs";
@@ -219,6 +219,19 @@ test("a search folds each letter of a line once, however many hits the line has"
     String.prototype.normalize = normalize;
   }
   assert.ok(folded < 100, `${folded}`);
+});
+
+test("the letters of a text are folded together as one by one", () => {
+  const letters = Array.from({ length: 0x32400 }, (_, code) => String.fromCodePoint(code)).filter((letter) => !/[\ud800-\udfff]$/.test(letter) || letter.length === 2);
+  let state = 1;
+  const random = (below) => Math.floor(((state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32) * below);
+  for (let texts = 0; texts < 1000; texts += 1) {
+    // Half of them from blocks with marks, whose order a normalisation changes.
+    const text = Array.from({ length: 30 }, () => letters[random(2) ? random(letters.length) : 0x300 + random(0x1800)]);
+    // With what is composed with them.
+    const parts = text.join("").match(/[^][\p{M}\u1160-\u11ff\uff9e\uff9f]*/gu);
+    assert.equal(fold(text.join("")), parts.map(fold).join(""), JSON.stringify(text));
+  }
 });
 
 /** Returns a store with one page of lines, and what is asked about it. */

@@ -24,8 +24,8 @@ const MAX_KNOWN = 20_000;
  */
 export function fold(text) {
   const folded = text.toLowerCase().replace(OTHERS, (letter) => remembered(letter, foldLetter));
-  // Where a letter may be decomposed.
-  return /[\u0900-\u11ff\u3099\u309a]/.test(folded) ? folded.normalize() : folded;
+  // The time to put many marks in order is a square, and no letter has more than 30 (UAX #15).
+  return /[^\0-\x7f]/.test(folded) ? folded.replace(/\p{M}{31,}/gu, "").normalize() : folded;
 }
 
 function foldLetter(letter) {

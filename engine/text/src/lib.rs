@@ -18,6 +18,7 @@
 mod bounds;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+mod ink;
 mod joins;
 mod links;
 mod markup;

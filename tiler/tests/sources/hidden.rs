@@ -180,6 +180,23 @@ async fn no_form_of_a_page_has_what_its_picture_hides() {
         ),
         ("nearly transparent", "<i style='opacity:.01'>Secretperson</i>"),
         ("outside its clip", "<i style='clip-path:inset(50%)'>Secretperson</i>"),
+        (
+            "no colour on a pattern",
+            "<i style='color:transparent;background:repeating-linear-gradient(45deg,#fff,#000 9px)'>Secretperson</i>",
+        ),
+        (
+            "no opacity over words",
+            "<i>Other words</i><i style='position:absolute;left:0;opacity:0'>Secretperson</i>",
+        ),
+        (
+            "below a box's edge",
+            "<b style='display:block;height:40px;overflow:hidden'>Other words<br>Secretperson</b><b>and more words</b>",
+        ),
+        (
+            "behind an ellipsis",
+            "<b style='display:block;width:150px;overflow:hidden;white-space:nowrap;text-overflow:ellipsis'>Other words and Secretperson</b>",
+        ),
+        ("a field's", "<input type=hidden value=Secretperson><input type=password value=Secretperson>"),
     ];
     for (name, html) in pages {
         let html = format!(

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use edgezoom_text::{Block, Entry, Line, MAX_PAGE_WORDS, MAX_WORDS, Page, Rect, Role, Target, Text};
 use pdfium_render::prelude::{
-    PdfAction, PdfBookmark, PdfDestination, PdfDestinationViewSettings, PdfDocument, PdfFormField, PdfPage,
-    PdfPageAnnotation, PdfPageAnnotationCommon, PdfPageObject, PdfPageObjectsCommon, PdfPageRenderRotation,
-    PdfPageText, PdfPageTextChar, PdfPageTextObject, PdfPoints, PdfRect, PdfRenderConfig,
+    PdfBookmark, PdfDestinationViewSettings, PdfDocument, PdfFormField, PdfPage, PdfPageAnnotation,
+    PdfPageAnnotationCommon, PdfPageObject, PdfPageObjectsCommon, PdfPageRenderRotation, PdfPageText,
+    PdfPageTextChar, PdfPageTextObject, PdfPoints, PdfRect, PdfRenderConfig,
 };
 
 use super::layout::Area;
