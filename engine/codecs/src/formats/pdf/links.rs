@@ -8,8 +8,8 @@ use edgezoom_text::{Block, Line, Link, Rect, Target};
 use hayro_syntax::object::{Array, Dict, Name, Object, Rect as Corners, String as Bytes};
 use pdfium_render::prelude::{PdfAction, PdfActionType, PdfDestination, PdfLink, PdfPage, PdfRect};
 
+use super::coordinates::ToPage;
 use super::structure::decode;
-use super::text::ToPage;
 use crate::formats::lines::rect;
 
 /// Maximum number of links of a page that are looked at.

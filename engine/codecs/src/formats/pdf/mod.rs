@@ -3,6 +3,7 @@
 //!
 //! Source: ISO 32000-1:2008 (PDF 1.7).
 
+mod coordinates;
 mod dictionaries;
 mod layout;
 mod library;

@@ -10,9 +10,10 @@ use edgezoom_text::{Block, Entry, Line, MAX_PAGE_WORDS, MAX_WORDS, Page, Rect, R
 use pdfium_render::prelude::{
     PdfBookmark, PdfDestinationViewSettings, PdfDocument, PdfFormField, PdfPage, PdfPageAnnotation,
     PdfPageAnnotationCommon, PdfPageObject, PdfPageObjectsCommon, PdfPageRenderRotation, PdfPageText,
-    PdfPageTextChar, PdfPageTextObject, PdfPoints, PdfRect, PdfRenderConfig,
+    PdfPageTextChar, PdfPageTextObject,
 };
 
+use super::coordinates::ToPage;
 use super::layout::Area;
 use super::links::{Annotation, destination_in, links};
 use super::marks::MAX_DEPTH as MAX_DRAWINGS;
@@ -21,8 +22,6 @@ use crate::formats::lines::{Letter, Lines, around, is_rtl, rect};
 
 /// Time for the text of a document. A page takes about a millisecond; one of 16,000 letters half a second.
 const TIME: Duration = Duration::from_secs(5);
-/// Parts of a page's width and height in which its text is measured. PDFium rounds places to whole numbers.
-const PARTS: i32 = 1 << 16;
 /// Units of a point in which text is kept until the size of the page in pixels is known.
 const UNITS: f64 = 64.0;
 /// Maximum number of letters of a page.
@@ -57,13 +56,6 @@ struct Found {
     to_page: ToPage,
     /// Width of the page in those units.
     width: f64,
-}
-
-/// The conversion from PDFium's coordinates to the page as it is shown: x = a + b·x + c·y, and so on.
-#[derive(Clone, Copy, Debug)]
-pub struct ToPage {
-    x: [f64; 3],
-    y: [f64; 3],
 }
 
 impl Collector {
@@ -468,43 +460,6 @@ fn destination_of(bookmark: &PdfBookmark<'_>) -> Option<(i32, Option<f64>)> {
         _ => None,
     };
     Some((destination.page_index().ok()?, y))
-}
-
-impl ToPage {
-    /// Returns the conversion to a page of this size. PDFium's coordinates begin at the bottom, before the page is turned
-    /// and cut.
-    fn of(page: &PdfPage<'_>, (width, height): (f64, f64)) -> Self {
-        let config = PdfRenderConfig::new().set_fixed_size(PARTS, PARTS);
-        let shown = |x: f32, y: f32| {
-            let (x, y) =
-                page.points_to_pixels(PdfPoints::new(x), PdfPoints::new(y), &config).unwrap_or_default();
-            (f64::from(x) * width / f64::from(PARTS), f64::from(y) * height / f64::from(PARTS))
-        };
-        let far = page.width().value.max(page.height().value).max(1.0);
-        let (origin, right, up) = (shown(0.0, 0.0), shown(far, 0.0), shown(0.0, far));
-        let per = |to: f64, from: f64| (to - from) / f64::from(far);
-        Self {
-            x: [origin.0, per(right.0, origin.0), per(up.0, origin.0)],
-            y: [origin.1, per(right.1, origin.1), per(up.1, origin.1)],
-        }
-    }
-
-    fn point(&self, x: f64, y: f64) -> (f64, f64) {
-        let along = |[start, of_x, of_y]: [f64; 3]| start + of_x * x + of_y * y;
-        (along(self.x), along(self.y))
-    }
-
-    /// Returns left, top, right and bottom.
-    pub fn rect(&self, of: &PdfRect) -> [f64; 4] {
-        let value = |points: PdfPoints| f64::from(points.value);
-        self.corners((value(of.left()), value(of.bottom())), (value(of.right()), value(of.top())))
-    }
-
-    /// Returns left, top, right and bottom of the rectangle with these opposite corners.
-    pub fn corners(&self, one: (f64, f64), other: (f64, f64)) -> [f64; 4] {
-        let (one, other) = (self.point(one.0, one.1), self.point(other.0, other.1));
-        [one.0.min(other.0), one.1.min(other.1), one.0.max(other.0), one.1.max(other.1)]
-    }
 }
 
 #[cfg(test)]
