@@ -32,7 +32,10 @@ pub struct Response {
 pub const COMMON_HEADERS: [(&str, &str); 4] = [
     ("Access-Control-Allow-Origin", "*"),
     ("Cross-Origin-Resource-Policy", "cross-origin"),
-    ("Access-Control-Expose-Headers", "Accept-Ranges, Allow, Content-Range, ETag, Location, Retry-After"),
+    (
+        "Access-Control-Expose-Headers",
+        "Accept-Ranges, Allow, Content-Range, ETag, Link, Location, Retry-After",
+    ),
     ("X-Content-Type-Options", "nosniff"),
 ];
 

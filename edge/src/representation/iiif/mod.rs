@@ -45,23 +45,10 @@ pub fn of_picture(rendering: Rendering, page: &StoredPage) -> Rendering {
 /// Returns the description of the image with a base URI, `info.json`.
 pub fn description(base: String, dzi: &Dzi, renders: bool) -> Response {
     let one_tile = least_level(dzi);
-    let useful = |level: &u32| {
-        let size = dzi.level_size(*level);
-        *level == one_tile || size.width.max(size.height) >= MIN_SIDE
-    };
-    // If there are as many sizes, the full one included, as scale factors, OpenSeadragon takes them for those of the
-    // levels.
     let preview = PreviewKind::Large.size(dzi.size);
     let is_limited = preview != dzi.size;
-    let factors = dzi.max_level() - one_tile + 1;
-    let most_sizes = match factors {
-        3 if is_limited => 2,
-        _ => factors.saturating_sub(if is_limited { 3 } else { 2 }).max(1),
-    };
-    let least = (one_tile + 1).saturating_sub(most_sizes);
-    let levels = (least..=one_tile).filter(useful).map(|level| dzi.level_size(level));
-    let sizes = levels
-        .chain(Some(preview).filter(|size| *size != dzi.level_size(one_tile)))
+    let sizes = sizes(dzi, preview)
+        .into_iter()
         .map(|size| Object(vec![("width", Count(size.width.into())), ("height", Count(size.height.into()))]));
     let factors = (one_tile..=dzi.max_level()).rev().map(|level| Count(scale_factor(dzi, level)));
     let tiles = Object(vec![
@@ -109,6 +96,21 @@ pub fn description(base: String, dzi: &Dzi, renders: bool) -> Response {
     document("application/ld+json;profile=\"http://iiif.io/api/image/3/context.json\"", fields)
 }
 
+/// Returns the sizes in `info.json`. OpenSeadragon before version 6 takes them for those of the levels if there are as
+/// many as scale factors, or one fewer. So there are two fewer, or the levels themselves.
+fn sizes(dzi: &Dzi, preview: Size) -> Vec<Size> {
+    let one_tile = least_level(dzi);
+    let factors = dzi.max_level() - one_tile + 1;
+    if factors < 3 {
+        let levels = (one_tile..=dzi.max_level()).map(|level| dzi.level_size(level));
+        return levels.filter(|size| preview == dzi.size || *size != dzi.size).collect();
+    }
+    let least = (one_tile + 4).saturating_sub(factors);
+    let levels = (least..=one_tile).map(|level| dzi.level_size(level));
+    let useful = levels.filter(|size| size.width.max(size.height) >= MIN_SIDE && *size != preview);
+    useful.chain([preview]).collect()
+}
+
 fn sides(Size { width, height }: Size) -> [(&'static str, Element); 2] {
     [("width", Count(width.into())), ("height", Count(height.into()))]
 }
@@ -139,23 +141,34 @@ mod tests {
         Dzi { size: Size { width, height }, tile_size: 512, tile_overlap: 0, tile_format: TileFormat::Jpg }
     }
 
-    /// OpenSeadragon counts the sizes below the full one, which it adds, and compares with the number of scale factors.
+    /// Returns the levels that OpenSeadragon 4 and 5 make of the sizes, as powers of two; `None` if they take them for
+    /// something else. <https://github.com/openseadragon/openseadragon/blob/v5.0.1/src/iiiftilesource.js>
+    fn levels_of(info: &serde_json::Value) -> Option<Vec<f64>> {
+        let width = info["width"].as_f64().unwrap();
+        let mut widths: Vec<f64> =
+            info["sizes"].as_array().unwrap().iter().map(|size| size["width"].as_f64().unwrap()).collect();
+        let max_level = info["tiles"][0]["scaleFactors"].as_array().unwrap().len() - 1;
+        if widths.len() == max_level {
+            widths.push(width);
+        }
+        (widths.len() == max_level + 1).then(|| widths.iter().map(|at| (width / at).log2()).collect())
+    }
+
     #[test]
     fn sizes_are_not_taken_for_those_of_the_levels_unless_they_are() {
-        for side in (1..=200).map(|step| step * 97) {
+        for (side, tile_size) in
+            (1..=200).flat_map(|step| [256, 512, PAGE_TILE].map(|tile| (step * 97, tile)))
+        {
             for renders in [false, true] {
-                let dzi = dzi(side, side * 2 / 3 + 1);
+                let dzi = Dzi { tile_size, ..dzi(side, side * 2 / 3 + 1) };
                 let info = description(String::new(), &dzi, renders).body;
                 let info: serde_json::Value = serde_json::from_str(&info).unwrap();
-                let count = |list: &serde_json::Value| list.as_array().unwrap().len();
+                let levels = levels_of(&info).unwrap_or_default();
+                for (level, scale) in levels.iter().rev().enumerate() {
+                    assert!((scale - level as f64).abs() < 0.01, "{info}");
+                }
                 let sizes = info["sizes"].as_array().unwrap();
-                let has_full = sizes.iter().any(|size| size["width"] == side);
-                let levels = count(&info["tiles"][0]["scaleFactors"]);
-                let halves: Vec<_> =
-                    sizes.iter().map(|size| f64::from(side) / size["width"].as_f64().unwrap()).collect();
-                let are_levels =
-                    halves.iter().all(|scale| (scale.log2() - scale.log2().round()).abs() < 0.01);
-                assert!(sizes.len() + usize::from(!has_full) != levels || are_levels, "{side}: {info}");
+                assert!(!sizes.is_empty(), "{info}");
                 assert!(
                     sizes.windows(2).all(|two| two[0]["width"].as_u64() < two[1]["width"].as_u64()),
                     "{info}"
