@@ -24,23 +24,38 @@ export async function startWebKit({ dark = false } = {}) {
   };
   const binary = MINI_BROWSER[process.arch === "arm64" ? 1 : 0];
   const browser = { "webkitgtk:browserOptions": { binary, args: ["--automation"] } };
-  const { sessionId } = await call("POST", "", { capabilities: { alwaysMatch: { ...browser, timeouts: { script: PATIENCE_MS } } } });
-  const command = (method, path, body) => call(method, `/${sessionId}${path}`, body);
+  let session = null;
+  let size = null;
+  async function begin() {
+    const capabilities = { alwaysMatch: { ...browser, timeouts: { script: PATIENCE_MS } } };
+    session = (await call("POST", "", { capabilities })).sessionId;
+    if (size) await resize(...size);
+  }
+  /** Sends a command. After a crash of the browser the next command begins a session, so that a crash costs two tests. */
+  async function command(method, path, body) {
+    if (!session) await begin();
+    return call(method, `/${session}${path}`, body).catch((error) => {
+      if (error.message.startsWith("invalid session id")) session = null;
+      throw error;
+    });
+  }
   const evaluate = async (script, ...args) =>
     JSON.parse(await command("POST", "/execute/sync", { script: `return ${expressionOf(script, args)}`, args: [] }));
+  /** Sets the size of the page. The window has a toolbar, and is at least 447 pixels wide. */
+  async function resize(width, height) {
+    size = [width, height];
+    const [across, down] = await evaluate(() => [outerWidth - innerWidth, outerHeight - innerHeight]);
+    await command("POST", "/window/rect", { x: 0, y: 0, width: width + across, height: height + down });
+  }
   return {
     wrongs: [], // WebDriver does not report them
     open: (url) => command("POST", "/url", { url }),
     evaluate,
     act: (...actions) => command("POST", "/actions", { actions }),
-    /** Sets the size of the page. The window has a toolbar, and is at least 447 pixels wide. */
-    async resize(width, height) {
-      const [across, down] = await evaluate(() => [outerWidth - innerWidth, outerHeight - innerHeight]);
-      await command("POST", "/window/rect", { x: 0, y: 0, width: width + across, height: height + down });
-    },
+    resize,
     screenshot: async () => Buffer.from(await command("GET", "/screenshot"), "base64"),
     async close() {
-      await call("DELETE", `/${sessionId}`);
+      if (session) await call("DELETE", `/${session}`);
       await Promise.all([driver.stop(), display.stop()]);
     },
   };
