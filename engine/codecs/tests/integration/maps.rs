@@ -258,6 +258,34 @@ fn a_pixel_has_data_if_one_of_its_colours_has_and_no_value_counts_in_other_pictu
     assert_eq!(decode(&tiff(false, &[dark])).unwrap().layout, Layout::Rgb, "it is no map");
 }
 
+/// The value is an index of the palette, not a colour in it.
+#[test]
+fn an_index_of_a_palette_can_mean_no_data() {
+    for bits in [4_u16, 8] {
+        let colours = 1_usize << bits;
+        let none = colours - 2;
+        // The colour of class 1 has the value of the index, and that index is black.
+        let level = |index: usize| if index == 1 { none as u16 * 257 } else { (index as u16 % 7) * 9000 };
+        let mut palette: Vec<u16> = (0..3 * colours).map(|entry| level(entry % colours)).collect();
+        for channel in 0..3 {
+            palette[channel * colours + none] = 0;
+        }
+        let index = |x: u32, y: u32| if x < 8 { none } else { ((x + y) % 3) as usize };
+        let row = |y| (0..SIZE.0).map(move |x| index(x, y) as u8);
+        let pixels: Vec<u8> = (0..SIZE.1).flat_map(row).collect();
+        let pixels = match bits {
+            4 => pixels.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect(),
+            _ => pixels,
+        };
+        let map =
+            Page::new(SIZE, 1, (bits, 1), pixels).map().with(262, Short(vec![3])).with(320, Short(palette));
+        assert_border(&tiff(false, &[map.with(42113, Text(none.to_string()))]), 8, "a palette");
+    }
+    let bright = strip(1, |x, _, _| vec![if x < 8 { 255 } else { x as u8 % 2 }]);
+    let white_is_zero = Page::new(SIZE, 1, (8, 1), bright).map().with(262, Short(vec![0]));
+    assert_border(&tiff(false, &[white_is_zero.with(42113, Text("255".to_owned()))]), 8, "white is zero");
+}
+
 /// A mask of this size, which hides what is left of the column.
 fn mask((width, height): (u32, u32), column: u32) -> Page {
     let row_bytes = width.div_ceil(8) as usize;

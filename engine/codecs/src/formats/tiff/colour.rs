@@ -128,6 +128,12 @@ impl Colour {
         matches!(self.model, Model::Grey | Model::Rgb)
     }
 
+    /// Returns true if what a file says of values, as which of them means no data, is of its samples: those of other
+    /// models are converted to red, green and blue first.
+    pub fn has_own_values(&self) -> bool {
+        matches!(self.model, Model::Grey | Model::Inverted | Model::Rgb | Model::Palette(_))
+    }
+
     /// Returns the number of a pixel's samples that are colours.
     pub fn colours(&self) -> usize {
         if matches!(self.model, Model::Grey | Model::Inverted | Model::Palette(_)) { 1 } else { 3 }

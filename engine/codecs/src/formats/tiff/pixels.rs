@@ -113,8 +113,7 @@ impl Pixels {
         colour: &[u8],
     ) -> bool {
         let Picture { sample, together, .. } = self.picture;
-        // The value is that of red, green and blue, which samples of YCbCr are not.
-        if !self.colour.is_linear() {
+        if !self.colour.has_own_values() {
             return colour.iter().take(3).all(|&value| no_data.is(value.into()));
         }
         (0..self.colour.colours()).all(|channel| {
