@@ -8,7 +8,8 @@ export const BEGIN = Date.UTC(2026, 0, 1);
 /**
  * Returns a main module that runs the entry module "./entry.mjs" by the clock. `classes` has the classes of Durable
  * Objects, and `limits` the requests a minute that the rate limiters admit, each by its binding. `/advance` advances
- * the clock by `ms` and fires what is due, one after the other. `/timers` returns the time that each timer has left.
+ * the clock by `ms` and fires what is due, one after the other. `/lose` forgets the alarm of the objects with a `name`, as
+ * a platform that gives it up. `/timers` returns the time that each timer has left.
  */
 export const clocked = (classes, limits) => `
   import entry, * as inner from "./entry.mjs";
@@ -98,6 +99,11 @@ export const clocked = (classes, limits) => `
     async fetch(request, env, context) {
       const { pathname, searchParams } = new URL(request.url);
       if (pathname === "/advance") return new Response(await advance(Number(searchParams.get("ms")), env));
+      if (pathname === "/lose") {
+        const lost = [...waiting.keys()].filter((key) => String(key).endsWith(" " + searchParams.get("name")));
+        lost.forEach((key) => waiting.delete(key));
+        return new Response(String(lost.length));
+      }
       if (pathname === "/timers") return Response.json([...waiting.values()].filter(({ alive }) => alive).map(({ at }) => at - now));
       return entry.fetch(request, limited(env), context);
     },

@@ -67,6 +67,17 @@ test("a source that recovers becomes ready without another request", async () =>
   assert.equal((await system.find(id)).ready, true);
 });
 
+test("a request sets an alarm again that the platform has given up", async () => {
+  const { id } = await system.ask("http://example.com/lost.jpg");
+  await fail(id, LATER);
+  await system.lose(id);
+  await system.advance(10 * 60_000);
+  assert.equal((await messagesOf(id)).length, 1);
+  assert.equal((await system.find(id)).stage, "waiting");
+  await system.advance(1);
+  await queued(id, 2);
+});
+
 test("the source's Retry-After is honoured, up to the longest pause", async () => {
   const { id } = await system.ask("http://example.com/busy.jpg");
   await fail(id, { later: { after_seconds: 86_400 } });

@@ -273,6 +273,11 @@ export async function startWith({ bindings, entry = COUNTING, others = [], socke
       const { status, body } = await send(`/advance?ms=${ms}`);
       if (status !== 200) throw new Error(`the clock: ${body}`);
     },
+    /** Forgets the alarm of a content's object, as a platform that gives it up. */
+    async lose(id) {
+      const { body } = await send(`/lose?name=${id}`);
+      if (body !== "1") throw new Error(`${body} alarms are lost`);
+    },
     /** Waits until a number of timers in the system have this time left by the simulated clock. */
     timers: (number, ms) => eventually(async () => JSON.parse((await send("/timers")).body).filter((left) => left === ms).length >= number),
     finished: atFirstUse(() => miniflare.getKVNamespace("FINISHED")),

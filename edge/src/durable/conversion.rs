@@ -34,6 +34,8 @@ const STATE: &str = "conversion";
 const CLIENT: &str = "client";
 /// Minimum time between two questions whether another client's line is shorter.
 const SHARED_EVERY: Duration = Duration::from_secs(30);
+/// Time after which an alarm that has not come is set again: the platform gives up one that fails several times.
+const GIVEN_UP: Duration = Duration::from_secs(300);
 /// Pauses between attempts to tell the queue's object that a job has ended. It is briefly unavailable during a
 /// deployment.
 const RETRY_PAUSES: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(2), Duration::ZERO];
@@ -402,7 +404,7 @@ impl ConversionObject {
             }
         }
         match decision.after.as_ref().and_then(Conversion::alarm) {
-            alarm if alarm == alarm_before => {}
+            alarm if alarm == alarm_before && alarm.is_none_or(|due| now < due + GIVEN_UP) => {}
             Some(due) => storage.set_alarm(due - now).await?,
             None => storage.delete_alarm().await?,
         }
