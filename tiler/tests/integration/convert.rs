@@ -107,6 +107,19 @@ fn a_png_with_opacity_becomes_an_exact_pyramid() {
 }
 
 #[test]
+fn an_output_is_a_name_with_or_without_libvips_ending_or_a_directory() {
+    let folder = folder_with("a.png", &files::png(&Picture::photo(9, 7, Layout::Rgb), |_| {}));
+    fs::create_dir(folder.path().join("out")).unwrap();
+    for (output, descriptor) in
+        [("b.dz", "b.dzi"), ("c.dzi", "c.dzi"), ("out", "out/a.dzi"), ("out/d.e", "out/d.e.dzi")]
+    {
+        let converted = convert(folder.path(), &["a.png", "-o", output]);
+        assert!(converted.status.success(), "{converted:?}");
+        assert!(folder.path().join(descriptor).is_file(), "{output}: {:?}", names(folder.path()));
+    }
+}
+
+#[test]
 fn the_words_of_a_document_are_written_on_request() {
     let svg = r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 100"><text x="9" y="50">two words</text></svg>"#;
     let folder = folder_with("a.svg", svg.as_bytes());

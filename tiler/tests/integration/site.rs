@@ -122,6 +122,8 @@ fn a_failure_is_one_line_and_leaves_no_site() {
         (&["broken.png", "-o", "site/a", "--layout", "iiif"], whole),
         (&["broken.png", "-o", "site/a", "--depth", "onetile"], whole),
         (&["broken.png", "-o", "site/a", "--skip-blanks", "0"], whole),
+        (&["broken.png", "-o", "site/_a"], "tiler: web hosts leave out "),
+        (&["broken.png", "-o", "site/#a"], "tiler: web hosts leave out "),
         (&["broken.png", "nothing.png", "-o", "site"], "tiler: --viewer writes the page of one source: "),
     ] {
         let output = convert(folder.path(), args);

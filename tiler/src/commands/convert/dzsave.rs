@@ -99,6 +99,11 @@ impl TileArgs {
         self.suffix.is_some_and(|suffix| suffix.is_jpeg)
     }
 
+    /// Returns true if the pyramid is a directory of its name.
+    pub(super) fn is_directory(&self) -> bool {
+        self.layout != TileLayout::Dz
+    }
+
     /// Returns true if the tiles are all that viewers of Deep Zoom expect.
     pub(super) fn is_whole_deep_zoom(&self) -> bool {
         let RenderOptions { layout, depth, skip_blanks, .. } = self.options();

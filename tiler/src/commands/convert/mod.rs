@@ -45,8 +45,8 @@ const STANDARD_INPUT: &str = "-";
 pub struct Args {
     #[arg(required = true, value_name = "SOURCE", help = format!("Files, URLs, or - for standard input: HTML, {}", edgezoom_codecs::Format::list()))]
     sources: Vec<PathBuf>,
-    /// Name of the pyramid, or an existing directory if there are several sources [default: the source's name, in the
-    /// current directory]
+    /// Name of the pyramid, with or without the ending .dz, or an existing directory for a pyramid of the source's name
+    /// [default: the source's name, in the current directory]
     #[arg(short, long)]
     output: Option<PathBuf>,
     /// Kind of output [default: from the extension of the output's name, otherwise a directory]
@@ -81,6 +81,14 @@ pub struct Args {
 }
 
 impl Args {
+    /// Returns the name that the user chose for the pyramid of a single source. Other layouts than Deep Zoom are a
+    /// directory of that name.
+    fn chosen(&self) -> Option<&Path> {
+        let is_single = self.sources.len() == 1;
+        let output = self.output.as_deref().filter(|_| is_single)?;
+        (!output.is_dir() || self.tiles.is_directory()).then_some(output)
+    }
+
     fn reads_words(&self) -> bool {
         self.text || self.viewer
     }
@@ -143,11 +151,11 @@ async fn convert_all(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-/// Returns the path of a source's pyramid: with several sources, the source's name in the output directory.
+/// Returns the path of a source's pyramid: the chosen one, or the source's name in the output directory.
 fn output(args: &Args, source: &Path) -> anyhow::Result<PathBuf> {
-    let is_single = args.sources.len() == 1;
-    if let Some(output) = args.output.as_deref().filter(|_| is_single) {
-        return Ok(output.to_owned());
+    if let Some(chosen) = args.chosen() {
+        let has_ending = chosen.extension().is_some_and(|ending| ending == "dz" || ending == "dzi");
+        return Ok(if has_ending { chosen.with_extension("") } else { chosen.to_owned() });
     }
     if source == Path::new(STANDARD_INPUT) {
         bail!("standard input has no name: give it one with --output, and convert it alone");
@@ -168,11 +176,10 @@ fn shown(source: &Path) -> Display<'_> {
 }
 
 async fn convert(args: &Args, pipeline: &Pipeline, source: &Path, output: &Path) -> anyhow::Result<()> {
-    // The name of a source, unlike one that the user chose, says nothing about the output.
-    let chosen = args.output.as_deref().filter(|_| args.sources.len() == 1);
     let archive = match args.container {
         Some(container) => container.archive(),
-        None => chosen.and_then(ArchiveFormat::from_path),
+        // The name of a source says nothing about the output.
+        None => args.chosen().and_then(ArchiveFormat::from_path),
     };
     let site = args.viewer.then(|| site(args, source, output, archive)).transpose()?;
     let sink = FileSink::new(output, archive, args.tiles.tree(), args.force)?;

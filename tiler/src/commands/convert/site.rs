@@ -69,9 +69,15 @@ impl Site {
         let folder =
             output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         check(folder, replace)?;
+        let descriptor = url_of(&sink.descriptor());
+        if ["_", ".", "%23"].iter().any(|mark| descriptor.starts_with(mark)) {
+            bail!(
+                "web hosts leave out files whose names begin with _, . or #: choose another name for --output"
+            );
+        }
         Ok(Self {
             viewer,
-            descriptor: url_of(&sink.descriptor()),
+            descriptor,
             tiles: url_of(&sink.files()),
             jpeg_extension: if has_jpeg_extension { "jpeg" } else { TileFormat::Jpg.extension() },
             name,

@@ -20,7 +20,7 @@ pub(super) enum SuffixError {
     Format,
     #[error("Q must be 1 to 100, as in .jpg[Q=85]")]
     Quality,
-    #[error("{0} is not an option of tiles; Q and strip are")]
+    #[error("{0} is not an option of tiles; Q, strip and keep=none are")]
     Unknown(String),
 }
 
@@ -46,7 +46,7 @@ impl FromStr for Suffix {
                     suffix.quality = Some(quality.ok_or(SuffixError::Quality)?);
                 }
                 // Tiles have no metadata.
-                None if option == "strip" => {}
+                _ if ["strip", "keep=none"].contains(&option) => {}
                 _ => return Err(SuffixError::Unknown(option.to_owned())),
             }
         }
@@ -64,6 +64,7 @@ mod tests {
         assert_eq!(".jpg".parse(), Ok(jpg));
         assert_eq!(".jpg[]".parse(), Ok(jpg));
         assert_eq!(".jpg[Q=85,strip]".parse(), Ok(Suffix { quality: Some(85), ..jpg }));
+        assert_eq!(".jpg[keep=none]".parse(), Ok(jpg));
         assert_eq!(".jpeg[Q=1]".parse(), Ok(Suffix { quality: Some(1), is_jpeg: true, ..jpg }));
         assert_eq!(".png".parse(), Ok(Suffix { format: TileFormat::Png, ..jpg }));
         for (text, error) in [
@@ -73,6 +74,7 @@ mod tests {
             (".jpg[Q=0]", SuffixError::Quality),
             (".jpg[Q=x]", SuffixError::Quality),
             (".png[Q=85]", SuffixError::Unknown("Q=85".to_owned())),
+            (".jpg[keep=icc]", SuffixError::Unknown("keep=icc".to_owned())),
             (".jpg[interlace]", SuffixError::Unknown("interlace".to_owned())),
         ] {
             assert_eq!(text.parse::<Suffix>(), Err(error), "{text}");
