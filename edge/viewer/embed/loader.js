@@ -1,4 +1,4 @@
-// The embed script, `/<id>.js?width=&height=&id=&fit=&background=&attribution=&page=&q=`. It reads its parameters from
+// The embed script, `/<id>.js?width=&height=&id=&fit=&background=&attribution=&at=&page=&q=`. It reads its parameters from
 // its own URL, reserves space for the viewer, and imports the viewer when the reader scrolls near. The browser loads that
 // module once per page, even for several embeds. The script defines no globals and never writes into the document's
 // stream.
@@ -77,17 +77,26 @@
     near.observe(host);
   }
 
-  const target = () => document.getElementById(parameter("id") ?? "");
-  if (target() || (!parameter("id") && document.body?.contains(script))) return put(target());
+  const named = parameter("id");
+  const target = () => document.getElementById(named);
+  if (named && !target()) {
+    // It may be further down in the document, or made later by a script.
+    const waiting = new MutationObserver(() => {
+      if (!target()) return;
+      waiting.disconnect();
+      put(target());
+    });
+    return waiting.observe(document, { childList: true, subtree: true, attributeFilter: ["id"] });
+  }
+  if (named || document.body?.contains(script)) return put(named && target());
 
-  // The target may be further down in the document. A document that a script opened and never closed does not finish
-  // loading, hence the timer.
+  // A document that a script opened and never closed does not finish loading, hence the timer.
   let waiting = true;
   function begin() {
     if (!waiting) return;
     waiting = false;
     if (!document.body) document.documentElement.append(document.createElement("body"));
-    put(target());
+    put();
   }
   if (document.readyState !== "loading") return begin();
   document.addEventListener("DOMContentLoaded", begin);

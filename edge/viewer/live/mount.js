@@ -13,9 +13,11 @@ const BROKEN = "M4 7a2 2 0 0 1 2-2h6l-2 4 4 3-4 3 2 4H6a2 2 0 0 1-2-2zM15 5h3a2 
 const CLOCK = "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 7.5V12l3 2";
 /** Number of tiles in the drawing of the progress. */
 const TILES = 60;
+/** Milliseconds for which a host may be outside the document, as when it is moved, and keep its picture in memory. */
+const AWAY_MS = 1000;
 
 /**
- * Shows the content at an API URL in `host`, filling it.
+ * Shows the content at an API URL in `host`, filling it, while the host is in the document.
  *
  * Options: `known` (the content object, if the page has it), `home` (target of a link if there is no picture),
  * `onReady(content)` (called before the viewer is mounted), `onUpdate(update)` (called with each update of `watch.js`),
@@ -27,6 +29,9 @@ export function mountContent(host, url, options = {}) {
   let progress = null;
   let waiting = null;
   let coarse = null;
+  let mounted = null;
+  /** The last update. */
+  let last = null;
   let stop = () => {};
   /** True if the element that is about to be replaced has the focus. */
   const hadFocus = () => host.shadowRoot?.activeElement != null;
@@ -57,6 +62,7 @@ export function mountContent(host, url, options = {}) {
   }
 
   function show(update) {
+    last = update;
     onUpdate?.(update);
     if (!takeOver?.(update, display)) display(update);
   }
@@ -84,7 +90,7 @@ export function mountContent(host, url, options = {}) {
     if (update.kind === "ready") {
       onReady?.(update.content);
       const cover = coarse?.lift();
-      const mounted = mountViewer(host, update.content, { name: update.content.alt ?? update.content.title ?? nameOf(update.content.url), ...viewing });
+      mounted = mountViewer(host, update.content, { name: update.content.alt ?? update.content.title ?? nameOf(update.content.url), ...viewing });
       cover?.(mounted.viewer, mounted.canvas);
       if (focused) mounted.focus();
     } else {
@@ -105,7 +111,35 @@ export function mountContent(host, url, options = {}) {
     if (update.kind !== "failed") stop = watch(url, show, { known: update.content, revalidate: true });
   }
 
+  function leave() {
+    stop();
+    mounted?.viewer.destroy();
+    progress = waiting = coarse = mounted = null;
+    host.shadowRoot?.replaceChildren();
+  }
+
   stop = watch(url, show, { known });
+  followHost(host, leave, () => (stop = watch(url, show, { known: last?.content })));
+}
+
+/** Calls `onLeave` when an element has been outside the document for a while, and `onReturn` when it is back after that. */
+function followHost(host, onLeave, onReturn) {
+  let isAway = false;
+  let timer = 0;
+  const leave = () => {
+    isAway = true;
+    onLeave();
+  };
+  // Its size becomes 0.
+  const observer = new ResizeObserver(() => {
+    clearTimeout(timer);
+    if (!host.isConnected) timer = setTimeout(leave, AWAY_MS);
+    else if (isAway) {
+      isAway = false;
+      onReturn();
+    }
+  });
+  observer.observe(host);
 }
 
 /**

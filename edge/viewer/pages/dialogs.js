@@ -59,23 +59,26 @@ function sharing({ ready, shareUrl, embedHtml }, hasCards, page) {
     const frame = `<iframe src="${shareUrl}/embed${query}" width="100%" height="400" title="${title}" allow="fullscreen"></iframe>`;
     const texts = [["Link", shareUrl + query], ["Embed", script], ["Embed as a frame", frame]];
     // Without a place the view is the opening view, which the first line opens too.
-    if (view !== shareUrl) texts.splice(1, 0, ["Link to this view", view]);
+    if (![shareUrl, texts[0][1]].includes(view)) texts.splice(1, 0, ["Link to this view", view]);
     lines.replaceChildren(...texts.map(copyLine));
   }
   show("");
   const picture = hasCards && place ? `${shareUrl}/at/${place}.jpg` : `${shareUrl}/preview.jpg`;
-  return [ready && linkCard(shareUrl, picture), deviceSharing(view), startChoice(page, words, show), lines];
+  return [ready && linkCard(shareUrl, picture), deviceSharing(view), ...startChoices(page, words, place, show), lines];
 }
 
-/** Creates the choice to open a page or a search; null if there is neither. `choose` takes the parameters, or "". */
-function startChoice(page, words, choose) {
+/** Creates the choices to open a page or a search, and this view, as far as there are any. `choose` takes the parameters. */
+function startChoices(page, words, place, choose) {
   const parts = [];
   if (page > 1) parts.push([`at page ${page}`, `page=${page}`]);
   if (words) parts.push([`with the search “${words}”`, `q=${encodeURIComponent(words)}`]);
-  if (parts.length === 0) return null;
   const [label, parameters] = [0, 1].map((part) => parts.map((both) => both[part]));
-  const box = element("input", { type: "checkbox", onchange: () => choose(box.checked ? parameters.join("&") : "") });
-  return element("label", { class: "choice" }, box, `Open ${label.join(" ")}`);
+  const starts = [[label.join(" "), parameters.join("&")], ["at this view", place && `at=${place}`]].filter(([, parameter]) => parameter);
+  const boxes = starts.map(() => element("input", { type: "checkbox", onchange: chosen }));
+  function chosen() {
+    choose(starts.filter((_, index) => boxes[index].checked).map(([, parameter]) => parameter).join("&"));
+  }
+  return starts.map(([name], index) => element("label", { class: "choice" }, boxes[index], `Open ${name}`));
 }
 
 /** Creates the card that other sites show for the link to the view: a picture, the name and the site. */

@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { decodePng } from "../png.mjs";
 import { assertAccessible, assertEventually, globalsLeft, painted, parts, restingScale } from "./browser.mjs";
+import { manual } from "./manual.mjs";
 import { host, openEmpty, page, ready, service, setUp } from "./site.mjs";
 
 setUp();
@@ -42,6 +43,79 @@ test("an async script shows it in the element of its `id`, even a later one", as
   await painted(page);
   assert.equal(await page.locator("#here > div").count(), 1);
   assert.deepEqual(page.wrongs, []);
+});
+
+test("an element of the `id` that a script makes later gets the picture", async () => {
+  await openElsewhere(script("?id=late"));
+  assert.equal(await embeds().count(), 0);
+  await page.evaluate(() => document.body.append(Object.assign(document.createElement("div"), { id: "late" })));
+  await painted(page);
+  assert.equal(await page.locator("#late > div").count(), 1);
+  assert.deepEqual(page.wrongs, []);
+});
+
+/** Returns the number of canvases in memory. */
+async function canvases(devtools) {
+  await devtools.send("HeapProfiler.collectGarbage");
+  const { result } = await devtools.send("Runtime.evaluate", { expression: "HTMLCanvasElement.prototype", objectGroup: "count" });
+  const { objects } = await devtools.send("Runtime.queryObjects", { prototypeObjectId: result.objectId, objectGroup: "count" });
+  const count = { objectId: objects.objectId, functionDeclaration: "function () { return this.length; }", returnByValue: true };
+  const { result: counted } = await devtools.send("Runtime.callFunctionOn", count);
+  await devtools.send("Runtime.releaseObjectGroup", { objectGroup: "count" });
+  return counted.value;
+}
+
+test("embeds that are removed free their memory; one that is put back shows its picture", async () => {
+  const ids = [ready, service.create({ kind: "ready", ...manual(1) })];
+  const policy = "require-trusted-types-for 'script'; trusted-types 'none'";
+  await openElsewhere(`<div id="box">${ids.map((id) => script("?width=300&height=250px", id)).join("").repeat(3)}</div><div id="other"></div>`, { policy });
+  await assertEventually(async () => (await parts(page).atRest.count()) === 6, "not all are shown");
+  await painted(page);
+  const devtools = await page.context().newCDPSession(page);
+  assert.ok((await canvases(devtools)) >= 6);
+  // A host that is moved stays as it is.
+  const isMoved = page.evaluate(() => {
+    const [moved] = document.querySelectorAll("#box > div");
+    const canvas = moved.shadowRoot.querySelector("canvas");
+    document.getElementById("other").append(moved);
+    return new Promise((resolve) => setTimeout(() => resolve(moved.shadowRoot.contains(canvas)), 1500));
+  });
+  assert.ok(await isMoved);
+  await page.evaluate(() => {
+    window.kept = document.querySelector("#box > div");
+    for (const id of ["box", "other"]) document.getElementById(id).replaceChildren();
+  });
+  await assertEventually(async () => (await canvases(devtools)) === 0, "canvases stay in memory");
+  await page.evaluate(() => document.getElementById("box").append(window.kept));
+  await painted(page);
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("another density of the screen, without another size, makes the picture sharp again", async () => {
+  await openElsewhere(script());
+  await painted(page);
+  const width = () => embeds().evaluate((host) => host.shadowRoot.querySelector("canvas").width);
+  const before = await width();
+  const devtools = await page.context().newCDPSession(page);
+  for (const density of [2, 1.5]) {
+    await devtools.send("Emulation.setDeviceMetricsOverride", { width: 1200, height: 800, deviceScaleFactor: density, mobile: false });
+    await assertEventually(async () => (await width()) === before * density, `not drawn for ${density}`);
+  }
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("on paper the picture keeps its shape, and has its name and address instead of controls", async () => {
+  await openElsewhere(script("?height=400px"));
+  await painted(page);
+  await restingScale(parts(page));
+  await page.emulateMedia({ media: "print" });
+  const paper = await embeds().evaluate((host) => {
+    const canvas = host.shadowRoot.querySelector("canvas");
+    return { fit: getComputedStyle(canvas).objectFit, caption: getComputedStyle(host.shadowRoot.querySelector(".viewer"), "::after").content };
+  });
+  assert.equal(paper.fit, "contain");
+  assert.match(paper.caption, new RegExp(`${service.origin}/${ready}`));
+  assert.equal(await parts(page).zoomIn.isVisible(), false);
 });
 
 test("embedHtml that is written into a frame shows the picture there", async () => {

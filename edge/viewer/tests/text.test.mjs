@@ -837,7 +837,7 @@ test("links and embeds may begin at the page in view, with the search", async ()
   assert.match(await line("Link to this view").inputValue(), /\?at=[\d.,]+&q=day%205$/);
   const embeds = [await line("Embed").inputValue(), await line("Embed as a frame").inputValue()];
   await assertAccessible(page);
-  await choice.uncheck();
+  await page.getByLabel("Open at page 5 with the search “day 5”").uncheck();
   assert.equal(await line("Link").inputValue(), plain);
   await page.goto(`${plain}?page=5&q=day%205`);
   await assertEventually(async () => (await pageField().inputValue()) === "5" && (await count()) === "1 of 1", "the link does not open the search");

@@ -225,7 +225,7 @@ export function selectable(viewer, camera, region, document, words, selecting) {
     follow(unit.ends, 2, event);
   });
   viewer.addHandler("canvas-press", clear);
-  addEventListener("pointerdown", (event) => !event.composedPath().includes(region) && clear(), true);
+  addEventListener("pointerdown", (event) => !event.composedPath().includes(region) && clear(), { capture: true, signal: viewer.ended });
   // Fingers move the picture, so a tap is OpenSeadragon's.
   viewer.addHandler("canvas-click", ({ quick, pointerType, position }) => {
     if (!quick || pointerType === "mouse") return;

@@ -45,18 +45,10 @@ export function replaceUrl(url) {
 }
 
 /**
- * Keeps the page's URL and the view in step: goes to the place in the URL, now and when its fragment changes, and
- * updates the URL when the view moves. The opening view has no place in the URL unless it is rotated.
+ * Keeps the page's URL and the view in step: goes to the place in the URL when its fragment changes, and updates the URL
+ * when the view moves. The opening view has no place in the URL unless it is rotated.
  */
 export function keepInUrl(view) {
-  const named = () => parsePlace(placeText(location), view.picture);
-  const show = (place, immediately) => {
-    if (place?.zoom) view.go(place, immediately);
-    else view.goToOpening(immediately, place?.turn ?? 0);
-  };
-  const first = named();
-  if (first) show(first, true);
-
   let timer = 0;
   const placeOf = () => {
     if (!view.isOpening()) return formatPlace(view.place());
@@ -67,5 +59,11 @@ export function keepInUrl(view) {
     clearTimeout(timer);
     timer = setTimeout(() => replaceUrl(withPlace(location.href, placeOf())), URL_REST_MS);
   });
-  addEventListener("hashchange", () => show(location.hash ? named() : null, false));
+  addEventListener("hashchange", () => goTo(view, location.hash ? parsePlace(placeText(location), view.picture) : null, false));
+}
+
+/** Goes to a place; to the opening view if it is null. */
+export function goTo(view, place, immediately) {
+  if (place?.zoom) view.go(place, immediately);
+  else view.goToOpening(immediately, place?.turn ?? 0);
 }

@@ -25,6 +25,7 @@ const POINTER = { clickToZoom: false, dblClickToZoom: true };
 
 /**
  * Opens a content's `dzi` with OpenSeadragon in an element, when a promise has resolved. `still` turns animation off.
+ * The viewer's `ended` is a signal that aborts when it is destroyed, for listeners beyond its element.
  * Tiles are drawn on a 2D canvas, unless a test sets another `drawer`: WebGL allows only about 16 views per page, and
  * needs permission to read pixels of another origin.
  */
@@ -49,7 +50,14 @@ export function openPicture(element, dzi, { still, cooperative, drawer = Seamles
     preserveOverlays: true, // there are none; clearing them assigns HTML, which Trusted Types forbid
   });
   unmark();
+  const life = new AbortController();
+  viewer.ended = life.signal;
+  viewer.addHandler("before-destroy", () => {
+    life.abort();
+    viewer.overlaysContainer = {}; // it assigns HTML, which Trusted Types forbid
+  });
   pauseAtRest(viewer);
+  followDensity(viewer);
   when.then(() => viewer.open(tileSource(dzi)));
   return viewer;
 }
@@ -99,7 +107,24 @@ function pauseAtRest(viewer) {
   viewer.addHandler("animation-finish", () => (isMoving = false));
   const resizes = new ResizeObserver(wake);
   resizes.observe(viewer.container);
-  viewer.addHandler("before-destroy", () => resizes.disconnect());
+  viewer.addHandler("before-destroy", () => {
+    resizes.disconnect();
+    held = null;
+  });
+}
+
+/**
+ * Draws anew when the screen's density changes, by another screen or the browser's zoom. OpenSeadragon looks at it only
+ * when the window is resized.
+ */
+function followDensity(viewer) {
+  const query = matchMedia(`(resolution: ${devicePixelRatio}dppx)`);
+  const changed = () => {
+    viewer._updatePixelDensityRatio();
+    viewer.wake();
+    followDensity(viewer);
+  };
+  query.addEventListener("change", changed, { once: true, signal: viewer.ended });
 }
 
 /** Returns the tile source that OpenSeadragon would read from the descriptor. */

@@ -10,7 +10,7 @@ import { wheelFactor } from "./geometry.js";
 import { ruler, scaleBar } from "./measures.js";
 import { attributionMark, continuesNote, gestureHint, lostTilesNotice, selectingNote } from "./notices.js";
 import { overview } from "./overview.js";
-import { keepInUrl, parsePlace, placeText, replaceUrl, withParameter } from "./place.js";
+import { goTo, keepInUrl, parsePlace, placeText, replaceUrl, withParameter } from "./place.js";
 import { openPicture, setStill } from "./seadragon.js";
 import css from "./viewer.css";
 
@@ -34,7 +34,7 @@ const MEASURING = "M shows a ruler.";
  *
  * Options: `name` (name of the picture), `cooperative` (leave plain gestures to the page around), `mayCover` (cover
  * the page if there is no fullscreen), `ownsPage` (keep the view in the page's URL, and take keys without having the
- * focus), `search` (the part of a URL that may name words and a page of a document), `onPage(number)` (called with the
+ * focus), `search` (the part of a URL that may name a place, words and a page), `onPage(number)` (called with the
  * number of the page in view, 0 if all are), `fit` (`contain` or `cover`), `background` (a CSS colour), `coveredTop()`
  * (CSS pixels that the page covers at the top), `attribution` (show a link to the share page), `loadText(content.text)`
  * (returns a promise of the words and of what shows them, `{ text, mountText }`). Returns `{ viewer, canvas, focus }`:
@@ -48,12 +48,14 @@ export function mountViewer(host, content, options = {}) {
   const label = name ? `Zoomable picture: ${name}` : "Zoomable picture";
   const region = element("section", { class: "viewer", "aria-label": label }, canvas);
   if (background) region.style.background = background;
+  region.dataset.printed = [name, content.shareUrl].filter(Boolean).join(" \u00b7 ");
   root.replaceChildren(region);
 
   const stillness = matchMedia("(prefers-reduced-motion: reduce)");
-  const isPlaced = ownsPage && parsePlace(placeText(location), content.dzi)?.zoom > 0;
+  const url = ownsPage ? location : { search, hash: "" };
+  const place = parsePlace(placeText(url), content.dzi);
   const { promise: when, resolve: open } = Promise.withResolvers();
-  if (content.pages > 1 && !isPlaced) setTimeout(open, WORDS_MS);
+  if (content.pages > 1 && !place?.zoom) setTimeout(open, WORDS_MS);
   else open();
   const viewer = openPicture(canvas, content.dzi, { still: stillness.matches, cooperative, when });
   const { width, height } = content.dzi;
@@ -97,9 +99,9 @@ export function mountViewer(host, content, options = {}) {
   zoomByWheel(viewer, camera);
   viewer.addHandler("open", () => {
     setStill(viewer, stillness.matches);
-    stillness.addEventListener("change", () => setStill(viewer, stillness.matches));
+    stillness.addEventListener("change", () => setStill(viewer, stillness.matches), { signal: viewer.ended });
     camera.measure();
-    camera.goToOpening(true);
+    goTo(camera, place, true);
     if (ownsPage) keepInUrl(camera);
     continues.show();
   });
@@ -128,7 +130,7 @@ export function mountViewer(host, content, options = {}) {
     const own = { viewer, open, camera, region, bar: controls.bar, usage, selecting, covered, coverAbove, onKey };
     const urls = {
       pageUrl: (number) => withParameter(content.shareUrl, "page", number),
-      hasPlace: () => ownsPage && placeText(location) !== "",
+      hasPlace: () => placeText(url) !== "",
       setParameter: (name, value) => ownsPage && replaceUrl(withParameter(location.href, name, value)),
     };
     const parts = { ...own, ...urls, search, onPage };

@@ -67,7 +67,7 @@ impl OembedRequest {
                 Text(format!(
                     "<iframe src=\"{}\" width=\"{width}\" height=\"{height}\" title=\"{}\" frameborder=\"0\" \
                      allow=\"fullscreen\" loading=\"lazy\"></iframe>",
-                    escape::html(&addresses.frame(content.id)),
+                    escape::html(&self.frame(content.id, addresses)),
                     escape::html(&alternative(content)),
                 )),
             ),
@@ -98,6 +98,15 @@ impl OembedRequest {
         let level = dzi.preview_level(most);
         let tile = format!("{}{}", addresses.tiles(content.id, *attempt), dzi.tile_path(level, 0, 0));
         Some((tile, dzi.level_size(level)))
+    }
+
+    /// Returns the address of the frame, which opens at the place in the link.
+    fn frame(&self, id: ContentId, addresses: &Addresses) -> String {
+        let frame = addresses.frame(id);
+        match self.place() {
+            Some(place) => format!("{frame}?at={place}"),
+            None => frame,
+        }
     }
 
     /// Returns the place in the link.

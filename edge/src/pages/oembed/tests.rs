@@ -148,6 +148,8 @@ fn the_thumbnail_of_a_place_is_its_card_where_the_service_renders() {
     let placed = OembedRequest { url: link("a=b&at=4000,3000,4,90#x"), ..OembedRequest::default() };
     let card = thumbnail(&placed, true);
     assert!(card.starts_with("https://zoom.example/6qy4OXfXSid/at/") && card.ends_with(",90.jpg"), "{card}");
+    let body = placed.response(&ready(8000, 6000), false, &addresses()).body;
+    assert!(body.contains("/embed?at=4000,3000,4,90"), "the frame opens at the place: {body}");
     let whole = thumbnail(&OembedRequest::default(), true);
     assert_eq!(thumbnail(&placed, false), whole);
     for other in ["at=4000,3000,0", "at=x", "", "at=%22%3E,1,1"] {

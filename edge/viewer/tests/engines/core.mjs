@@ -145,7 +145,7 @@ export function testsOf(name, start) {
   it("the share page offers links, and the details of the picture", async () => {
     await share("#3000,2000,4");
     await click(engine, "#open-share");
-    const link = await until("the dialog is open", () => engine.evaluate(() => document.querySelector("dialog[open] input")?.value));
+    const link = await until("the dialog is open", () => engine.evaluate(() => document.querySelector("dialog[open] .line input")?.value));
     assert.equal(link, `${service.origin}/${ready}`);
     await click(engine, "dialog[open] .plain");
     await click(engine, "#open-details");
