@@ -13,6 +13,7 @@ mod filter_layers;
 mod notes;
 mod painter;
 mod pattern;
+mod rows;
 mod signature;
 mod strip;
 mod text;
