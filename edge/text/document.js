@@ -163,6 +163,9 @@ export class Line {
   }
 }
 
+/** Returns the centre of a box. */
+export const centreOf = ({ x, y, width, height }) => ({ x: x + width / 2, y: y + height / 2 });
+
 /** Returns true if a box contains a point. */
 export const contains = (box, { x, y }) => x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height;
 

@@ -40,6 +40,7 @@ function page(index) {
   const links = [
     { at: [left + 75, 355, 150, 40], to: "https://example.com/notes" }, // "the notes,"
     { at: [left + 375, 355, 140, 40], to: index + 1 }, // "the page."
+    { at: [left + 345, 1005, 30, 30], to: "https://example.com/noon" }, // "10" of "12:10"
     { at: [left, 450, 300, 30], to: "javascript:alert(1)" },
   ];
   return { at, label: index === 0 ? "i" : String(number), blocks, links };

@@ -702,7 +702,9 @@ test("screen readers get the words once, as a document with headings, lists, tab
         - cell "High water"
       - row "Brest 12:10":
         - cell "Brest"
-        - cell "12:10"
+        - cell "12:10":
+          - link "12:10":
+            - /url: https://example.com/noon
     - paragraph: Upright margin
   - group "Page 2":
     - heading "Chapter 2" [level=2]
@@ -723,7 +725,9 @@ test("screen readers get the words once, as a document with headings, lists, tab
         - cell "High water"
       - row "Brest 12:10":
         - cell "Brest"
-        - cell "12:10"
+        - cell "12:10":
+          - link "12:10":
+            - /url: https://example.com/noon
     - paragraph: Upright margin`,
   );
   // Chromium's tree for assistive technology, of all elements of the page.

@@ -1,6 +1,6 @@
 // Moves of the camera to words and pages, and the page that it shows.
 
-import { pageAt } from "../../text/document.js";
+import { centreOf, pageAt } from "../../text/document.js";
 
 /** Height of a line in CSS pixels below which a hit is enlarged. */
 const SMALL = 10;
@@ -47,14 +47,14 @@ export function movesOf(viewer, camera, covered, document) {
   }
 
   /** Shows a box with a line of words below a strip at the top of the view, and enlarges it if it is small. */
-  function toBox({ x, y, width, height }, lineHeight, strip, immediately) {
+  function toBox(box, lineHeight, strip, immediately) {
     const scale = camera.scale();
     const wanted = lineHeight * scale < SMALL ? READABLE / lineHeight : scale;
-    const middle = { x: x + width / 2, y: y + height / 2 };
+    const middle = centreOf(box);
     const now = centre(strip);
     const view = free(strip);
     const isSeen = (distance, side, most) => (distance + side / 2) * scale <= most / 2 - MARGIN;
-    const isShown = isSeen(Math.abs(middle.x - now.x), width, view.width) && isSeen(Math.abs(middle.y - now.y), height, view.height);
+    const isShown = isSeen(Math.abs(middle.x - now.x), box.width, view.width) && isSeen(Math.abs(middle.y - now.y), box.height, view.height);
     if (wanted !== scale || !isShown) camera.go(centred(middle, wanted, strip), immediately);
   }
 
@@ -78,7 +78,7 @@ export function movesOf(viewer, camera, covered, document) {
   function placeOf({ box }, scale, y = 0) {
     const view = free();
     const [across, down] = [view.width / scale, view.height / scale];
-    const middle = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+    const middle = centreOf(box);
     if (!view.isSideways) {
       if (across < box.width) middle.x = box.x + across / 2;
       // A page that is lower than half of the view is in its middle.

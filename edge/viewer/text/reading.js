@@ -2,7 +2,7 @@
 // paragraphs, lists, tables, alternative texts and links. It is filled when the browser is idle.
 
 import { element } from "../dom.js";
-import { SOFT_HYPHEN, contains, gap } from "../../text/document.js";
+import { SOFT_HYPHEN, centreOf, contains, gap } from "../../text/document.js";
 import { whenIdle } from "./idle.js";
 
 /**
@@ -50,7 +50,9 @@ export function readingDocument(text, anchor) {
       for (const { from, to, start, end } of line.words) {
         const word = line.text.slice(from, to);
         const centre = line.middleAt((start + end) / 2);
-        const link = near.find(({ box }) => contains(box, centre));
+        // A link within a word, such as a footnote's number, is the word's.
+        const isWithin = ({ place, above }) => !above && place >= start && place <= end;
+        const link = near.find(({ box }) => contains(box, centre)) ?? near.find(({ box }) => isWithin(line.locate(centreOf(box))));
         const last = runs.at(-1);
         if (last && last.link === link) last.text += space + word;
         else runs.push({ link, text: space + word });

@@ -295,6 +295,18 @@ mod tests {
     }
 
     #[test]
+    fn a_word_that_has_a_link_within_it_is_its_text() {
+        let line = Line::new(Rect::new(0, 0, 100, 20), "the tide[1] rises", vec![0, 20, 5, 50, 5, 20]);
+        let to = Target::Url("https://example.com/".to_owned());
+        let links = vec![Link { at: Rect::new(60, 0, 15, 10), to }];
+        let blocks = vec![Block::lines(Role::P, vec![line])];
+        let page = Page { blocks, links, ..Page::new(Rect::new(0, 0, 100, 20)) };
+        let html = Text { pages: vec![page], total: 1, ..Text::default() }.html();
+        let link = "<a href=\"https://example.com/\" rel=\"noopener nofollow\">tide[1]</a>";
+        assert!(html.contains(&format!("<p>the {link} rises</p>")), "{html}");
+    }
+
+    #[test]
     fn links_that_alternate_do_not_write_their_urls_without_end() {
         let url = |letter| Target::Url(format!("https://example.com/{letter}{}", "&".repeat(2000)));
         let at = |x: u32| Rect::new(2 * x, 0, 1, 10);
