@@ -171,13 +171,35 @@
     return isFolded ? nodes.filter((node) => node.nodeName === 'SUMMARY').slice(0, 1) : nodes;
   };
 
+  // Returns the context of an element's content, from that of the element.
+  const contextOf = (element, style, around) => {
+    const { display, position, writingMode } = style;
+    const { width, height } = rectOf(element);
+    const ownRole = heading(element) ?? roles[localName(element)];
+    const em = parseFloat(style.fontSize);
+    const isText = display === 'inline' || display === 'contents' || display === 'ruby';
+    // A box in a line is a part of it: a button, a letter that moves, a formula.
+    const isBox = (display.startsWith('inline-') || display.includes('math')) && !ownRole;
+    const outer = { fixed: null, absolute: around.containerClip }[position];
+    const clip = cut(outer === undefined ? around.clip : outer, isText ? null : clipOf(element, style));
+    const isContainer = position !== 'static' || style.transform !== 'none';
+    return {
+      role: ownRole ?? around.role, style, em, clip, isText, isNote: around.isNote,
+      isInLine: around.isInLine || isBox && (writingMode.startsWith('vertical') ? width : height) <= 3 * em,
+      containerClip: isContainer ? clip : around.containerClip,
+      cutsOut: around.cutsOut || style.backgroundClip.includes('text'),
+      // An element without a box is no more hidden than what is around it.
+      isShown: display === 'contents' ? around.isShown : isShown(element),
+    };
+  };
+
   const visit = (element, around) => {
     const name = localName(element);
     if (neverRead.has(name) || ++visited > 10 * maxElements) return;
     if (name === 'br') lines.spaced = true;
     const style = getComputedStyle(element);
-    const { display, position, overflow } = style;
-    if (display === 'none' || style.opacity === '0') return;
+    const { display, opacity, overflow, position } = style;
+    if (display === 'none' || opacity === '0') return;
     if (name === 'rt' && !around.isNote) {
       notes.push(() => visit(element, { ...around, isNote: true, isInLine: false }));
       return;
@@ -187,38 +209,28 @@
     const clips = overflow !== 'visible' || position === 'absolute' && style.clip !== 'auto';
     if (clips && (width <= 1 || height <= 1)) return;
     if (name === 'iframe' || name === 'frame') return readFrame(element);
-    const ownRole = heading(element) ?? roles[name];
-    const em = parseFloat(style.fontSize);
-    const isText = display === 'inline' || display === 'contents' || display === 'ruby';
-    // A box in a line is a part of it: a button, a letter that moves, a formula.
-    const isBox = (display.startsWith('inline-') || display.includes('math')) && !ownRole;
-    const isInLine = around.isInLine || isBox && (style.writingMode.startsWith('vertical') ? width : height) <= 3 * em;
-    const outer = { fixed: null, absolute: around.containerClip }[position];
-    const clip = cut(outer === undefined ? around.clip : outer, isText ? null : clipOf(element, style));
-    const isContainer = position !== 'static' || style.transform !== 'none';
-    const within = {
-      role: ownRole ?? around.role, style, em, clip, isInLine, isNote: around.isNote,
-      containerClip: isContainer ? clip : around.containerClip,
-      cutsOut: around.cutsOut || style.backgroundClip.includes('text'),
-    };
-    if (['input', 'textarea', 'select'].includes(name) && element.type !== 'image') return isShown(element) ? readField(element, within) : undefined;
+    const within = contextOf(element, style, around);
+    if (['input', 'textarea', 'select'].includes(name) && element.type !== 'image') return within.isShown ? readField(element, within) : undefined;
     if (['img', 'area', 'input'].includes(name) || attribute(element, 'role') === 'img') readPicture(element, within);
     if ((name === 'a' || name === 'area') && links.length < maxLinks) readLink(element, within);
     if (['img', 'input'].includes(name)) return;
+    const mayBeClosed = name.includes('-') && !shadowTree(element) && !state.closedTrees.has(element) && width > 1;
+    if (mayBeClosed && hosts.length < maxHosts) hosts.push(element);
+    readContent(element, within);
+  };
+
+  const readContent = (element, within) => {
+    const { style, em } = within;
     const border = () => {
-      if (isText) return;
-      if (isInLine) lines.bordered = true;
+      if (within.isText) return;
+      if (within.isInLine) lines.bordered = true;
       else endBlock();
     };
     border();
-    // An element without a box is no more hidden than what is around it.
-    within.isShown = display === 'contents' ? around.isShown : isShown(element);
     const reads = within.isShown && (within.cutsOut || element instanceof SVGElement || !isTransparent(style));
-    const number = name === 'li' ? markerOf(element, style) : null;
+    const number = localName(element) === 'li' ? markerOf(element, style) : null;
     const before = reads ? number ?? written(element, '::before') : null;
     lines.ahead = before ?? lines.ahead;
-    const mayBeClosed = name.includes('-') && !shadowTree(element) && !state.closedTrees.has(element) && width > 1;
-    if (mayBeClosed && hosts.length < maxHosts) hosts.push(element);
     for (const node of nodesOf(element)) {
       if (lines.words >= maxWords) break;
       if (nodeType(node) === Node.TEXT_NODE && reads) {
