@@ -1,4 +1,4 @@
-// What one client can cause in a day, in dollars: the limits of the code times Cloudflare's prices. `node
+// The most that one client can cause in a day, in dollars: the limits of the code times Cloudflare's prices. `node
 // edge/tests/costs.mjs` writes the tables into the documents; `costs.test.mjs` compares them. Each row names the test
 // that causes it and counts or measures that it is no more.
 
@@ -114,9 +114,9 @@ export async function rows() {
     ["GB of tiles, if uploads to the bucket count as egress", of.stored, 1e6 * EGRESS, ["content/src/content.rs", "tiles_count_by_their_bytes"]],
     ["GB that web pages send", of.sent, 1e6 * EGRESS, ["tiler/tests/sources/page/failures.rs", "what_a_page_sends_is_bounded"]],
     ["requests of their gate: pulls, calls, parts", gate, 0.3 + REQUEST_MS * 0.02, GATE],
-    ["requests of the object with their queue", of.pulls + 6 * of.attempts, 0.15, GATE],
+    ["requests of the queue's object", of.pulls + 6 * of.attempts, 0.15, GATE],
     ["rows that it writes", QUEUE_ROWS * of.attempts, 1, GATE],
-    ["GB-s of it and of theirs", 0.128 * (DAY + of.hours * 3600), 12.5, ["edge/src/containers/fleet/tests.rs", "when_the_days_time_is_used_up"]],
+    ["GB-s of it and of the containers' objects", 0.128 * (DAY + of.hours * 3600), 12.5, ["edge/src/containers/fleet/tests.rs", "when_the_days_time_is_used_up"]],
   ];
   const stored = [
     ["tiles", of.stored, IN_STORE, ["content/src/content.rs", "tiles_count_by_their_bytes"]],

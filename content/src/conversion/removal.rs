@@ -40,7 +40,7 @@ impl Conversion {
                 (TakenDown | Lifted | Deleted, _) if record_at.is_some() => Reply::NotYet,
                 (TakenDown | Deleted, kind) => {
                     *was_deleted |= known.kind == Deleted;
-                    // What its uploader has deleted does not come back when a takedown is lifted.
+                    // A content that its uploader has deleted does not come back when a takedown is lifted.
                     let kind = if *was_deleted && kind == Lifted { Deleted } else { kind };
                     *known = Removal { kind, ..removal };
                     self.record(context);

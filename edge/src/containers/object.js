@@ -61,7 +61,7 @@ export class TilerObject extends DurableObject {
     return this.claims.has(id, attempt);
   }
 
-  /** Returns true if an operation of the store belongs to what the tiler has claimed. */
+  /** Returns true if an operation of the store belongs to an attempt that the tiler has claimed. */
   mayUse(operation, keys) {
     return this.claims.admit(operation, keys);
   }

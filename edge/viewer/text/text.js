@@ -22,7 +22,7 @@ const HOME = "Show the first page";
  * camera, `coverAbove(height)` sets a function that returns the CSS pixels of controls above the bar, `onKey(listener)`
  * calls a listener that returns true for the keys it handles, and the others are those of `mountViewer`. `pageUrl(number)` returns
  * the URL of a page, `hasPlace()` is true if the URL has a place, and `setParameter(name, value)` changes a parameter of
- * it if the viewer has a browser's page of its own.
+ * that URL if the viewer has a browser's page of its own.
  */
 export async function mountText(text, parts) {
   const { viewer, open, camera, region, bar, usage, covered, onKey } = parts;

@@ -1,11 +1,11 @@
-//! What is read between two lines of a block: a space, except within divided words, compounds and URLs, and among wide letters.
+//! The space between two lines of a block; none within divided words, compounds and URLs, and among wide letters.
 
 use crate::SOFT_HYPHEN;
 
 /// Words before which a hyphen at a line's end stands for a part that comes later, as in "pre- and post-war".
 const SUSPENDING: [&str; 5] = ["and", "bis", "oder", "or", "und"];
 
-/// Returns what is read between two lines. `gap` in `edge/text/document.js` does the same.
+/// Returns the text between two lines. `gap` in `edge/text/document.js` does the same.
 pub(crate) fn gap(before: &str, after: &str) -> &'static str {
     if let Some(divided) = before.strip_suffix(SOFT_HYPHEN) {
         // Between numbers a hyphen that divides them is their own.

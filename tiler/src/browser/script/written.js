@@ -1,4 +1,4 @@
-// What styles write: the numbers of lists, and text before and after an element.
+// Text that styles write: the numbers of lists, and text before and after an element.
 
 const quoted = (content) => /^"(?:[^"\\]|\\.)*"$/.test(content) ? content.slice(1, -1).replace(/\\(.)/g, '$1') : '';
 

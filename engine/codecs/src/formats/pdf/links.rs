@@ -19,7 +19,7 @@ const MAX_PARTS: usize = 50;
 /// Numbers that differ by less are one place, in points.
 const NEAR: f64 = 0.01;
 
-/// What the annotation of a link says.
+/// The annotation of a link.
 pub struct Annotation {
     /// Left, bottom, right and top in the page's coordinates.
     at: [f64; 4],
