@@ -1,5 +1,6 @@
 //! The command line of `cargo xtask`.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -47,6 +48,13 @@ enum Task {
     },
     /// Check that conversions survive killed processes and broken connections
     Chaos(tasks::ChaosOptions),
+    /// Compare with another program, and print the worst
+    Judge {
+        #[arg(value_enum)]
+        subject: tasks::Judged,
+        /// Folder of PDFs [default: those of pdf.js's tests, which are downloaded]
+        folder: Option<PathBuf>,
+    },
     /// Take screenshots of every page in every state
     Shots {
         /// Part of the names of the states to show [default: all]
@@ -108,6 +116,7 @@ fn run(task: Task) -> Result<()> {
         Task::TestArm64 { name } => test::arm64::run(&project, &name),
         Task::Bench { subject, options } => tasks::bench(&project, subject, &options),
         Task::Chaos(options) => tasks::chaos(&project, &options),
+        Task::Judge { subject, folder } => tasks::judge(&project, subject, folder.as_deref()),
         Task::Shots { states } => tasks::shots(&project, &states),
         Task::Lighthouse { url } => tasks::lighthouse(&project, url.as_deref()),
         Task::Lines { write } => lines::run(&project, write),

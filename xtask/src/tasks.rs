@@ -1,7 +1,8 @@
-//! Tasks that prepare and then start a program that does the work: benchmarks, chaos, simulation, screenshots,
+//! Tasks that prepare and then start a program that does the work: benchmarks, chaos, comparisons, screenshots,
 //! Lighthouse, deployment.
 
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
@@ -10,7 +11,7 @@ use clap::ValueEnum;
 use crate::build::{self, TILER, TOOLS};
 use crate::command;
 use crate::project::{Profile, Project};
-use crate::setup::{self, Purpose};
+use crate::setup::{self, Purpose, pinned};
 
 /// The subject of a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -100,6 +101,27 @@ pub fn chaos(project: &Project, options: &ChaosOptions) -> Result<()> {
     chaos.args(["--ignored", "--exact", test, "--nocapture"]);
     chaos.env("EDGEZOOM_CHAOS", format!("{seed},{contents},{faults}"));
     command::run_shown(&mut chaos)
+}
+
+/// The subject of a comparison with another program that has no references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Judged {
+    /// The words of PDFs, compared with Poppler's
+    Words,
+}
+
+/// Compares the words of the PDFs in a folder, or of pdf.js's; `tiler/tests/sources/judge.rs` does the work.
+pub fn judge(project: &Project, subject: Judged, folder: Option<&Path>) -> Result<()> {
+    let Judged::Words = subject;
+    let folder = match folder {
+        Some(folder) => folder.canonicalize().with_context(|| format!("there is no {}", folder.display()))?,
+        None => pinned::pdfs(project)?,
+    };
+    setup::prepare(project, Purpose::Test)?;
+    let mut judge = project.cargo();
+    build::linted(project, &mut judge).args(["test", "--workspace", "--test=sources", "--"]);
+    judge.args(["--ignored", "--exact", "judge::words", "--nocapture"]).env("EDGEZOOM_CORPUS", folder);
+    command::run_shown(&mut judge)
 }
 
 /// Takes screenshots of every page at four widths, light and dark, into `target/shots/`, and checks each with axe-core.

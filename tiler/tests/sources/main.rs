@@ -7,6 +7,7 @@ mod damaged;
 mod documents;
 mod drawings;
 mod hidden;
+mod judge;
 mod page;
 mod text;
 

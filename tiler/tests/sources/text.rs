@@ -15,7 +15,7 @@ use crate::chromium::{self, PRINTED};
 use crate::documents::POPPLER;
 
 /// Returns a document's picture and its words.
-fn read(bytes: &[u8]) -> (Picture, Text) {
+pub fn read(bytes: &[u8]) -> (Picture, Text) {
     let library =
         edgezoom_codecs::locate_pdfium().expect("libpdfium.so is missing: `cargo xtask setup` installs it");
     let drawing = DrawingOptions { page_width: 1000, text: true, ..DrawingOptions::default() };
@@ -45,7 +45,7 @@ fn marked(tag: &str, x: u32, y: u32, text: &str) -> String {
     format!("{tag} BDC BT /F1 12 Tf {x} {y} Td ({text}) Tj ET EMC ")
 }
 
-/// Returns the words that Poppler gives, without the characters that it adds for the direction.
+/// Returns the words that Poppler gives.
 fn words_of_poppler(name: &str, pdf: &[u8]) -> String {
     let words = POPPLER.file(&format!("{name}.txt"), || {
         let folder = tempfile::tempdir().unwrap();
@@ -54,11 +54,11 @@ fn words_of_poppler(name: &str, pdf: &[u8]) -> String {
         let output = Command::new("pdftotext").arg(file).arg("-").output();
         output.expect("pdftotext is missing: install poppler-utils").stdout
     });
-    String::from_utf8(words).unwrap().replace(['\u{202a}', '\u{202b}', '\u{202c}'], "")
+    String::from_utf8(words).unwrap()
 }
 
 /// Asserts that there is something dark under each word.
-fn assert_ink(picture: &Picture, text: &Text) {
+pub fn assert_ink(picture: &Picture, text: &Text) {
     for page in &text.pages {
         for (word, at) in page.blocks.iter().flat_map(|block| &block.lines).flat_map(Line::words) {
             let (left, top) = (page.at.left + at.left, page.at.top + at.top);
@@ -72,14 +72,17 @@ fn assert_ink(picture: &Picture, text: &Text) {
     }
 }
 
+/// Returns the number of times that a text has each word, without the characters that Poppler adds for the direction.
+pub fn bag(text: &str) -> HashMap<String, usize> {
+    let mut counts = HashMap::new();
+    let text = text.replace(['\u{202a}', '\u{202b}', '\u{202c}'], "");
+    text.split_whitespace().for_each(|word| *counts.entry(word.to_owned()).or_default() += 1);
+    counts
+}
+
 /// Returns the mean of precision and recall of words (F1).
 fn likeness(ours: &str, theirs: &str) -> f64 {
-    let count = |text: &str| {
-        let mut counts = HashMap::<String, usize>::new();
-        text.split_whitespace().for_each(|word| *counts.entry(word.to_owned()).or_default() += 1);
-        counts
-    };
-    let (ours, theirs) = (count(ours), count(theirs));
+    let (ours, theirs) = (bag(ours), bag(theirs));
     let both: usize = ours.iter().map(|(word, count)| count.min(theirs.get(word).unwrap_or(&0))).sum();
     2.0 * both as f64 / (ours.values().sum::<usize>() + theirs.values().sum::<usize>()) as f64
 }
@@ -334,17 +337,21 @@ fn the_values_of_hidden_fields_are_not_read() {
     assert_eq!(texts(&text), ["ink", "shown"]);
 }
 
+/// Returns the words of a document with another page, on which links have these actions: each is 10 points above the last.
+fn with_links(mut pdf: Pdf, actions: &[&str]) -> Text {
+    let link = |(action, number): (&&str, u32)| {
+        let (bottom, top) = (10 * number, 10 * number + 9);
+        format!("<< /Type /Annot /Subtype /Link /Rect [10 {bottom} 110 {top}] {action} >>")
+    };
+    let annotations: String = actions.iter().zip(1..).map(link).collect();
+    let annotations = pdf.object(format!("[{annotations}]").as_bytes());
+    read(&pdf.page_with(200, 200, "", &format!("/Annots {annotations} 0 R")).bytes()).1
+}
+
 #[test]
 fn links_lead_to_pages_and_to_the_web_and_nowhere_else() {
-    let mut pdf = Pdf::new().page(200, 200, "BT /F1 12 Tf 20 20 Td (second) Tj ET");
+    let pdf = Pdf::new().page(200, 200, "BT /F1 12 Tf 20 20 Td (second) Tj ET");
     // The page of the first content is object 4.
-    let link = |number: u32, action: &str| {
-        format!(
-            "<< /Type /Annot /Subtype /Link /Rect [10 {} 110 {}] {action} >>",
-            10 * number,
-            10 * number + 9
-        )
-    };
     let actions = [
         "/A << /S /URI /URI (https://example.com/a) >>",
         "/A << /S /URI /URI (javascript:alert\\(1\\)) >>",
@@ -354,9 +361,7 @@ fn links_lead_to_pages_and_to_the_web_and_nowhere_else() {
         "/Dest [4 0 R /XYZ 0 200 0]",
         "/A << /S /GoTo /D [4 0 R /Fit] >>",
     ];
-    let annotations: String = actions.iter().zip(1..).map(|(action, number)| link(number, action)).collect();
-    let annotations = pdf.object(format!("[{annotations}]").as_bytes());
-    let (_, text) = read(&pdf.page_with(200, 200, "", &format!("/Annots {annotations} 0 R")).bytes());
+    let text = with_links(pdf, &actions);
     let targets: Vec<&Target> = text.pages[1].links.iter().map(|link| &link.to).collect();
     assert_eq!(
         targets,
@@ -373,15 +378,8 @@ fn links_lead_to_pages_and_to_the_web_and_nowhere_else() {
 
 #[test]
 fn links_are_read_as_their_annotations_say() {
-    let mut pdf =
+    let pdf =
         Pdf::new().page(200, 200, "BT /F1 12 Tf 20 20 Td (see www.tides.example, or a@b.example) Tj ET");
-    let link = |number: u32, action: &str| {
-        format!(
-            "<< /Type /Annot /Subtype /Link /Rect [10 {} 110 {}] {action} >>",
-            10 * number,
-            10 * number + 9
-        )
-    };
     let actions = [
         "/A << /S /URI /URI (https://example.com/a file.pdf) >>",
         "/A << /S /URI /URI (www.example.com) >>",
@@ -394,9 +392,7 @@ fn links_are_read_as_their_annotations_say() {
         "/A << /S /Named /N /Print >>",
         "/A << /S /URI /URI (https://example.com/) >> /QuadPoints [10 99 60 99 10 95 60 95 10 94 30 94 10 90 30 90]",
     ];
-    let annotations: String = actions.iter().zip(1..).map(|(action, number)| link(number, action)).collect();
-    let annotations = pdf.object(format!("[{annotations}]").as_bytes());
-    let (_, text) = read(&pdf.page_with(200, 200, "", &format!("/Annots {annotations} 0 R")).bytes());
+    let text = with_links(pdf, &actions);
     let targets = |page: usize| -> Vec<String> {
         let links = text.pages[page].links.iter();
         links.map(|link| serde_json::to_string(&link.to).unwrap()).collect()

@@ -1,4 +1,4 @@
-//! Downloads pinned by checksum: PDFium, cargo-deny, Mirador, IIIF's validator.
+//! Downloads pinned by checksum: PDFium, cargo-deny, Mirador, IIIF's validator, PDFs to compare words of.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -181,4 +181,25 @@ pub fn iiif_validator(project: &Project) -> Result<()> {
         command::run(&mut unpack)?;
         Ok(fs::remove_dir_all(folder.join("package"))?)
     })
+}
+
+const PDF_JS: &str = "https://github.com/mozilla/pdf.js";
+/// A commit is the checksum of its files.
+const PDF_JS_COMMIT: &str = "43273fde27132d12caa8ffce632279e83b9dbc59";
+
+/// Downloads the PDFs of pdf.js's tests, and returns their directory. Their licences vary, so they are not in the
+/// repository.
+pub fn pdfs(project: &Project) -> Result<PathBuf> {
+    let _lock = project.lock()?;
+    let folder = project.target.join("pdf.js");
+    let download = || {
+        let git =
+            |arguments: &[&str]| command::run(Command::new("git").arg("-C").arg(&folder).args(arguments));
+        git(&["init", "--quiet"])?;
+        git(&["fetch", "--quiet", "--depth=1", PDF_JS, PDF_JS_COMMIT])?;
+        git(&["checkout", "--quiet", "FETCH_HEAD", "--", "test/pdfs"])
+    };
+    install("the PDFs of pdf.js's tests", &folder, PDF_JS_COMMIT, download)
+        .context("the PDFs of pdf.js cannot be downloaded; name a folder of PDFs after `words`")?;
+    Ok(folder.join("test/pdfs"))
 }
