@@ -9,6 +9,7 @@ mod drawings;
 mod hidden;
 mod judge;
 mod page;
+mod scripts;
 mod text;
 
 use page::{processes, screenshot, site}; // the modules of `page` import them from the crate root
