@@ -6,7 +6,7 @@ async () => {
     try { animation.finish(); } catch { /* it is infinite */ }
   }
   // A hidden element in view is hidden for another reason.
-  const below = [...globalThis.shown ?? []].filter(([element]) => element.getBoundingClientRect().bottom > innerHeight);
+  const below = [...globalThis[Symbol.for('edgezoom search')]?.shown ?? []].filter(([element]) => element.getBoundingClientRect().bottom > innerHeight);
   const looks = below.map(([element, was]) => {
     const { opacity, visibility, transform } = getComputedStyle(element);
     if (opacity >= was.opacity - 0.05 && visibility === 'visible') return [element, { opacity, transform }];

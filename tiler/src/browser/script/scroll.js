@@ -7,8 +7,9 @@ async ({ top, height }) => {
 
   // Maximum number of elements whose style is computed, and of hidden elements that are observed.
   const [maxStyles, maxHidden] = [20000, 2000];
-  const search = globalThis.search ??= { hidden: new Map(), known: 0, times: 0 };
-  const { hidden } = search;
+  // A symbol, because a name may be that of an element or frame of the page, as "search" often is.
+  const search = globalThis[Symbol.for('edgezoom search')] ??= { hidden: new Map(), shown: new Map(), known: 0, times: 0 };
+  const { hidden, shown } = search;
   const findHidden = () => {
     const all = document.getElementsByTagName('*');
     if (all.length === search.known || search.times++ >= 8) return;
@@ -21,7 +22,6 @@ async ({ top, height }) => {
       }
     }
   };
-  const shown = globalThis.shown ??= new Map();
   const recordShown = () => {
     if (hidden.size === 0) return;
     for (const animation of document.getAnimations().slice(0, maxHidden)) {

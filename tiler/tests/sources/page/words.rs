@@ -87,7 +87,7 @@ async fn columns_shadow_trees_and_styles_are_read_as_they_are_shown() {
          fourteen fifteen sixteen seventeen eighteen nineteen twenty</div>
          <p style='text-transform:uppercase'>loud</p><p style='text-transform:capitalize'>big word</p>
          <x-box></x-box><p lang=zh style='width:60px;font:20px monospace'>\u{4e00}\u{4e8c}\u{4e09}\u{56db}\u{4e94}</p>
-         <form><input name=parentElement value=kept><input name=childNodes><p>in a form</form>
+         <form><input name=parentElement value=kept><input name=childNodes><p>in a form</form><p id=search><p id=shown>
          <script>document.querySelector('x-box').attachShadow({mode:'closed'}).innerHTML='<p>in the shadow <slot></slot>'
          document.querySelector('x-box').textContent='slotted'</script>",
     )
