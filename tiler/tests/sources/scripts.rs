@@ -1,7 +1,8 @@
-//! The words of drawings in the scripts of the world, set in the fonts that set-up installs.
+//! The words of drawings and PDFs in the scripts of the world, set in the fonts that set-up installs.
 
 use edgezoom_text::Block;
 
+use crate::chromium::{self, PRINTED};
 use crate::text::{assert_ink, read};
 
 /// A script, and words of it with marks, ligatures or numbers.
@@ -17,6 +18,9 @@ const SCRIPTS: [(&str, &str); 10] = [
     ("kana", "ガイドブックとパンフレット"),
     ("Hangul", "한국어 항구의 조석"),
 ];
+
+/// Scripts whose words PDFium divides: Chromium writes the text of each cluster of glyphs apart.
+const DIVIDED: [&str; 3] = ["Arabic", "Devanagari", "Thai"];
 
 /// Asserts that a drawing has the words of each script, which `set` sets in a line that begins at a place.
 fn assert_words(what: &str, set: impl Fn(&str, usize) -> String) {
@@ -54,4 +58,17 @@ fn the_words_of_every_script_are_whole_however_a_drawing_sets_them() {
             r##"<path id="p{y}" d="M20 {y} q300 -60 660 0" fill="none"/><text><textPath href="#p{y}">{words}</textPath></text>"##
         )
     });
+}
+
+#[test]
+fn the_words_of_a_printed_page_are_whole() {
+    let html: String =
+        SCRIPTS.iter().map(|(_, words)| format!("<p style='font-size:20px'>{words}</p>")).collect();
+    let (picture, text) = read(&PRINTED.file("scripts.pdf", || chromium::print(&html)));
+    let found: Vec<String> = text.pages[0].blocks.iter().map(Block::joined).collect();
+    assert_eq!(found.len(), SCRIPTS.len(), "{found:?}");
+    for ((script, words), found) in SCRIPTS.iter().zip(found) {
+        assert!(found == *words || DIVIDED.contains(script), "{script}: {found}");
+    }
+    assert_ink(&picture, &text);
 }

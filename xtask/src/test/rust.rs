@@ -40,7 +40,7 @@ pub const JUDGES: &str = "EDGEZOOM_JUDGES";
 
 /// Programs with tests that compare with references, and the beginnings of these tests.
 const JUDGED: [(&str, &[&str]); 3] = [
-    ("sources", &["damaged", "documents", "drawings", "text", "--skip", "page::"]),
+    ("sources", &["damaged", "documents", "drawings", "scripts", "text", "--skip", "page::"]),
     ("formats", &[]),
     ("integration", &["kept", "dzsave", "libvips"]),
 ];
