@@ -1,6 +1,6 @@
 // Finishes running animations. Infinite animations are left running, to be paused later. Shows elements that appeared
 // while the page was scrolled, even if they have disappeared since, or will when the page notices late that it was
-// scrolled back.
+// scrolled back. Hides text for browsers without scripts, which Chromium lays out once scripts are disabled.
 async () => {
   for (const animation of document.getAnimations()) {
     try { animation.finish(); } catch { /* it is infinite */ }
@@ -19,5 +19,6 @@ async () => {
       try { element.style.setProperty(name, value, 'important'); } catch { /* a form field named "style" replaces the property */ }
     }
   }
+  for (const { style } of document.getElementsByTagName('noscript')) style.setProperty('display', 'none', 'important');
   return { title: document.title, url: location.href };
 }

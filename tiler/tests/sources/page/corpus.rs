@@ -163,6 +163,7 @@ pages! {
     menu_beside_the_window_is_not_content
     menu_moved_beside_the_window_is_not_content
     messages_without_end
+    noscript_stays_hidden
     other_program_by_a_frame
     other_program_by_a_refresh
     phone_number_after_a_while
