@@ -10,7 +10,8 @@ import { eventually, start } from "./system.mjs";
 
 /**
  * The Worker with a gate behind its store and KV: while it is `/closed`, what they return waits. `/waits` returns the
- * number of calls that have waited. Requests with `Panics` find the hostile object.
+ * number of calls that have waited. Requests with `Panics` find the hostile object. `/due/<id>` moves the clock to the
+ * alarm of a content's object, which the platform then fires, and `/time/<id>` returns its time.
  */
 const GATED = `
   import edge, { ConversionObject as Inner } from "./index.js";
@@ -18,6 +19,16 @@ const GATED = `
 
   let isClosed = false;
   let waits = 0;
+  let ahead = 0;
+  const { now } = Date;
+  globalThis.Date = class extends Date {
+    constructor(...of) {
+      super(...(of.length > 0 ? of : [now() + ahead]));
+    }
+    static now() {
+      return now() + ahead;
+    }
+  };
   const hostile = { get uploaded() { throw new Error("hostile"); } };
 
   /** Returns a binding of which a method waits for the gate, and another one may return the hostile object. */
@@ -41,16 +52,30 @@ const GATED = `
     constructor(state, env) {
       super(state, { ...env, FINISHED: gated(env.FINISHED, "put") });
     }
+
+    time() {
+      return this.ctx.storage.getAlarm();
+    }
+
+    async due() {
+      const time = await this.time();
+      if (time === null) return time;
+      ahead = time - now();
+      await this.ctx.storage.setAlarm(now());
+      return time;
+    }
   }
 
   export default {
     queue() {},
-    fetch(request, env, context) {
+    async fetch(request, env, context) {
       const { pathname } = new URL(request.url);
       if (pathname === "/closed" || pathname === "/open") return Response.json((isClosed = pathname === "/closed"));
       if (pathname === "/waits") return Response.json(waits);
+      const [, method, id] = pathname.split("/");
+      if (["due", "time"].includes(method)) return Response.json(await env.CONVERSIONS.getByName(id)[method]());
       const panics = request.headers.has("Panics");
-      const bindings = panics ? { PYRAMIDS: gated(env.PYRAMIDS, "get", true) } : { PYRAMIDS: gated(env.PYRAMIDS, "get"), FINISHED: gated(env.FINISHED, "get") };
+      const bindings = panics ? { PYRAMIDS: gated(env.PYRAMIDS, "head", true) } : { PYRAMIDS: gated(env.PYRAMIDS, "get"), FINISHED: gated(env.FINISHED, "get") };
       return edge.fetch(request, { ...env, ...bindings }, context);
     },
   };
@@ -70,7 +95,8 @@ aroundTests(
 const tile = (column) => `/cache/${id}/1_files/14/${column}_3.jpg`;
 /** Requests the descriptor, which no cache has: nobody gets it otherwise. */
 const panic = () => system.send(`/cache/${id}/1.dzi`, { headers: { Panics: "1" } });
-const areWaiting = (number) => eventually(async () => (await system.send("/waits")).body === `${number}`);
+const waits = async () => Number((await system.send("/waits")).body);
+const areWaiting = (number) => eventually(async () => (await waits()) === number);
 const retriable = ({ status, headers }) => [status, headers.get("Retry-After"), headers.get("Access-Control-Allow-Origin")];
 
 test("a panic ends all that waits for its instance with 503, and the next request is answered", async () => {
@@ -101,4 +127,22 @@ test("an object whose instance panics goes on with what it has stored, its calls
   assert.deepEqual(states.map(({ ready, stage }) => [ready, stage]), [[false, "rendering"], [true, undefined]]);
   assert.equal((await system.report(followed, 1, { finished: { dzi: DZI } })).status, 204);
   assert.equal((await system.ask("http://example.com/followed.jpg")).ready, true);
+});
+
+test("an alarm after a panic does what the panic interrupted, and one that a panic ends is repeated", async () => {
+  const id = await system.content("http://example.com/alarmed.jpg", "rendering");
+  const before = await waits();
+  await system.send("/closed");
+  const report = system.report(id, 1, { finished: { dzi: DZI } });
+  await areWaiting(before + 1);
+  await panic();
+  assert.equal((await report).status, 503, "its state is stored, with an alarm to write it to KV again");
+  for (const time of [2, 3]) {
+    await eventually(async () => (await system.send(`/due/${id}`)).body !== "null");
+    await areWaiting(before + time);
+    if (time === 2) await panic();
+  }
+  await system.send("/open");
+  await eventually(async () => (await system.send(`/time/${id}`)).body === "null");
+  assert.equal((await system.find(id)).ready, true);
 });

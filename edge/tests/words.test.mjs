@@ -271,17 +271,22 @@ test("quoted words are joined as they are read, and no letter is cut", async () 
 
 test("a search whose query, hits or pictures are very many answers less than a megabyte", async () => {
   const place = [0, 0, 90, 10];
-  const lines = Array.from({ length: 400 }, () => ({ at: place, text: "seen ".repeat(10).trim() }));
+  const lines = (count) => ({ role: "p", lines: Array.from({ length: count }, () => ({ at: place, text: "seen ".repeat(10).trim() })) });
   const long = Array.from({ length: 400 }, () => ({ at: place, text: `s${"\u0301".repeat(2000)}een` }));
-  const pictures = Array.from({ length: 2000 }, () => ({ role: "img", at: place, alternative: "seen ".repeat(200).trim() }));
-  const pages = [[{ role: "p", lines }], [{ role: "p", lines: long }], pictures].map((blocks) => ({ at: [0, 0, 100, 100], blocks }));
-  const many = await store(system, "http://example.com/many.pdf", archive(fill, DZI, undefined, { version: 1, total: 3, pages }), DZI);
-  for (const version of ["", "/1"]) {
-    for (const query of ["seen", `s${"\u0301".repeat(2500)}`, "seen&from=2", "seen&from=3"]) {
-      const { status, body } = await system.send(`/v1/content/${many}/search${version}?q=${query}`, someone());
-      assert.equal(status, 200, query);
-      assert.ok(JSON.parse(body)[version ? "hits" : "items"].length > 0, query);
-      assert.ok(body.length < 1e6, `${query}: ${body.length}`);
+  const pictures = (count, words) => Array.from({ length: count }, () => ({ role: "img", at: place, alternative: "seen ".repeat(words).trim() }));
+  // The others are one page each with ten times as many lines and pictures: a tiler stores 2,000 pictures at most.
+  const documents = [[[lines(400)], [{ role: "p", lines: long }], pictures(2000, 200)], [[lines(4000)]], [pictures(20_000, 1)]];
+  const accents = `s${"\u0301".repeat(2500)}`;
+  for (const [number, blocks] of documents.entries()) {
+    const pages = blocks.map((blocks) => ({ at: [0, 0, 100, 100], blocks }));
+    const many = await store(system, `http://example.com/many-${number}.pdf`, archive(fill, DZI, undefined, { version: 1, total: pages.length, pages }), DZI);
+    for (const version of ["", "/1"]) {
+      for (const query of ["seen", accents, ...pages.slice(1).map((_, index) => `seen&from=${index + 2}`)]) {
+        const { status, body } = await system.send(`/v1/content/${many}/search${version}?q=${query}`, someone());
+        assert.equal(status, 200, query);
+        assert.ok(JSON.parse(body)[version ? "hits" : "items"].length > 0, query);
+        assert.ok(body.length < 1e6, `${query}: ${body.length}`);
+      }
     }
   }
 });
