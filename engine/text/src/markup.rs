@@ -227,7 +227,7 @@ pub fn escape(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Link;
+    use crate::{Link, MAX_WORDS};
 
     fn text() -> Text {
         let line =
@@ -318,10 +318,13 @@ mod tests {
         };
         let blocks = vec![Block::lines(Role::P, vec![line; 10])];
         let page = Page { blocks, links: links.collect(), ..Page::new(Rect::new(0, 0, 4000, 10)) };
-        let text = Text { pages: vec![page], total: 1, ..Text::default() };
-        let html = text.html();
-        assert!(html.matches("<a href").count() > 1000, "the words have links");
-        assert!(html.len() < 17 << 20, "{}", html.len());
+        // Of 20,000 words, which would be 200 MB, and of all that a text has, 5 GB.
+        for pages in [1, MAX_WORDS / 20_000] {
+            let text = Text { pages: vec![page.clone(); pages], total: 1, ..Text::default() };
+            let html = text.html();
+            assert!(html.matches("<a href").count() > 1000, "the words have links");
+            assert!(html.len() < 18 << 20, "{}", html.len());
+        }
     }
 
     #[test]
