@@ -133,9 +133,10 @@ pub fn grey_picture(pdf: &mut Pdf, (width, height): (u32, u32), mask: Option<Mas
     pdf.object(&stream(&head, &vec![90; (width * height) as usize]))
 }
 
-/// Adds a drawing that is used as an object, and returns its number.
-pub fn drawing(pdf: &mut Pdf, content: &str, resources: &str) -> usize {
-    let head = format!("/Type /XObject /Subtype /Form /BBox [0 0 1000 1000] /Resources << {resources} >>");
+/// Adds a drawing that is used as an object, with additional entries, and returns its number.
+pub fn drawing(pdf: &mut Pdf, content: &str, resources: &str, more: &str) -> usize {
+    let head =
+        format!("/Type /XObject /Subtype /Form /BBox [0 0 1000 1000] /Resources << {resources} >> {more}");
     pdf.object(&stream(&head, content.as_bytes()))
 }
 

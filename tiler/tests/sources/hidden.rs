@@ -65,9 +65,13 @@ fn document(name: &str, secret: &str, after: &str) -> (String, Vec<u8>) {
     let mut pdf = Pdf::new();
     let image = grey_picture(&mut pdf, (8, 8), None);
     let layer = pdf.object(b"<< /Type /OCG /Name (layer) >>");
+    let words = format!("BT /F1 12 Tf 100 300 Td ({SECRET}) Tj ET");
+    let drawing = pdf::drawing(&mut pdf, &words, FONT, &format!("/OC {layer} 0 R"));
     let resources = format!(
-        "/Resources << {FONT} /XObject << /I {image} 0 R >> /Properties << /L {layer} 0 R >> \
-         /ExtGState << /Clear << /ca 0 >> >> >>"
+        "/Resources << {FONT} /XObject << /I {image} 0 R /D {drawing} 0 R >> /ExtGState << /Clear << /ca 0 >> >> \
+         /Properties << /L {layer} 0 R /M << /Type /OCMD /OCGs [{layer} 0 R] >> /O << /Type /OCMD /VE [/Not {layer} 0 R] >> >> >> \
+         /Annots [<< /Type /Annot /Subtype /Link /Rect [200 297 240 312] /OC {layer} 0 R \
+         /A << /S /URI /URI (mailto:{SECRET}) >> >>]"
     );
     let content = format!(
         "BT /F1 12 Tf 40 300 Td (Visible) Tj ET q BT /F1 12 Tf 100 300 Td {secret} ET Q \
@@ -83,6 +87,9 @@ fn document(name: &str, secret: &str, after: &str) -> (String, Vec<u8>) {
 async fn no_form_of_a_document_has_what_it_hides() {
     let plain = format!("({SECRET}) Tj");
     let with = |before: &str| format!("{before} {plain}");
+    let drawn = format!("BT /F1 12 Tf 100 300 Td {plain} ET");
+    let in_layer = |name: &str| format!("ET /OC /{name} BDC {drawn} EMC BT");
+    let clipped = |path: &str| format!("ET {path} W n {drawn} BT");
     // The word is 71 points wide, and its capital letter 8.6 high.
     let documents = [
         document("a cover on the box", &plain, "100 297.5 71.4 11.2 re f"),
@@ -94,16 +101,28 @@ async fn no_form_of_a_document_has_what_it_hides() {
         document("no opacity", &with("/Clear gs"), ""),
         document("invisible without a scan", &with("3 Tr"), ""),
         document("a picture over it", &plain, "q 76 0 0 20 98 293 cm /I Do Q"),
-        document("outside its clip", &format!("ET 0 0 50 50 re W n BT /F1 12 Tf 100 300 Td {plain}"), ""),
-        document(
-            "a layer that is off",
-            &format!("ET /OC /L BDC BT /F1 12 Tf 100 300 Td {plain} ET EMC BT"),
-            "",
-        ),
+        document("outside its clip", &clipped("0 0 50 50 re"), ""),
+        document("a layer that is off", &in_layer("L"), ""),
     ];
     for (name, bytes) in documents {
         assert_hidden(&name, &shown(file(&bytes)).await);
     }
+    let over = |name, secret: &str| document(name, secret, "BT /F1 12 Tf 100 300 Td (Otherperson) Tj ET");
+    let below_words = [
+        over("a layer that is off, below words", &in_layer("L")),
+        over("a group of layers that are off", &in_layer("M")),
+        over("a drawing of a layer that is off", "ET /D Do BT"),
+        over("outside its clip, below words", &clipped("0 0 50 50 re")),
+        over("above its clip, below words", &clipped("100 280 80 15 re")),
+        over("partly outside its clip", &clipped("90 290 35 30 re").replace("300 Td (", "301 Td (Some ")),
+    ];
+    for (name, bytes) in below_words {
+        let text = shown(file(&bytes)).await;
+        assert_hidden(&name, &text);
+        assert!(text.plain().contains("Otherperson"), "{name}: {}", text.plain());
+    }
+    let (_, seen) = document("a layer that is on", &in_layer("O"), "");
+    assert!(shown(file(&seen)).await.plain().contains(SECRET));
     let (_, seen) = document("uncovered", &plain, "");
     assert!(shown(file(&seen)).await.plain().contains(SECRET));
 }
@@ -265,16 +284,20 @@ async fn scans_keep_what_was_recognised_and_redacted_ones_lose_it() {
 async fn what_is_hard_to_see_is_kept() {
     let content = "BT /F1 3 Tf 40 380 Td (small print of a contract) Tj ET \
         BT 0.8 g /F1 9 Tf 40 360 Td (light grey on white) Tj ET BT 0 g /F1 12 Tf 40 340 Td (\\227 \\205 _ . : ' - ~ | l i I) Tj ET \
+        q 1 0 0 1 40 170 cm 0 0 60 20 re W n /D Do Q q 1 0 0 1 200 170 cm 0 0 60 20 re W n /D Do Q \
         BT /F1 12 Tf 0 1 -1 0 300 100 Tm (upwards it goes) Tj ET BT /F1 12 Tf .87 .5 -.5 .87 60 100 Tm (askew it goes) Tj ET \
         q 40 280 200 30 re W n /S sh Q BT 1 g /F1 14 Tf 45 290 Td (on a gradient it is) Tj ET \
         BT 0 g /F1 12 Tf 6 Tc 40 250 Td (T R A C K E D wide) Tj ET BT 0 Tc 1 0 0 RG 1 Tr /F1 30 Tf 40 200 Td (outlined) Tj ET";
     let gradient = "/Shading << /S << /ShadingType 2 /ColorSpace /DeviceGray /Coords [40 0 240 0] /Extend [true true] \
         /Function << /FunctionType 2 /Domain [0 1] /C0 [0] /C1 [0.8] /N 1 >> >> >>";
-    let bytes =
-        Pdf::new().page_with(400, 400, content, &format!("/Resources << {FONT} {gradient} >>")).bytes();
+    let mut pdf = Pdf::new();
+    let drawing = pdf::drawing(&mut pdf, "BT /F1 12 Tf 5 5 Td (stamped) Tj ET", FONT, "");
+    let resources = format!("/Resources << {FONT} {gradient} /XObject << /D {drawing} 0 R >> >>");
+    let bytes = pdf.page_with(400, 400, content, &resources).bytes();
     let (all, _) = stated(&bytes);
     assert_eq!(shown(file(&bytes)).await.plain(), all.plain());
     let all = all.plain();
+    assert_eq!(all.matches("stamped").count(), 2, "each in its own clip: {all}");
     for words in [
         "small print",
         "light grey",

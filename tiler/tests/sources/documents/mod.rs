@@ -241,11 +241,12 @@ fn width_with(picture: (u32, u32), mask: Option<Mask>, content: &str, notes: &st
     let mut pdf = Pdf::new();
     let image = pdf::grey_picture(&mut pdf, picture, mask);
     let inner =
-        pdf::drawing(&mut pdf, "q 360 0 0 288 0 0 cm /I Do Q", &format!("/XObject << /I {image} 0 R >>"));
+        pdf::drawing(&mut pdf, "q 360 0 0 288 0 0 cm /I Do Q", &format!("/XObject << /I {image} 0 R >>"), "");
     let words = pdf::drawing(
         &mut pdf,
         "BT /F1 9 Tf 20 20 Td (fine print) Tj ET",
         "/Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >>",
+        "",
     );
     let more = format!(
         "{notes} /Resources << /XObject << /I {image} 0 R /Inner {inner} 0 R /Words {words} 0 R >> \

@@ -1,16 +1,19 @@
 //! Reads what PDFium does not tell about a page: the size of its unit, the sizes of its pictures' masks, its
-//! [`links`](super::links) and its [`structure`](super::structure). They are in dictionaries, which another parser reads. A file that it cannot read is
-//! drawn without them.
+//! [`links`](super::links), its [marked content](super::marks) and its [`structure`](super::structure). Another parser
+//! reads them. A file that it cannot read is drawn without them.
 //!
 //! Source: ISO 32000-1, 7.7.3.3 (UserUnit), 8.9.6.3 (Mask), 11.6.5.3 (SMask).
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
 
 use hayro_syntax::Pdf;
 use hayro_syntax::object::{Dict, Name, Stream};
 
+use super::layers::Layers;
 use super::links::Annotation;
+use super::marks::Marks;
 use super::structure::{Structure, Tagged};
 use crate::SourceFile;
 
@@ -22,7 +25,10 @@ const MAX_DEPTH: usize = 8;
 const MAX_PICTURES: usize = 10_000;
 
 /// The dictionaries of a document.
-pub struct Dictionaries(Option<Pdf>);
+pub struct Dictionaries {
+    pdf: Option<Pdf>,
+    layers: Layers,
+}
 
 /// The masks of a page's pictures: for each size of pictures that have one, the factor by which it is finer.
 #[derive(Default)]
@@ -38,40 +44,52 @@ impl Dictionaries {
             // If the page tree is damaged, both parsers guess, and may count pages differently.
             Pdf::new(bytes).ok().filter(|pdf| i32::try_from(pdf.pages().len()) == Ok(pages))
         };
-        Self(guarded(read).flatten())
+        let pdf = guarded(read).flatten();
+        let layers = guarded(|| Layers::of(pdf.as_ref()?)).flatten().unwrap_or_default();
+        Self { pdf, layers }
     }
 
     /// Returns the size of a page's unit, in points.
     pub fn unit(&self, page: i32) -> f64 {
         let unit =
-            guarded(|| self.0.as_ref()?.pages().get(usize::try_from(page).ok()?)?.raw().get("UserUnit"));
+            guarded(|| self.pdf.as_ref()?.pages().get(usize::try_from(page).ok()?)?.raw().get("UserUnit"));
         unit.flatten().filter(|unit: &f64| unit.is_finite() && *unit > 0.0).unwrap_or(1.0)
     }
 
     /// Returns the annotations of a page's links.
     pub fn links(&self, page: i32) -> Vec<Annotation> {
         let read = || {
-            let pages = self.0.as_ref()?.pages();
+            let pages = self.pdf.as_ref()?.pages();
             let number = u32::try_from(page).ok()?;
             Some(Annotation::of_page(
                 pages.get(number as usize)?.raw(),
                 number,
                 u32::try_from(pages.len()).ok()?,
+                &self.layers,
             ))
         };
         guarded(read).flatten().unwrap_or_default()
     }
 
+    /// Returns the marked content of a page.
+    pub fn marks(&self, page: i32, until: Instant) -> Option<Marks> {
+        let read = || {
+            let page = self.pdf.as_ref()?.pages().get(usize::try_from(page).ok()?)?;
+            Marks::read(page, &self.layers, until)
+        };
+        guarded(read).flatten()
+    }
+
     /// Returns the structure of a tagged document.
     pub fn structure(&self) -> Option<Structure<'_>> {
-        guarded(|| Structure::of(self.0.as_ref()?)).flatten()
+        guarded(|| Structure::of(self.pdf.as_ref()?)).flatten()
     }
 
     /// Returns the masks of a page's pictures.
     pub fn masks(&self, page: i32) -> Masks {
         let mut masks = Masks::default();
         let _ = guarded(|| {
-            let page = self.0.as_ref()?.pages().get(usize::try_from(page).ok()?)?;
+            let page = self.pdf.as_ref()?.pages().get(usize::try_from(page).ok()?)?;
             masks.collect(&page.resources().x_objects, MAX_DEPTH, &mut 0);
             Some(())
         });
@@ -118,9 +136,9 @@ impl Masks {
 }
 
 /// Returns the structure of a page of a tagged document.
-pub fn tagged(structure: &mut Option<Structure<'_>>, page: i32) -> Option<Tagged> {
+pub fn tagged(structure: &mut Option<Structure<'_>>, page: i32, marks: &Marks) -> Option<Tagged> {
     let structure = structure.as_mut()?;
-    guarded(|| structure.page(usize::try_from(page).ok()?)).flatten()
+    guarded(|| structure.page(usize::try_from(page).ok()?, marks)).flatten()
 }
 
 /// Calls the parser. Returns `None` if it panics: a page can be drawn without what it reads.

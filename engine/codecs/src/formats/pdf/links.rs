@@ -9,6 +9,7 @@ use hayro_syntax::object::{Array, Dict, Name, Object, Rect as Corners, String as
 use pdfium_render::prelude::{PdfAction, PdfActionType, PdfDestination, PdfLink, PdfPage, PdfRect};
 
 use super::coordinates::ToPage;
+use super::layers::Layers;
 use super::structure::decode;
 use crate::formats::lines::rect;
 
@@ -34,11 +35,13 @@ enum To {
     Url(String),
     Page(u32),
     AsPdfiumTells,
+    /// Its layer is off.
+    Nothing,
 }
 
 impl Annotation {
     /// Returns those of the page with this number, in a document of `pages` pages.
-    pub fn of_page(page: &Dict<'_>, number: u32, pages: u32) -> Vec<Self> {
+    pub fn of_page(page: &Dict<'_>, number: u32, pages: u32, layers: &Layers) -> Vec<Self> {
         let annotations = page.get::<Array<'_>>("Annots");
         let dictionaries = annotations.iter().flat_map(Array::iter::<Dict<'_>>);
         let links =
@@ -47,7 +50,8 @@ impl Annotation {
             let Corners { x0, y0, x1, y1 } = link.get("Rect")?;
             let action = link.get::<Dict<'_>>("A");
             let to = action.and_then(|action| target_of(&action, number, pages));
-            Some(Self { at: [x0, y0, x1, y1], parts: parts_of(&link), to: to.unwrap_or(To::AsPdfiumTells) })
+            let to = if layers.hide(&link, "OC") { To::Nothing } else { to.unwrap_or(To::AsPdfiumTells) };
+            Some(Self { at: [x0, y0, x1, y1], parts: parts_of(&link), to })
         };
         links.take(MAX_LINKS).filter_map(read).collect()
     }
@@ -122,6 +126,7 @@ pub fn links(
             To::Url(url) => Some(Target::Url(url)),
             To::Page(page) => Some(Target::Page(page)),
             To::AsPdfiumTells => target(&link),
+            To::Nothing => None,
         };
         let Some(to) = to else { continue };
         let parts = annotation.map_or(&[][..], |annotation| &annotation.parts);

@@ -1,19 +1,23 @@
-//! The marked content of a page: which text belongs to which element of the structure tree, and where pictures are.
-//! PDFium knows it, but its binding does not give it. So the content is read here as well, and texts are numbered in
-//! their order, which is that of PDFium's objects. No text is decoded.
+//! The marked content of a page: which text belongs to which element of the structure tree, where texts are drawn, and
+//! where pictures are. PDFium knows it, but its binding does not give it. So the content is read here as well, and texts
+//! are numbered in their order, which is that of PDFium's objects. No text is decoded.
 //!
-//! Source: ISO 32000-1, 8.10 (form XObjects), 9.4.3 (text-showing operators), 14.6 (marked content), 14.7.4.
+//! Source: ISO 32000-1, 8.5.4 (clipping paths), 8.10 (form XObjects), 8.11 (optional content), 9.4.3 (text-showing
+//! operators), 14.6 (marked content), 14.7.4.
 
 use std::collections::HashMap;
 use std::io::Read;
+use std::mem::take;
 use std::time::Instant;
 
 use flate2::read::ZlibDecoder;
 use hayro_syntax::Filter;
 use hayro_syntax::content::TypedIter;
 use hayro_syntax::content::ops::TypedInstruction as Operator;
-use hayro_syntax::object::{Array, Dict, MaybeRef, Name, Number, Object, Stream};
+use hayro_syntax::object::{Array, Dict, MaybeRef, Name, Number, Object, Rect, Stream};
 use hayro_syntax::page::{Page, Resources};
+
+use super::layers::Layers;
 
 /// Maximum depth of drawings inside each other. It is that of the search for PDFium's objects.
 pub const MAX_DEPTH: usize = 8;
@@ -36,16 +40,29 @@ pub struct Tag {
 }
 
 /// The marked content of a page.
-#[derive(Default)]
 pub struct Marks {
-    /// The tag of each text.
-    pub texts: Vec<Option<Tag>>,
-    /// Left, bottom, right and top of the pictures and paths with a tag, in points.
-    pub areas: HashMap<Tag, [f64; 4]>,
+    pub texts: Vec<Text>,
+    /// Places of the pictures and paths with a tag.
+    pub areas: HashMap<Tag, Area>,
 }
 
-/// Left, bottom, right and top.
-type Area = [f64; 4];
+/// A text of a page.
+#[derive(Clone, Copy)]
+pub struct Text {
+    pub tag: Option<Tag>,
+    /// The part of the page in which it is drawn, if that is less than the page.
+    pub within: Option<Area>,
+}
+
+/// Left, bottom, right and top, in points.
+pub type Area = [f64; 4];
+
+const EVERYWHERE: Area = [f64::NEG_INFINITY, f64::NEG_INFINITY, f64::INFINITY, f64::INFINITY];
+/// The place of what belongs to a layer that is off.
+const NOWHERE: Area = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
+
+/// The place of a picture in its coordinates.
+const PICTURE: Area = [0.0, 0.0, 1.0, 1.0];
 
 /// From a drawing's coordinates to the page's: x' = a·x + c·y + e, y' = b·x + d·y + f.
 type Matrix = [f64; 6];
@@ -55,20 +72,27 @@ struct State {
     matrix: Matrix,
     /// Text without a font is not drawn.
     has_font: bool,
+    /// The smallest rectangle around the clipping path.
+    clip: Area,
 }
 
-struct Reader {
+struct Reader<'a> {
     marks: Marks,
+    layers: &'a Layers,
+    page: Area,
     operators: usize,
     bytes: usize,
     until: Instant,
 }
 
 impl Marks {
-    /// Reads the content of a page, which has this number in the parent tree. Returns `None` if it is too much, or
-    /// packed in an uncommon way.
-    pub fn read(page: &Page<'_>, parents: i32, until: Instant) -> Option<Self> {
-        let mut reader = Reader { marks: Self::default(), operators: 0, bytes: MAX_BYTES, until };
+    /// Reads the content of a page. Returns `None` if it is too much, or packed in an uncommon way.
+    pub fn read(page: &Page<'_>, layers: &Layers, until: Instant) -> Option<Self> {
+        let parents = page.raw().get::<i32>("StructParents").unwrap_or(-1);
+        let Rect { x0, y0, x1, y1 } = page.intersected_crop_box();
+        let marks = Self { texts: Vec::new(), areas: HashMap::new() };
+        let area = [x0, y0, x1, y1];
+        let mut reader = Reader { marks, layers, page: area, operators: 0, bytes: MAX_BYTES, until };
         let mut content = Vec::new();
         if let Some(stream) = page.raw().get::<Stream<'_>>("Contents") {
             content = reader.unpack(&stream)?;
@@ -80,13 +104,13 @@ impl Marks {
                 content.push(b' ');
             }
         }
-        let state = State { matrix: [1.0, 0.0, 0.0, 1.0, 0.0, 0.0], has_font: false };
+        let state = State { matrix: [1.0, 0.0, 0.0, 1.0, 0.0, 0.0], has_font: false, clip: EVERYWHERE };
         reader.run(&content, page.resources(), state, (parents, None), 0)?;
         Some(reader.marks)
     }
 }
 
-impl Reader {
+impl Reader<'_> {
     /// Returns the content of a stream. Its length unpacked is limited, unlike in the parser.
     fn unpack(&mut self, stream: &Stream<'_>) -> Option<Vec<u8>> {
         let raw = stream.raw_data();
@@ -117,7 +141,7 @@ impl Reader {
         depth: usize,
     ) -> Option<()> {
         let (mut states, mut tags) = (Vec::new(), Vec::new());
-        let mut path = None;
+        let (mut path, mut clips, mut is_off) = (None, false, false);
         let mut operators = TypedIter::new(content);
         while let Some(operator) = operators.next() {
             self.operators += 1;
@@ -134,21 +158,26 @@ impl Reader {
                 }
                 Operator::TextFont(_) => state.has_font = true,
                 Operator::BeginMarkedContent(mark) => {
-                    tags.push(tag);
+                    tags.push((tag, is_off));
                     tag = tag.filter(|_| !is_artifact(mark.0));
                 }
                 Operator::BeginMarkedContentWithProperties(mark) => {
-                    tags.push(tag);
+                    tags.push((tag, is_off));
                     let id = match mark.1 {
                         Object::Dict(properties) => properties.get::<i32>("MCID"),
+                        Object::Name(name) if **mark.0 == *b"OC" => {
+                            is_off |= self.layers.hide(&resources.properties, name);
+                            None
+                        }
                         Object::Name(name) => properties_of(resources, name),
                         _ => None,
                     };
                     let own = id.filter(|&id| id >= 0).map(|id| Tag { parents, id: Some(id) });
                     tag = own.or(tag).filter(|_| !is_artifact(mark.0));
                 }
-                Operator::EndMarkedContent(_) => tag = tags.pop().unwrap_or(tag),
-                Operator::EndPath(_) => path = None,
+                Operator::EndMarkedContent(_) => (tag, is_off) = tags.pop().unwrap_or((tag, is_off)),
+                Operator::ClipNonZero(_) | Operator::ClipEvenOdd(_) => clips = true,
+                Operator::EndPath(_) => state.end_path(path.take(), take(&mut clips)),
                 Operator::StrokePath(_)
                 | Operator::CloseAndStrokePath(_)
                 | Operator::FillPathNonZero(_)
@@ -157,15 +186,24 @@ impl Reader {
                 | Operator::FillAndStrokeNonZero(_)
                 | Operator::FillAndStrokeEvenOdd(_)
                 | Operator::CloseFillAndStrokeNonZero(_)
-                | Operator::CloseFillAndStrokeEvenOdd(_) => self.cover(tag, path.take()),
-                Operator::InlineImage(_) => self.cover(tag, unit_square(state.matrix)),
+                | Operator::CloseFillAndStrokeEvenOdd(_) => {
+                    self.cover(tag, path, state.shown(is_off));
+                    state.end_path(path.take(), take(&mut clips));
+                }
+                Operator::InlineImage(_) => {
+                    self.cover(tag, placed(PICTURE, state.matrix), state.shown(is_off))
+                }
                 Operator::XObject(name) => {
                     let Some(object) = resources.get_x_object(name.0) else { continue };
+                    let state = State { clip: state.shown(is_off), ..state };
                     self.draw(&object, resources, state, (parents, tag), depth)?;
                 }
                 other if shows_text(&other) => {
                     if state.has_font {
-                        self.marks.texts.push(tag);
+                        let shown = state.shown(is_off);
+                        let tag = tag.filter(|_| !is_empty(shown));
+                        let within = Some(shown).filter(|_| !holds(shown, self.page));
+                        self.marks.texts.push(Text { tag, within });
                     }
                 }
                 other => each_point(&other, |x, y| extend(&mut path, point(state.matrix, x, y))),
@@ -186,8 +224,9 @@ impl Reader {
         let dictionary = object.dict();
         let whole = dictionary.get::<i32>("StructParent").map(|parents| Tag { parents, id: None });
         let tag = whole.or(tag);
+        let clip = if self.layers.hide(dictionary, "OC") { NOWHERE } else { state.clip };
         if dictionary.get::<Name<'_>>("Subtype").is_none_or(|kind| *kind != *b"Form") {
-            self.cover(tag, unit_square(state.matrix));
+            self.cover(tag, placed(PICTURE, state.matrix), clip);
             return Some(());
         }
         if depth >= MAX_DEPTH {
@@ -199,14 +238,33 @@ impl Reader {
         let parents = dictionary.get::<i32>("StructParents").unwrap_or(parents);
         let inner = dictionary.get::<Dict<'_>>("Resources").map(Resources::new);
         let resources = inner.as_ref().unwrap_or(outer);
-        self.run(&content, resources, State { matrix, ..state }, (parents, tag), depth + 1)
+        let mut state = State { matrix, clip, ..state };
+        if let Some(Rect { x0, y0, x1, y1 }) = dictionary.get("BBox") {
+            state.end_path(placed([x0, y0, x1, y1], matrix), true);
+        }
+        self.run(&content, resources, state, (parents, tag), depth + 1)
     }
 
-    fn cover(&mut self, tag: Option<Tag>, area: Option<Area>) {
+    /// Adds a place to those of a tag, as far as it is shown.
+    fn cover(&mut self, tag: Option<Tag>, area: Option<Area>, shown: Area) {
+        let area = area.map(|area| common(area, shown)).filter(|&area| !is_empty(area));
         if let (Some(tag), Some([left, bottom, right, top])) = (tag, area) {
             let known = self.marks.areas.entry(tag).or_insert([left, bottom, right, top]);
             *known = [known[0].min(left), known[1].min(bottom), known[2].max(right), known[3].max(top)];
         }
+    }
+}
+
+impl State {
+    fn end_path(&mut self, path: Option<Area>, clips: bool) {
+        if let Some(path) = path.filter(|_| clips) {
+            self.clip = common(self.clip, path);
+        }
+    }
+
+    /// Returns the part of the page in which what comes next is drawn.
+    fn shown(&self, is_off: bool) -> Area {
+        if is_off { NOWHERE } else { self.clip }
     }
 }
 
@@ -263,15 +321,30 @@ fn product([a, b, c, d, e, f]: Matrix, then: Matrix) -> Matrix {
     [a * ta + b * tc, a * tb + b * td, c * ta + d * tc, c * tb + d * td, e, f]
 }
 
+/// Returns what two areas share.
+pub fn common(one: Area, other: Area) -> Area {
+    [one[0].max(other[0]), one[1].max(other[1]), one[2].min(other[2]), one[3].min(other[3])]
+}
+
+/// Returns true if an area has no point. A line has some.
+pub fn is_empty([left, bottom, right, top]: Area) -> bool {
+    left > right || bottom > top
+}
+
+/// Returns true if the second area is within the first one.
+fn holds(one: Area, other: Area) -> bool {
+    common(one, other) == other
+}
+
 fn extend(area: &mut Option<Area>, (x, y): (f64, f64)) {
     let known = area.get_or_insert([x, y, x, y]);
     *known = [known[0].min(x), known[1].min(y), known[2].max(x), known[3].max(y)];
 }
 
-/// Returns the place of a picture.
-fn unit_square(matrix: Matrix) -> Option<Area> {
+/// Returns the place of a rectangle of a drawing.
+fn placed([left, bottom, right, top]: Area, matrix: Matrix) -> Option<Area> {
     let mut area = None;
-    for (x, y) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] {
+    for (x, y) in [(left, bottom), (right, bottom), (left, top), (right, top)] {
         extend(&mut area, point(matrix, x, y));
     }
     area

@@ -5,6 +5,8 @@
 
 mod coordinates;
 mod dictionaries;
+mod hidden;
+mod layers;
 mod layout;
 mod library;
 mod links;
@@ -27,7 +29,7 @@ use crate::formats::jpeg;
 use crate::formats::section::SharedBytes;
 use crate::row_reader::BandBuffer;
 use crate::{Bounds, Damage, DrawingOptions, Format, Layout, Reading, RowReader, SourceError};
-use dictionaries::{Dictionaries, tagged};
+use dictionaries::Dictionaries;
 use layout::{Area, Paper, lay_out, pixels_of};
 use library::calling_pdfium;
 pub use library::{Library, locate};
@@ -139,8 +141,7 @@ fn examine(
     for index in chosen.clone() {
         let mut page = document.pages().get(index).map_err(broken)?;
         if let Some(text) = text {
-            let tagged = text.has_time().then(|| tagged(&mut structure, index)).flatten();
-            text.read(&mut page, dictionaries.unit(index), index, tagged, &dictionaries.links(index));
+            text.read(&mut page, index, dictionaries, &mut structure);
         }
         let contents = Contents::of(&page, &dictionaries.masks(index));
         if let (1, Some(contents)) = (chosen.len(), &contents)

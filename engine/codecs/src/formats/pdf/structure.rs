@@ -13,7 +13,7 @@ use edgezoom_text::Role;
 use hayro_syntax::Pdf;
 use hayro_syntax::object::{Array, Dict, MaybeRef, Name, Object, ObjectIdentifier, String as Bytes};
 
-use super::marks::{Marks, Tag};
+use super::marks::{Marks, Tag, Text};
 
 /// Time for the trees of a document. A page takes about a millisecond.
 const TIME: Duration = Duration::from_secs(2);
@@ -142,16 +142,16 @@ impl<'a> Structure<'a> {
         Some(Self { pdf, root, roles, parents, nodes, kept, left: MAX_ELEMENTS, time: TIME, until })
     }
 
-    /// Returns the structure of a page.
-    pub fn page(&mut self, page: usize) -> Option<Tagged> {
+    /// Returns the structure of a page with this marked content.
+    pub fn page(&mut self, page: usize, marks: &Marks) -> Option<Tagged> {
         let began = Instant::now();
         self.until = began + self.time;
-        let tagged = self.read_page(page);
+        let tagged = self.read_page(page, marks);
         self.time = self.time.saturating_sub(began.elapsed());
         tagged
     }
 
-    fn read_page(&mut self, page: usize) -> Option<Tagged> {
+    fn read_page(&mut self, page: usize, marks: &Marks) -> Option<Tagged> {
         if self.time.is_zero() || self.left == 0 {
             return None;
         }
@@ -160,10 +160,8 @@ impl<'a> Structure<'a> {
             self.kept = 0;
         }
         let page = self.pdf.pages().get(page)?;
-        let parents = page.raw().get::<i32>("StructParents").unwrap_or(-1);
-        let marks = Marks::read(page, parents, self.until)?;
-        let tags: BTreeSet<Tag> =
-            marks.texts.iter().flatten().chain(marks.areas.keys()).copied().take(4 * MAX_TAGS).collect();
+        let of_texts = marks.texts.iter().filter_map(|text| text.tag);
+        let tags: BTreeSet<Tag> = of_texts.chain(marks.areas.keys().copied()).take(4 * MAX_TAGS).collect();
         if tags.is_empty() || tags.len() > MAX_TAGS {
             return None;
         }
@@ -186,7 +184,7 @@ impl<'a> Structure<'a> {
             found.push((path, tag, node));
         }
         found.sort_by(|(path, tag, _), (other, of_other, _)| (path, tag).cmp(&(other, of_other)));
-        (!found.is_empty()).then(|| tagged(&found, &marks))
+        (!found.is_empty()).then(|| tagged(&found, marks))
     }
 
     /// Returns the elements of the content with a number in the parent tree.
@@ -367,7 +365,7 @@ fn tagged(found: &[(Vec<u32>, Tag, Rc<Node>)], marks: &Marks) -> Tagged {
         by_tag.insert(*tag, pieces.len());
         pieces.push(Piece { element: elements.len() - 1, picture });
     }
-    let piece = |tag: &Option<Tag>| tag.and_then(|tag| by_tag.get(&tag).copied());
+    let piece = |text: &Text| text.tag.and_then(|tag| by_tag.get(&tag).copied());
     Tagged { texts: marks.texts.iter().map(piece).collect(), elements, pieces }
 }
 

@@ -10,18 +10,22 @@ use edgezoom_text::{Block, Entry, Line, MAX_PAGE_WORDS, MAX_WORDS, Page, Rect, R
 use pdfium_render::prelude::{
     PdfBookmark, PdfDestinationViewSettings, PdfDocument, PdfFormField, PdfPage, PdfPageAnnotation,
     PdfPageAnnotationCommon, PdfPageObject, PdfPageObjectsCommon, PdfPageRenderRotation, PdfPageText,
-    PdfPageTextChar, PdfPageTextObject,
+    PdfPageTextChar,
 };
 
 use super::coordinates::ToPage;
+use super::dictionaries::{Dictionaries, tagged};
+use super::hidden::{Clips, leave_out, matrix_of};
 use super::layout::Area;
-use super::links::{Annotation, destination_in, links};
-use super::marks::MAX_DEPTH as MAX_DRAWINGS;
-use super::structure::Tagged;
+use super::links::{destination_in, links};
+use super::marks::{MAX_DEPTH as MAX_DRAWINGS, Marks};
+use super::structure::{Structure, Tagged};
 use crate::formats::lines::{Letter, Lines, around, is_rtl, rect};
 
 /// Time for the text of a document. A page takes about a millisecond; one of 16,000 letters half a second.
 const TIME: Duration = Duration::from_secs(5);
+/// Time for the marked content of its pages.
+const CONTENT_TIME: Duration = Duration::from_secs(2);
 /// Units of a point in which text is kept until the size of the page in pixels is known.
 const UNITS: f64 = 64.0;
 /// Maximum number of letters of a page.
@@ -46,6 +50,7 @@ const DIVIDED: [u32; 2] = [0x02, 0xfffe];
 pub struct Collector {
     /// Time that is left.
     time: Duration,
+    content_time: Duration,
     words: usize,
     pages: Vec<Found>,
 }
@@ -60,32 +65,34 @@ struct Found {
 
 impl Collector {
     pub fn new() -> Self {
-        Self { time: TIME, words: 0, pages: Vec::new() }
+        Self { time: TIME, content_time: CONTENT_TIME, words: 0, pages: Vec::new() }
     }
 
     /// Returns true if the next page's text will be read.
-    pub fn has_time(&self) -> bool {
+    fn has_time(&self) -> bool {
         !self.time.is_zero() && self.words < MAX_WORDS
     }
 
-    /// Reads the text of the next page, whose unit is that many points.
+    /// Reads the text of the next page.
     pub fn read(
         &mut self,
         page: &mut PdfPage<'_>,
-        unit: f64,
         number: i32,
-        tagged: Option<Tagged>,
-        annotations: &[Annotation],
+        dictionaries: &Dictionaries,
+        structure: &mut Option<Structure<'_>>,
     ) {
-        let began = Instant::now();
+        let (began, unit) = (Instant::now(), dictionaries.unit(number));
         let (width, height) = (f64::from(page.width().value) * unit, f64::from(page.height().value) * unit);
         let size = (width * UNITS, height * UNITS);
         let to_page = ToPage::of(page, size);
         let mut found = Page::new(Rect::new(0, 0, size.0.ceil() as u32, size.1.ceil() as u32));
         if self.has_time() {
-            found.blocks = blocks(page, &to_page, size, tagged);
+            let marks = dictionaries.marks(number, began + self.content_time);
+            self.content_time = self.content_time.saturating_sub(began.elapsed());
+            let tagged = marks.as_ref().and_then(|marks| tagged(structure, number, marks));
+            found.blocks = blocks(page, &to_page, size, marks.as_ref(), tagged);
             found.blocks.extend(form_values(page, &to_page));
-            found.links = links(page, annotations, &to_page, &found.blocks);
+            found.links = links(page, &dictionaries.links(number), &to_page, &found.blocks);
             self.words += found.blocks.iter().flat_map(|block| &block.lines).map(count).sum::<usize>();
         }
         let position = (number + 1).to_string();
@@ -164,21 +171,28 @@ enum Item {
 }
 
 /// Returns the paragraphs of a page.
-fn blocks(page: &mut PdfPage<'_>, to_page: &ToPage, size: (f64, f64), tagged: Option<Tagged>) -> Vec<Block> {
+fn blocks(
+    page: &mut PdfPage<'_>,
+    to_page: &ToPage,
+    size: (f64, f64),
+    marks: Option<&Marks>,
+    tagged: Option<Tagged>,
+) -> Vec<Block> {
     let rotation = page.rotation().unwrap_or(PdfPageRenderRotation::None);
     let turned = f64::from(rotation.as_degrees());
     // PDFium orders lines from the top of a page down, and gets those of a page that lies on its side in the wrong order.
     if turned % 180.0 != 0.0 {
         page.set_rotation(PdfPageRenderRotation::None);
     }
+    let clips = marks.map(|marks| leave_out(page, marks)).unwrap_or_default();
     let tagged = tagged.and_then(|tagged| Some((Texts::of(page, &tagged)?, tagged)));
     let blocks = page.text().map(|text| match tagged {
         Some((mut texts, tagged)) => {
-            let items = items(&text, to_page, size, turned, |character| texts.piece(character))?;
+            let items = items(&text, to_page, size, turned, &clips, |character| texts.piece(character))?;
             Some(blocks_of(items, &tagged, to_page))
         }
         None => {
-            let items = items(&text, to_page, size, turned, |_| None)?;
+            let items = items(&text, to_page, size, turned, &clips, |_| None)?;
             Some(by_place(items.into_iter().map(|(_, item)| item)))
         }
     });
@@ -192,6 +206,7 @@ fn items(
     to_page: &ToPage,
     size: (f64, f64),
     turned: f64,
+    clips: &Clips,
     mut piece_of: impl FnMut(&PdfPageTextChar<'_>) -> Option<usize>,
 ) -> Option<Vec<(Option<usize>, Item)>> {
     let characters = text.chars();
@@ -213,7 +228,7 @@ fn items(
             none += 1;
             continue;
         };
-        let Some(at) = place(&character, to_page, size) else { continue };
+        let Some(at) = place(&character, to_page, size).filter(|_| !clips.hide(&character)) else { continue };
         if !letter.is_whitespace() {
             piece = piece_of(&character);
         }
@@ -329,7 +344,9 @@ impl Texts {
         match object {
             PdfPageObject::Text(text) => {
                 let piece = tagged.texts.get(*number)?;
-                self.pieces.entry(matrix_of(text)?).or_default().push((*number, *piece));
+                if object.is_active().unwrap_or(true) {
+                    self.pieces.entry(matrix_of(text)?).or_default().push((*number, *piece));
+                }
                 *number += 1;
             }
             PdfPageObject::XObjectForm(form) if depth < MAX_DRAWINGS => {
@@ -357,11 +374,6 @@ impl Texts {
         self.last = Some((matrix?, number, piece));
         piece
     }
-}
-
-fn matrix_of(text: &PdfPageTextObject<'_>) -> Option<[u32; 6]> {
-    let matrix = text.matrix().ok()?;
-    Some([matrix.a(), matrix.b(), matrix.c(), matrix.d(), matrix.e(), matrix.f()].map(f32::to_bits))
 }
 
 /// Returns the value of a character; `None` for the first half of a pair (UTF-16), which is kept until the second comes.
