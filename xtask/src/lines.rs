@@ -13,7 +13,7 @@ use crate::project::Project;
 /// The table, in the repository.
 const TABLE: &str = "docs/lines.md";
 /// The columns after a room's name.
-const COLUMNS: [&str; 4] = ["Rust", "JavaScript", "tests", "documents"];
+const COLUMNS: [&str; 5] = ["Rust", "JavaScript", "Python", "tests", "documents"];
 /// Folders of tests, wherever they are; they count as such for their rooms.
 const TESTS: [&str; 2] = ["tests", "benches"];
 /// Folders that hold rooms, and not only files of their own.
@@ -67,10 +67,11 @@ fn place(path: &Path) -> Option<(String, usize)> {
     let name = path.file_name()?.to_str()?;
     let is_test = folders.iter().any(|folder| TESTS.contains(folder)) || name == "tests.rs";
     let column = match name.rsplit_once('.')?.1 {
-        "rs" | "js" | "mjs" if is_test => 2,
+        "rs" | "js" | "mjs" | "py" if is_test => 3,
         "rs" => 0,
         "js" | "mjs" | "css" => 1,
-        "md" => 3,
+        "py" | "pyi" => 2,
+        "md" => 4,
         _ => return None,
     };
     let depth =
@@ -92,7 +93,7 @@ fn parse(text: &str) -> Lines {
 }
 
 fn table(lines: &Lines) -> String {
-    let mut text = format!("| room | {} |\n|---|---|---|---|---|\n", COLUMNS.join(" | "));
+    let mut text = format!("| room | {} |\n|---{}|\n", COLUMNS.join(" | "), "|---".repeat(COLUMNS.len()));
     for (room, lines) in lines {
         text += &format!("| `{room}` | {} |\n", lines.map(|lines| lines.to_string()).join(" | "));
     }
@@ -131,15 +132,16 @@ mod tests {
     fn a_file_has_a_room_and_a_column() {
         for (path, expected) in [
             ("engine/codecs/src/formats/psd/mod.rs", Some(("engine/codecs", 0))),
-            ("engine/codecs/tests/formats/variant.rs", Some(("engine/codecs", 2))),
+            ("engine/codecs/tests/formats/variant.rs", Some(("engine/codecs", 3))),
+            ("engine/python/edgezoom/options.py", Some(("engine/python", 2))),
             ("edge/src/text/text.js", Some(("edge/src/text", 1))),
             ("edge/src/lib.rs", Some(("edge/src", 0))),
-            ("edge/src/tests/mod.rs", Some(("edge/src", 2))),
-            ("edge/tests/iiif.test.mjs", Some(("edge", 2))),
+            ("edge/src/tests/mod.rs", Some(("edge/src", 3))),
+            ("edge/tests/iiif.test.mjs", Some(("edge", 3))),
             ("edge/viewer/zoom/viewer.css", Some(("edge/viewer", 1))),
-            ("edge/viewer/tests/zoom.test.mjs", Some(("edge/viewer", 2))),
-            ("tests/src/lib.rs", Some(("tests", 2))),
-            ("README.md", Some((".", 3))),
+            ("edge/viewer/tests/zoom.test.mjs", Some(("edge/viewer", 3))),
+            ("tests/src/lib.rs", Some(("tests", 3))),
+            ("README.md", Some((".", 4))),
             ("Cargo.toml", None),
         ] {
             let placed = place(Path::new(path));
@@ -149,7 +151,8 @@ mod tests {
 
     #[test]
     fn a_written_table_is_read_as_it_was() {
-        let lines = Lines::from([("edge/src".to_owned(), [1, 2, 3, 4]), (".".to_owned(), [0, 0, 0, 9])]);
+        let lines =
+            Lines::from([("edge/src".to_owned(), [1, 2, 3, 4, 5]), (".".to_owned(), [0, 0, 0, 0, 9])]);
         assert_eq!(parse(&table(&lines)), lines);
     }
 }

@@ -113,6 +113,11 @@ pub const TESTING: &[Tool] = &[
     // Python scripts make the files that no program writes.
     tool(&["/usr/lib/python3/dist-packages/PIL/Image.py"], "python3-pil", FORMATS),
     tool(&["/usr/lib/python3/dist-packages/numpy/__init__.py"], "python3-numpy", FORMATS),
+    tool(
+        &["/usr/lib/python3/dist-packages/pytest/__init__.py"],
+        "python3-pytest",
+        "for the tests of the Python package",
+    ),
     tool(&["/usr/lib/python3/dist-packages/astropy/__init__.py"], "python3-astropy", FORMATS),
     tool(&["/usr/lib/python3/dist-packages/pydicom/__init__.py"], "python3-pydicom", FORMATS),
     tool(&["/usr/lib/python3/dist-packages/pip/__init__.py"], "python3-pip", IIIF),

@@ -44,6 +44,8 @@ pub enum Step {
     Unit,
     /// PDF, SVG and web pages compared with other renderers
     Sources,
+    /// The Python package
+    Python,
     /// The Worker's build and size
     Edge,
     /// The Worker's tests in the Workers runtime
@@ -151,18 +153,18 @@ fn judging<'a>(session: &'a Session<'a>, programs: &'a Programs, judges: Judges)
 /// holds it, so that the table shows its own time.
 fn graph<'a>(session: &'a Session<'a>, programs: &'a Programs, wanted: &[Step]) -> Vec<steps::Step<'a>> {
     let project = session.project;
-    use Step::{Clippy, Edge, EndToEnd, Sources, Unit, Viewer, Worker};
+    use Step::{Clippy, Edge, EndToEnd, Python, Sources, Unit, Viewer, Worker};
     let any = |of: &[Step]| of.iter().any(|step| wanted.contains(step));
     let with_worker = any(&[Edge, Worker, Viewer, EndToEnd]);
     let mut graph = vec![];
-    if with_worker || any(&[Unit, Sources]) {
+    if with_worker || any(&[Unit, Sources, Python]) {
         graph.push(build::set_up(Purpose::Test));
     }
     if with_worker {
         graph.push(build::tools(project));
         graph.extend([build::wasm(project, Purpose::Test), build::edge(project)]);
     }
-    if any(&[Clippy, Unit, Sources, EndToEnd]) {
+    if any(&[Clippy, Unit, Sources, Python, EndToEnd]) {
         let compile = steps::Step::new("compile", |out| programs.build(project, out));
         graph.push(compile.after(&["tools"]));
     }
@@ -195,6 +197,8 @@ impl Step {
             Self::Unit => Check::new("unit", |out| session.run("unit", &programs.unit(), out))
                 .needs(&["set-up", "compile"]),
             Self::Sources => Check::new("sources", |out| session.run("sources", &programs.sources(), out))
+                .needs(&["set-up", "compile"]),
+            Self::Python => Check::new("python", |out| session.run("python", &programs.python(), out))
                 .needs(&["set-up", "compile"]),
             Self::Edge => build::edge(project),
             Self::Worker => Check::new("worker", |out| {

@@ -32,6 +32,9 @@ const PATIENT: [(&str, &str); 5] = [
     ("tiler", "memory"),
 ];
 
+/// The program that runs the tests in Python, which are CPU-bound, too.
+const PYTHON: (&str, &str) = ("python", "pytest");
+
 /// CPU-bound tests in a program that has others too.
 const PATIENT_TESTS: [&str; 1] = ["fuzz::"];
 
@@ -132,12 +135,19 @@ impl Programs {
 
     /// Returns the tests that need a browser, PDFium or other renderers.
     pub fn sources(&self) -> Vec<Suite> {
-        let is_ours = |program: &Program| !program.plain && !program.folder.ends_with(END_TO_END);
+        let is_ours = |program: &Program| {
+            !program.plain && !program.is(&PYTHON) && !program.folder.ends_with(END_TO_END)
+        };
         let mut suites = self.suites(is_ours, true, &[]);
         for (name, part) in MORE {
             suites.extend(self.suites(|program| program.name == name, true, part));
         }
         suites
+    }
+
+    /// Returns the tests of the Python package.
+    pub fn python(&self) -> Vec<Suite> {
+        self.suites(|program| program.is(&PYTHON), false, &[])
     }
 
     /// Returns the tests that drive the built service from outside.
