@@ -100,16 +100,16 @@ def dzsave(
 
     `progress` is called with the number of rows that have been read, which never falls, and that of all rows.
     """
-    # The engine passes tiles to this function if the target is true, and keeps them in memory if it is false.
-    target = dst is not None if dst is None or callable(dst) else dst
-    with closing(save(_source(src), target, settings(options))) as job:
+    function = dst if callable(dst) else None
+    path = None if function else dst
+    with closing(save(_source(src), path, function is not None, settings(options))) as job:
         for event in job:
             match event:
                 case (rows, of):
                     if progress is not None:
                         progress(rows, of)
-                case tile:
-                    dst(*tile)
+                case tile if function is not None:
+                    function(*tile)
         return Pyramid(**job.finish())
 
 
@@ -118,7 +118,7 @@ def tiles(src: Any, **options: Unpack[Options]) -> Iterator[Tile]:
 
     Close the iterator if you leave it early: `with contextlib.closing(edgezoom.tiles(src)) as tiles: …`
     """
-    with closing(save(_source(src), True, settings(options))) as job:
+    with closing(save(_source(src), None, True, settings(options))) as job:
         for event in job:
             if len(event) == 4:
                 yield Tile(*event)

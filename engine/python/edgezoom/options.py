@@ -33,7 +33,7 @@ class Options(TypedDict, total=False):
     id: str | None
     #: Writes vips-properties.xml, too.
     properties: bool
-    #: Default: by the ending of the path; "szi" in memory.
+    #: Default: by the ending of the path; in memory "szi" in dz, else "zip".
     container: Literal["fs", "zip", "szi"] | None
     #: Name of a pyramid in memory. Default "image".
     imagename: str | None

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use edgezoom_pyramid::sinks::{
     ArchiveFormat, ArchiveSink, ArchiveStream, DirectorySink, PyramidWriter, Sink, SinkError, Tree,
 };
-use edgezoom_pyramid::{Built, Dzi, Tile, dzsave_with};
+use edgezoom_pyramid::{Built, Dzi, Tile, TileLayout, dzsave_with};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -81,15 +81,6 @@ fn other(error: io::Error) -> SinkError {
     SinkError::Other(error.into())
 }
 
-/// Where tiles go.
-#[derive(FromPyObject)]
-pub enum Target {
-    /// To the caller, if true; to memory, if false.
-    Caller(bool),
-    /// To files.
-    Path(PathBuf),
-}
-
 /// A pyramid that was saved, as the package's `Pyramid` has it.
 #[derive(IntoPyObject)]
 pub struct Saved {
@@ -147,30 +138,39 @@ impl Job {
     }
 }
 
-/// Begins to save a pyramid.
+/// Begins to save a pyramid: to the caller, or else to files at the path, or else to memory.
 #[pyfunction]
-pub fn save(source: &Bound<'_, PyAny>, target: Target, settings: Settings) -> PyResult<Job> {
-    let (options, tree, container) = (settings.options()?, settings.tree()?, settings.container()?);
+pub fn save(
+    source: &Bound<'_, PyAny>,
+    path: Option<PathBuf>,
+    to_caller: bool,
+    settings: Settings,
+) -> PyResult<Job> {
+    let (options, tree) = (settings.options()?, settings.tree()?);
+    let is_deep_zoom = options.layout == TileLayout::Dz;
+    let format = settings.container()?.unwrap_or_else(|| match &path {
+        Some(path) => ArchiveFormat::from_path(path),
+        None => Some(if is_deep_zoom { ArchiveFormat::Szi } else { ArchiveFormat::Zip }),
+    });
+    if format == Some(ArchiveFormat::Szi) && !is_deep_zoom {
+        return Err(PyValueError::new_err("an SZI has the layout dz"));
+    }
     let archive = Archive::default();
-    let sink: Option<Box<dyn Sink>> = match target {
-        Target::Caller(true) => None,
-        Target::Caller(false) => {
-            let format = container.unwrap_or(Some(ArchiveFormat::Szi));
-            let format = format.ok_or_else(|| PyValueError::new_err("a folder needs a path"))?;
+    let sink: Option<Box<dyn Sink>> = match (path, format) {
+        _ if to_caller => None,
+        (Some(path), Some(format)) => {
+            let sink = ArchiveSink::new(path, format, SystemTime::now()).map_err(|error| of_sink(&error))?;
+            Some(Box::new(sink.replacing(settings.replace).with_tree(tree)))
+        }
+        (Some(path), None) => {
+            let sink = DirectorySink::new(path).map_err(|error| of_sink(&error))?;
+            Some(Box::new(sink.replacing(settings.replace).with_tree(tree)))
+        }
+        (None, Some(format)) => {
             let name = settings.imagename.clone().unwrap_or_else(|| "image".to_owned());
             Some(Box::new(MemorySink { format, name, tree, archive: Arc::clone(&archive) }))
         }
-        Target::Path(path) => Some(match container.unwrap_or_else(|| ArchiveFormat::from_path(&path)) {
-            Some(format) => {
-                let sink =
-                    ArchiveSink::new(&path, format, SystemTime::now()).map_err(|error| of_sink(&error))?;
-                Box::new(sink.replacing(settings.replace).with_tree(tree))
-            }
-            None => {
-                let sink = DirectorySink::new(&path).map_err(|error| of_sink(&error))?;
-                Box::new(sink.replacing(settings.replace).with_tree(tree))
-            }
-        }),
+        (None, None) => return Err(PyValueError::new_err("a folder needs a path")),
     };
     let source = Source::of(source)?;
     let job = Running::start(move |watch| {

@@ -68,6 +68,8 @@ def test_libvips_options_have_libvips_names(photo, tmp_path):
     edgezoom.dzsave(photo, tmp_path / "b", layout="iiif3", id="https://iiif.example.org", container="zip")
     with zipfile.ZipFile(tmp_path / "b.zip") as files:
         assert b'"id":"https://iiif.example.org/b"' in files.read("b/info.json")
+    with zipfile.ZipFile(io.BytesIO(edgezoom.dzsave(photo, layout="zoomify").archive)) as files:
+        assert "image/ImageProperties.xml" in files.namelist()
     blank = {**tiles(photo[:300] * 0, background=0, skip_blanks=0)}
     assert not blank and tiles(photo[:300] * 0, background=[0, 0, 9], skip_blanks=0)
 
@@ -86,6 +88,7 @@ def test_libvips_options_have_libvips_names(photo, tmp_path):
         ({"background": [1, 2]}, ValueError),
         ({"background": 256}, ValueError),
         ({"container": "fs"}, ValueError),
+        ({"container": "szi", "layout": "google"}, ValueError),
     ],
 )
 def test_a_wrong_option_raises(photo, options, error):
