@@ -89,12 +89,27 @@ def test_a_hundred_ends_by_a_signal_leave_nothing(large, tmp_path):
     assert stopped > 0
 
 
-def test_ctrl_c_ends_a_call(large):
-    def press(level, *_):
-        os.kill(os.getpid(), signal.SIGINT)
+def test_ctrl_c_ends_a_call_that_tells_nothing():
+    drawing = b"<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><rect width='5' height='5'/><text>a</text></svg>"
 
+    def press(*_):
+        if threads():
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, press)
+    signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            edgezoom.text(drawing)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    nothing_goes_on()
+
+
+def test_ctrl_c_in_a_function_ends_its_call(large):
     with pytest.raises(KeyboardInterrupt):
-        edgezoom.dzsave(large, press)
+        edgezoom.dzsave(large, lambda *tile: os.kill(os.getpid(), signal.SIGINT))
     nothing_goes_on()
 
 
