@@ -46,7 +46,7 @@ class Events:
             event="failed" if failed else "ignored" if skipped else "ok",
             name=nodeid,
             exec_time=sum(report.duration for report in self.reports),
-            stdout="\n".join(report.longreprtext + report.caplog + report.capstdout for report in failed),
+            stdout="\n".join(f"{report.longreprtext}\n{report.capstdout}{report.capstderr}" for report in failed),
         )
 
 
