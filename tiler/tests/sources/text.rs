@@ -415,6 +415,156 @@ fn links_are_read_as_their_annotations_say() {
     assert!(parts[0].at.width > parts[1].at.width && parts[0].at.top < parts[1].at.top, "{parts:?}");
 }
 
+/// Adds a font whose letters from `a` on are these, and returns the page's resources.
+fn letters(pdf: &mut Pdf, letters: &str) -> String {
+    let pairs: String = letters
+        .chars()
+        .zip(b'a'..)
+        .map(|(letter, code)| format!("<{code:02x}> <{:04x}> ", u32::from(letter)))
+        .collect();
+    let map = format!(
+        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap 1 begincodespacerange <00> <ff> endcodespacerange \
+         {} beginbfchar {pairs} endbfchar endcmap end end",
+        letters.chars().count()
+    );
+    let map = pdf.object(format!("<< /Length {} >>\nstream\n{map}\nendstream", map.len()).as_bytes());
+    format!(
+        "/Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Courier /ToUnicode {map} 0 R >> >> >>"
+    )
+}
+
+/// Returns letters that are drawn at these places and spelled for a cluster, as Chromium writes them.
+fn cluster(spelled: &str, drawn: &[(f64, f64, &str)]) -> String {
+    let units: String = spelled.encode_utf16().map(|unit| format!("{unit:04X}")).collect();
+    let texts: String = drawn.iter().map(|(x, y, text)| format!("1 0 0 1 {x} {y} Tm ({text}) Tj ")).collect();
+    format!("BT /F1 20 Tf /Span << /ActualText <FEFF{units}> >> BDC {texts} EMC ET ")
+}
+
+#[test]
+fn clusters_of_letters_are_in_their_words() {
+    // A letter is 12 points wide. The second cluster's sign above the line is a text that PDFium reads apart.
+    let mut pdf = Pdf::new();
+    let gujarati = letters(&mut pdf, "નદીકિાર");
+    let content = [
+        "BT /F1 20 Tf 20 100 Td (a) Tj ET ",
+        &cluster("દી", &[(32.0, 100.0, "b"), (44.0, 107.0, "c")]),
+        "BT /F1 20 Tf 55 100 Td ( ) Tj ET ",
+        &cluster("કિ", &[(60.0, 100.0, "e"), (72.0, 100.0, "d")]),
+        &cluster("ના", &[(84.0, 100.0, "a"), (96.0, 100.0, "f")]),
+        "BT /F1 20 Tf 108 100 Td (g) Tj ET ",
+    ];
+    let (_, text) = read(&pdf.page_with(200, 200, &content.concat(), &gujarati).bytes());
+    assert_eq!(texts(&text), ["નદી કિનાર"]);
+
+    let mut pdf = Pdf::new();
+    let thai = letters(&mut pdf, "ตู้มี");
+    let content = [
+        &cluster("ตู้", &[(20.0, 100.0, "a"), (30.0, 94.0, "b"), (30.0, 106.0, "c")]),
+        &cluster("ตู้", &[(32.0, 100.0, "a"), (42.0, 94.0, "b"), (42.0, 106.0, "c")]),
+        "BT /F1 20 Tf 56 100 Td (2) Tj ET ",
+        &cluster("มี", &[(68.0, 100.0, "d"), (78.0, 106.0, "e")]),
+    ];
+    let (_, text) = read(&pdf.page_with(200, 200, &content.concat(), &thai).bytes());
+    assert_eq!(texts(&text), ["ตู้ตู้2มี"]);
+}
+
+#[test]
+fn pieces_of_a_line_of_arabic_are_read_from_its_right_edge_and_numbers_forwards() {
+    let mut pdf = Pdf::new();
+    let arabic = letters(&mut pdf, "مدبحر");
+    let at = |x: f64, text: &str| format!("BT /F1 20 Tf {x} 100 Td ({text}) Tj ET ");
+    let single = |x: f64, letter: &str, code: &str| cluster(letter, &[(x, 100.0, code)]);
+    // From the left, as they are drawn: the sign and the number, bahr, 2019, madd.
+    let content = [
+        at(20.0, "%4.5"),
+        single(80.0, "ر", "e"),
+        single(92.0, "ح", "d"),
+        single(104.0, "ب", "c"),
+        at(128.0, "2019"),
+        single(188.0, "د", "b"),
+        single(200.0, "م", "a"),
+    ];
+    let (_, text) = read(&pdf.page_with(300, 200, &content.concat(), &arabic).bytes());
+    assert_eq!((texts(&text), lines(&text)[0].rtl), (vec!["مد 2019 بحر 4.5%"], true));
+    let places: Vec<u32> = lines(&text)[0].words().map(|(_, place)| place.left).collect();
+    assert!(places.is_sorted_by(|one, other| one > other), "{places:?}");
+}
+
+#[test]
+fn wide_spaces_are_spaces_within_one_text_and_columns_between_two() {
+    let content = "BT /F1 10 Tf 12 Tw 20 160 Td (tides rise high) Tj ET \
+        BT /F1 10 Tf 20 120 Td [(low) -1700 (water) -1700 (marks)] TJ ET \
+        BT /F1 10 Tf 20 80 Td (2.) Tj 24 0 Td (Harbours) Tj ET \
+        BT /F1 10 Tf 20 40 Td (east) Tj 40 0 Td (west) Tj ET";
+    let (_, text) = read(&Pdf::new().page(300, 200, content).bytes());
+    assert_eq!(texts(&text), ["tides rise high", "low water marks", "2. Harbours", "east", "west"]);
+}
+
+#[test]
+fn elements_have_the_letters_that_they_spell() {
+    let content = [
+        &marked("/Span <</MCID 0>>", 20, 100, "5"),
+        "/P <</MCID 1>> BDC BT /F1 12 Tf 60 100 Td (5even seas) Tj ET EMC ",
+        "/Span <</MCID 2>> BDC BT /F1 40 Tf 20 20 Td (4) Tj ET EMC ",
+        "/P <</MCID 3>> BDC BT /F1 12 Tf 46 36 Td (ll the ports) Tj 0 -14 Td (of the coast) Tj ET EMC ",
+    ];
+    let mut pdf = Pdf::new();
+    let element = |pdf: &mut Pdf, kind: &str, id: usize, more: &str| {
+        pdf.object(
+            format!("<< /Type /StructElem /S /{kind} /P 3 0 R /Pg 9 0 R /K [{id}] {more} >>").as_bytes(),
+        )
+    };
+    let root = pdf.object(b"<< /Type /StructTreeRoot /K [4 0 R 5 0 R 6 0 R 7 0 R] /ParentTree << /Nums [0 [4 0 R 5 0 R 6 0 R 7 0 R]] >> >>");
+    element(&mut pdf, "Span", 0, "/ActualText (five)");
+    element(&mut pdf, "P", 1, "/ActualText (seven seas)");
+    element(&mut pdf, "Span", 2, "/ActualText (A)");
+    element(&mut pdf, "P", 3, "");
+    let pdf = pdf.catalogue(&format!("/MarkInfo << /Marked true >> /StructTreeRoot {root} 0 R"));
+    let more = "/StructParents 0 /Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>";
+    let (_, text) = read(&pdf.page_with(200, 200, &content.concat(), more).bytes());
+    assert_eq!(texts(&text), ["five", "seven seas", "All the ports", "of the coast"]);
+}
+
+#[test]
+fn annotations_have_words_where_they_show_them() {
+    let mut pdf = Pdf::new();
+    let font = "/Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>";
+    let mut annotation = |top: u32, content: &str, more: &str| {
+        let form = format!(
+            "<< /Type /XObject /Subtype /Form /BBox [0 0 100 40] {font} /Length {} >>\nstream\n{content}\nendstream",
+            content.len()
+        );
+        let form = pdf.object(form.as_bytes());
+        let rect = format!("/Rect [80 {} 180 {top}]", top - 40);
+        format!(
+            "{} 0 R ",
+            pdf.object(format!("<< /Type /Annot {more} {rect} /AP << /N {form} 0 R >> >>").as_bytes())
+        )
+    };
+    let shown = |text: &str| format!("BT /F1 10 Tf 2 24 Td ({text}) Tj ET");
+    let annotations = [
+        annotation(300, &shown("12.50 m"), "/Subtype /Widget /FT /Tx /T (a) /V (12.5) /F 4"),
+        annotation(
+            250,
+            "BT /F1 10 Tf 2 24 Td (neap) Tj 0 -14 Td (spring) Tj ET",
+            "/Subtype /Widget /FT /Ch /T (b) /Opt [(neap) (spring)] /V (neap) /F 4",
+        ),
+        annotation(200, &shown("Send"), "/Subtype /Widget /FT /Btn /Ff 65536 /T (c) /F 4"),
+        annotation(150, &shown("checked"), "/Subtype /FreeText /Contents (checked) /F 0"),
+        annotation(100, &shown("VOID"), "/Subtype /Stamp /F 4"),
+        annotation(50, &shown("unseen"), "/Subtype /FreeText /F 2"),
+        annotation(50, &shown("on paper"), "/Subtype /Stamp /F 36"),
+    ]
+    .concat();
+    let content = "BT /F1 10 Tf 20 284 Td (Height) Tj 0 -50 Td (Tide) Tj 0 -200 Td (the end) Tj ET";
+    let pdf = pdf.catalogue(&format!("/AcroForm << /Fields [{annotations}] >>"));
+    let (picture, text) =
+        read(&pdf.page_with(200, 300, content, &format!("/Annots [{annotations}] {font}")).bytes());
+    let found = ["Height", "12.50 m", "Tide", "neap", "spring", "Send", "checked", "VOID", "the end"];
+    assert_eq!(texts(&text), found);
+    assert_ink(&picture, &text);
+}
+
 #[test]
 fn a_page_that_is_upside_down_is_read_from_its_top() {
     let pieces = "BT -1 0 0 -1 180 100 Tm /F1 10 Tf (These tides) Tj ET BT -1 0 0 -1 120 100 Tm /F1 10 Tf (are high) Tj ET \

@@ -29,6 +29,8 @@ mod jpeg2000;
 #[cfg(feature = "modern")]
 mod jxl;
 #[cfg(any(feature = "pdf", feature = "svg"))]
+mod letters;
+#[cfg(any(feature = "pdf", feature = "svg"))]
 mod lines;
 #[cfg(test)]
 mod mutated;

@@ -3,6 +3,8 @@
 //!
 //! Source: ISO 32000-1:2008 (PDF 1.7).
 
+mod annotations;
+mod clusters;
 mod coordinates;
 mod dictionaries;
 mod hidden;
@@ -29,6 +31,7 @@ use crate::formats::jpeg;
 use crate::formats::section::SharedBytes;
 use crate::row_reader::BandBuffer;
 use crate::{Bounds, Damage, DrawingOptions, Format, Layout, Reading, RowReader, SourceError};
+use annotations::Copies;
 use dictionaries::Dictionaries;
 use layout::{Area, Paper, lay_out, pixels_of};
 use library::calling_pdfium;
@@ -94,8 +97,9 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
     let title = title.map(|title| title.value().to_owned());
     let dictionaries = Dictionaries::read(&source, document.pages().len(), bounds.memory);
     let mut text = options.drawing.text.then(Collector::new);
+    let copy = || library.0.load_pdf_from_reader(source.apart(), None).ok();
     let (chosen, jpeg, papers) =
-        calling_pdfium(|| examine(&document, &dictionaries, bounds, &options.drawing, &mut text))?;
+        calling_pdfium(|| examine(&document, &dictionaries, bounds, &options.drawing, &mut text, &copy))?;
     drop(dictionaries);
     let finish =
         |text: Collector, areas: &[Area]| calling_pdfium(|| text.finish(&document, chosen.start, areas));
@@ -134,14 +138,16 @@ fn examine(
     bounds: Bounds,
     options: &DrawingOptions,
     text: &mut Option<Collector>,
+    copy: &dyn Fn() -> Option<PdfDocument<'static>>,
 ) -> Result<Found, SourceError> {
     let chosen = choose(document.pages().len(), bounds, options)?;
     let mut papers = Vec::new();
+    let mut copies = Copies::new(copy);
     let mut structure = text.as_ref().and_then(|_| dictionaries.structure());
     for index in chosen.clone() {
         let mut page = document.pages().get(index).map_err(broken)?;
         if let Some(text) = text {
-            text.read(&mut page, index, dictionaries, &mut structure);
+            text.read(&mut page, index, dictionaries, &mut structure, &mut copies);
         }
         let contents = Contents::of(&page, &dictionaries.masks(index));
         if let (1, Some(contents)) = (chosen.len(), &contents)

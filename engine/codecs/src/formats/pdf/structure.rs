@@ -2,8 +2,8 @@
 //! in reading order. It is read from the leaves up, so that a page takes the time of a page. A tree that is damaged, or
 //! too large, or has cycles, gives less or nothing: then lines and paragraphs come from places.
 //!
-//! Source: ISO 32000-1, 7.9.7 (number trees), 14.7 (logical structure), 14.8.4 (standard structure types); ISO 32000-2,
-//! 14.7.4 (namespaces).
+//! Source: ISO 32000-1, 7.9.7 (number trees), 14.7 (logical structure), 14.8.4 (standard structure types), 14.9.4
+//! (replacement text); ISO 32000-2, 14.7.4 (namespaces).
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -61,6 +61,8 @@ pub struct Tagged {
     pub elements: Vec<Element>,
     /// The pieces of marked content in reading order: each belongs to an element.
     pub pieces: Vec<Piece>,
+    /// Texts that elements have instead of their letters.
+    pub spelled: Vec<Rc<str>>,
     /// For each text in the order of the content, its piece.
     pub texts: Vec<Option<usize>>,
 }
@@ -81,6 +83,8 @@ pub struct Piece {
     pub element: usize,
     /// The picture of which it is a part.
     pub picture: Option<usize>,
+    /// The text that it has, with the pieces beside it, instead of its letters.
+    pub spelled: Option<usize>,
 }
 
 /// An element of the tree.
@@ -105,6 +109,8 @@ struct Place {
     around: Option<Role>,
     block: Option<(Role, ObjectIdentifier)>,
     picture: Option<(ObjectIdentifier, Rc<Picture>)>,
+    /// The text of an element around it, which it has instead of its letters.
+    spelled: Option<(ObjectIdentifier, Rc<str>)>,
     /// Number of sections around it.
     sections: u8,
 }
@@ -229,7 +235,12 @@ impl<'a> Structure<'a> {
         let parent = self.node(above, depth)?;
         let mut path = parent.path.clone();
         path.push(parent.children.get(&Child::Element(id)).copied().unwrap_or(u32::MAX));
-        let place = parent.place.inside(self.kind(&element), id, above, || picture(&element));
+        let kind = self.kind(&element);
+        let mut place = parent.place.inside(kind, id, above, || picture(&element));
+        if place.spelled.is_none() && kind != Kind::Picture {
+            let text = element.get::<Bytes<'_>>("ActualText").map(|text| decode(&text));
+            place.spelled = text.map(|text| (id, text.into()));
+        }
         Some(Node { path, children, place })
     }
 
@@ -342,6 +353,8 @@ fn tagged(found: &[(Vec<u32>, Tag, Rc<Node>)], marks: &Marks) -> Tagged {
     let mut pieces = Vec::new();
     let mut by_tag = HashMap::new();
     let mut pictures = HashMap::new();
+    let mut spelled: Vec<Rc<str>> = Vec::new();
+    let mut last_spelled = None;
     let mut last = None;
     for (_, tag, node) in found {
         let picture = node.place.picture.as_ref().map(|(id, picture)| {
@@ -363,10 +376,18 @@ fn tagged(found: &[(Vec<u32>, Tag, Rc<Node>)], marks: &Marks) -> Tagged {
         }
         last = block;
         by_tag.insert(*tag, pieces.len());
-        pieces.push(Piece { element: elements.len() - 1, picture });
+        let spells = node.place.spelled.as_ref();
+        if let Some((id, text)) = spells
+            && last_spelled != Some(*id)
+        {
+            spelled.push(Rc::clone(text));
+        }
+        last_spelled = spells.map(|(id, _)| *id);
+        let of_piece = spells.and(spelled.len().checked_sub(1));
+        pieces.push(Piece { element: elements.len() - 1, picture, spelled: of_piece });
     }
     let piece = |text: &Text| text.tag.and_then(|tag| by_tag.get(&tag).copied());
-    Tagged { texts: marks.texts.iter().map(piece).collect(), elements, pieces }
+    Tagged { texts: marks.texts.iter().map(piece).collect(), elements, pieces, spelled }
 }
 
 /// Returns the smallest area that holds both.

@@ -6,13 +6,14 @@ use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
-use edgezoom_text::{Block, Entry, Line, MAX_PAGE_WORDS, MAX_WORDS, Page, Rect, Role, Target, Text};
+use edgezoom_text::{Block, Entry, Line, MAX_PAGE_WORDS, MAX_WORDS, Page, Rect, Target, Text};
 use pdfium_render::prelude::{
-    PdfBookmark, PdfDestinationViewSettings, PdfDocument, PdfFormField, PdfPage, PdfPageAnnotation,
-    PdfPageAnnotationCommon, PdfPageObject, PdfPageObjectsCommon, PdfPageRenderRotation, PdfPageText,
-    PdfPageTextChar,
+    PdfBookmark, PdfDestinationViewSettings, PdfDocument, PdfPage, PdfPageObject, PdfPageObjectsCommon,
+    PdfPageRenderRotation, PdfPageText, PdfPageTextChar,
 };
 
+use super::annotations::{self, Copies, Shown};
+use super::clusters::{Clusters, Ink, is_clustered};
 use super::coordinates::ToPage;
 use super::dictionaries::{Dictionaries, tagged};
 use super::hidden::{Clips, leave_out, matrix_of};
@@ -20,7 +21,7 @@ use super::layout::Area;
 use super::links::{destination_in, links};
 use super::marks::{MAX_DEPTH as MAX_DRAWINGS, Marks};
 use super::structure::{Structure, Tagged};
-use crate::formats::lines::{Letter, Lines, around, is_rtl, rect};
+use crate::formats::lines::{Letter, Lines, NEXT_COLUMN_IN_TEXT, Space, around, is_rtl, put_capitals, rect};
 
 /// Time for the text of a document. A page takes about a millisecond; one of 16,000 letters half a second.
 const TIME: Duration = Duration::from_secs(5);
@@ -30,8 +31,6 @@ const CONTENT_TIME: Duration = Duration::from_secs(2);
 const UNITS: f64 = 64.0;
 /// Maximum number of letters of a page.
 const MAX_LETTERS: usize = 8 * MAX_PAGE_WORDS;
-/// Length by which letters may reach into each other, in those units.
-const OVERLAP: f64 = UNITS;
 /// Share of letters that are none from which a page's words are garbage.
 const MAX_NO_LETTERS: f64 = 0.1;
 /// Share of words with letters of several scripts from which a page's words are garbage.
@@ -80,6 +79,7 @@ impl Collector {
         number: i32,
         dictionaries: &Dictionaries,
         structure: &mut Option<Structure<'_>>,
+        copies: &mut Copies<'_>,
     ) {
         let (began, unit) = (Instant::now(), dictionaries.unit(number));
         let (width, height) = (f64::from(page.width().value) * unit, f64::from(page.height().value) * unit);
@@ -90,8 +90,12 @@ impl Collector {
             let marks = dictionaries.marks(number, began + self.content_time);
             self.content_time = self.content_time.saturating_sub(began.elapsed());
             let tagged = marks.as_ref().and_then(|marks| tagged(structure, number, marks));
+            let shown = annotations::shown(page);
+            let copy = copies.page(number, &shown);
+            // Before hidden ones are left out, which would count as the annotations'.
+            let own = copy.as_ref().map(|_| letters_of(page, &to_page, size)).unwrap_or_default();
             found.blocks = blocks(page, &to_page, size, marks.as_ref(), tagged);
-            found.blocks.extend(form_values(page, &to_page));
+            add_shown(&mut found.blocks, &shown, &own, copy.as_ref(), &to_page, size);
             found.links = links(page, &dictionaries.links(number), &to_page, &found.blocks);
             self.words += found.blocks.iter().flat_map(|block| &block.lines).map(count).sum::<usize>();
         }
@@ -164,10 +168,10 @@ fn entries(found: Vec<(u8, String, Option<Place>)>) -> Vec<Entry> {
 type Place = (u32, Option<u32>);
 
 /// A part of a page's text.
+#[derive(Clone, Copy)]
 enum Item {
     Letter(Letter),
-    /// The end of a line. A hyphen before it is followed by none.
-    End,
+    Space(Space),
 }
 
 /// Returns the paragraphs of a page.
@@ -189,15 +193,18 @@ fn blocks(
     let blocks = page.text().map(|text| match tagged {
         Some((mut texts, tagged)) => {
             let items = items(&text, to_page, size, turned, &clips, |character| texts.piece(character))?;
-            Some(blocks_of(items, &tagged, to_page))
+            Some(blocks_of(with_spaces(items, page, to_page), &tagged, to_page))
         }
         None => {
             let items = items(&text, to_page, size, turned, &clips, |_| None)?;
+            let items = with_spaces(items, page, to_page);
             Some(by_place(items.into_iter().map(|(_, item)| item)))
         }
     });
     page.set_rotation(rotation);
-    blocks.ok().flatten().filter(|blocks| !is_mixed(blocks)).unwrap_or_default()
+    let mut blocks = blocks.ok().flatten().filter(|blocks| !is_mixed(blocks)).unwrap_or_default();
+    put_capitals(&mut blocks);
+    blocks
 }
 
 /// Returns the letters of a page, with the marked content to which they belong; `None` if they are garbage.
@@ -212,11 +219,13 @@ fn items(
     let characters = text.chars();
     let mut items = Vec::with_capacity(characters.len().min(MAX_LETTERS));
     let (mut letters, mut none) = (0, 0);
-    let (mut surrogate, mut piece) = (None, None);
+    let (mut surrogate, mut piece, mut space) = (None, None, None);
+    let mut clusters = Clusters::default();
+    let mut last: Option<(PdfPageTextChar<'_>, Letter)> = None;
     for character in characters.iter().take(MAX_LETTERS) {
         let value = character.unicode_value();
         if matches!(value, 0x0a | 0x0d) {
-            items.push((piece, Item::End));
+            space = space.max(Some(Space::AtGap));
             continue;
         }
         let Some(value) = joined(value, &mut surrogate) else { continue };
@@ -228,36 +237,86 @@ fn items(
             none += 1;
             continue;
         };
-        let Some(at) = place(&character, to_page, size).filter(|_| !clips.hide(&character)) else { continue };
-        if !letter.is_whitespace() {
-            piece = piece_of(&character);
+        let Some(mut at) = place(&character, to_page, size).filter(|_| !clips.hide(&character)) else {
+            continue;
+        };
+        if letter.is_whitespace() {
+            let is_added = at[0] == at[2] || at[1] == at[3] || character.is_generated().unwrap_or(false);
+            space = space.max(Some(if is_added { Space::Added } else { Space::Written }));
+            continue;
         }
         let angle = character.angle_degrees().map_or(0.0, f64::from) + turned;
         let is_hyphen = DIVIDED.contains(&value) || letter == '-' && character.is_hyphen().unwrap_or(false);
-        items.push((piece, Item::Letter(Letter { letter, at, angle, is_hyphen })));
+        let origin = if is_clustered(letter) || is_rtl(letter) { character.origin().ok() } else { None };
+        let origin = origin.map(|(x, y)| to_page.point(x.value.into(), y.value.into()));
+        if let Some((left, _)) = origin.filter(|_| is_rtl(letter) && angle == 0.0) {
+            at[0] = left.min(at[2]);
+        }
+        let letter = Letter { letter, at, angle, is_hyphen };
+        match origin {
+            Some(origin) => items.truncate(clusters.push(&letter, origin, items.len())),
+            None => items.truncate(clusters.end().unwrap_or(items.len())),
+        }
+        let before = std::mem::replace(&mut piece, piece_of(&character));
+        if let Some(space) = space.take() {
+            let is_wide = last.as_ref().is_some_and(|(of_last, last)| {
+                let gap = last.gap(&letter) / last.height().max(letter.height());
+                (1.0..NEXT_COLUMN_IN_TEXT).contains(&gap)
+                    && (space == Space::Written && piece.is_some() && piece == before
+                        || is_same_text(of_last, &character))
+            });
+            items.push((before, Item::Space(if is_wide { Space::Wide } else { space })));
+        }
+        items.push((piece, Item::Letter(letter)));
+        last = Some((character, letter));
     }
+    items.truncate(clusters.end().unwrap_or(items.len()));
     let is_garbage = f64::from(none) > MAX_NO_LETTERS * f64::from(letters);
-    read_backwards(&mut items);
     (!is_garbage).then_some(items)
 }
 
-/// Orders the letters of Arabic and Hebrew words as they are read. PDFium leaves those with a text of their own
-/// (ActualText), as Chromium writes them, in the order in which they are drawn.
-fn read_backwards(items: &mut [(Option<usize>, Item)]) {
-    let rtl = |(_, item): &(Option<usize>, Item)| match item {
-        Item::Letter(letter) if is_rtl(letter.letter) => Some(letter.ends().0),
-        _ => None,
-    };
-    for word in items.chunk_by_mut(|one, other| rtl(one).is_some() && rtl(other).is_some()) {
-        let goes_on = word.windows(2).any(|pair| match pair {
-            [one, other] => rtl(one).zip(rtl(other)).is_some_and(|(one, other)| other.0 > one.1 - OVERLAP),
-            _ => false,
-        });
-        if goes_on {
-            let end = |item: &(Option<usize>, Item)| rtl(item).map_or(0.0, |(_, end)| end);
-            word.sort_by(|one, other| end(other).total_cmp(&end(one)));
-        }
+/// Returns true if two letters belong to one text.
+fn is_same_text(one: &PdfPageTextChar<'_>, other: &PdfPageTextChar<'_>) -> bool {
+    let matrix = |of: &PdfPageTextChar<'_>| matrix_of(&of.text_object().ok()?);
+    matrix(one).is_some_and(|one| matrix(other) == Some(one))
+}
+
+/// Puts the spaces between clusters where the page has them.
+fn with_spaces(
+    items: Vec<(Option<usize>, Item)>,
+    page: &PdfPage<'_>,
+    to_page: &ToPage,
+) -> Vec<(Option<usize>, Item)> {
+    let is_clustered = |letter: &Letter| is_clustered(letter.letter) && letter.angle == 0.0;
+    if !items.iter().any(|(_, item)| matches!(item, Item::Letter(letter) if is_clustered(letter))) {
+        return items;
     }
+    let ink = Ink::of(page, to_page);
+    let mut spaced = Vec::with_capacity(items.len());
+    let (mut last, mut space): (Option<(Option<usize>, Letter)>, _) = (None, None);
+    for (piece, item) in items {
+        let letter = match item {
+            Item::Space(found) => {
+                space = space.max(Some(found));
+                continue;
+            }
+            Item::Letter(letter) => letter,
+        };
+        if let Some((before, last)) = last {
+            let mut found = space.take();
+            if found < Some(Space::Written) && (is_clustered(&last) || is_clustered(&letter)) {
+                let (seen, end) = ink.space(&last, &letter);
+                found = seen.filter(|seen| *seen == Space::Written || found.is_some());
+                if let Some((_, Item::Letter(last))) = spaced.last_mut() {
+                    last.at[2] = end;
+                }
+            }
+            spaced.extend(found.map(|space| (before, Item::Space(space))));
+        }
+        spaced.push((piece, Item::Letter(letter)));
+        last = Some((piece, letter));
+    }
+    spaced
 }
 
 /// Returns paragraphs by the places of letters.
@@ -266,7 +325,7 @@ fn by_place(items: impl Iterator<Item = Item>) -> Vec<Block> {
     for item in items {
         match item {
             Item::Letter(letter) => lines.push(letter),
-            Item::End => lines.end_line(),
+            Item::Space(space) => lines.push_space(space),
         }
     }
     lines.finish()
@@ -277,6 +336,7 @@ fn by_place(items: impl Iterator<Item = Item>) -> Vec<Block> {
 fn blocks_of(mut items: Vec<(Option<usize>, Item)>, tagged: &Tagged, to_page: &ToPage) -> Vec<Block> {
     // The sort is stable: letters of a piece keep their order.
     items.sort_by_key(|(piece, _)| piece.unwrap_or(usize::MAX));
+    let items = spell(items, tagged);
     let corners = |[left, bottom, right, top]: [f64; 4]| to_page.corners((left, bottom), (right, top));
     let mut places: Vec<Option<[f64; 4]>> =
         tagged.elements.iter().map(|element| element.at.map(corners)).collect();
@@ -297,7 +357,7 @@ fn blocks_of(mut items: Vec<(Option<usize>, Item)>, tagged: &Tagged, to_page: &T
         if let Some(place) = picture.and_then(|picture| places.get_mut(picture)) {
             let letters = of_element.iter().filter_map(|item| match item {
                 Item::Letter(letter) => Some(letter.at),
-                Item::End => None,
+                Item::Space(_) => None,
             });
             *place = letters.fold(*place, |place, at| Some(place.map_or(at, |place| around(place, at))));
         }
@@ -313,6 +373,56 @@ fn blocks_of(mut items: Vec<(Option<usize>, Item)>, tagged: &Tagged, to_page: &T
         _ => (!lines.is_empty()).then(|| Block::lines(element.role, lines)),
     });
     blocks.chain(outside).collect()
+}
+
+/// Puts the letters that elements have instead of those that are drawn into the same place.
+fn spell(items: Vec<(Option<usize>, Item)>, tagged: &Tagged) -> Vec<(Option<usize>, Item)> {
+    let text_of = |(piece, _): &(Option<usize>, Item)| tagged.pieces.get((*piece)?)?.spelled;
+    let mut spelled = Vec::with_capacity(items.len());
+    for run in items.chunk_by(|one, other| text_of(one) == text_of(other)) {
+        let letters = || {
+            run.iter().filter_map(|(_, item)| match item {
+                Item::Letter(letter) => Some(*letter),
+                Item::Space(_) => None,
+            })
+        };
+        let text = run.first().and_then(text_of).and_then(|number| tagged.spelled.get(number));
+        let at = letters().map(|letter| letter.at).reduce(around);
+        let highest = letters().map(|letter| letter.height()).fold(0.0, f64::max);
+        let (Some(text), Some(at), Some((piece, _)), Some(first)) = (text, at, run.first(), letters().next())
+        else {
+            spelled.extend_from_slice(run);
+            continue;
+        };
+        let whole = Letter { at, ..first };
+        let is_line = whole.height() < 1.5 * highest;
+        if !is_line
+            || text.chars().filter(|letter| !letter.is_whitespace()).eq(letters().map(|letter| letter.letter))
+        {
+            spelled.extend_from_slice(run);
+            continue;
+        }
+        let [left, top, right, bottom] = at;
+        let width = (right - left) / text.chars().count() as f64;
+        for (letter, number) in text.chars().zip(0..) {
+            let number = f64::from(if text.chars().any(is_rtl) {
+                text.chars().count() as i32 - 1 - number
+            } else {
+                number
+            });
+            let part = [left + width * number, top, left + width * (number + 1.0), bottom];
+            let at = if first.angle == 0.0 { part } else { at };
+            let letter = Letter { letter, at, is_hyphen: false, ..first };
+            let item = if letter.letter.is_whitespace() {
+                Item::Space(Space::Written)
+            } else {
+                Item::Letter(letter)
+            };
+            spelled.push((*piece, item));
+        }
+        spelled.extend(run.last().filter(|(_, item)| matches!(item, Item::Space(_))).copied());
+    }
+    spelled
 }
 
 /// The texts of a page that are in marked content.
@@ -438,25 +548,48 @@ fn script(letter: char) -> Option<u8> {
     }
 }
 
-/// Returns the values of a page's form fields, which are not in its text. Those of hidden fields are not shown.
-fn form_values(page: &PdfPage<'_>, to_page: &ToPage) -> Vec<Block> {
-    let annotations = page.annotations();
-    let is_seen = |annotation: &PdfPageAnnotation<'_>| {
-        !annotation.is_hidden() && !annotation.is_printable_but_not_viewable()
-    };
-    let values = annotations.iter().filter(is_seen).filter_map(|annotation| {
-        let value = match annotation.as_form_field()? {
-            PdfFormField::Text(field) if !field.is_password() => field.value(),
-            PdfFormField::ComboBox(field) => field.value(),
-            PdfFormField::ListBox(field) => field.value(),
-            _ => None,
-        }?;
-        let at = rect(to_page.rect(&annotation.bounds().ok()?));
-        let lines = value.lines().filter(|line| !line.trim().is_empty());
-        let lines: Vec<Line> = lines.map(|line| Line::new(at, line, Vec::new())).collect();
-        (!lines.is_empty()).then(|| Block::lines(Role::P, lines))
-    });
-    values.collect()
+/// Adds the words that annotations show. The copy of the page has them in its text.
+fn add_shown(
+    blocks: &mut Vec<Block>,
+    shown: &[Shown],
+    own: &[Letter],
+    copy: Option<&PdfPage<'_>>,
+    to_page: &ToPage,
+    size: (f64, f64),
+) {
+    let of_copy = copy.and_then(|copy| items_of(copy, to_page, size)).unwrap_or_default();
+    let key = |letter: &Letter| (letter.letter, letter.at.map(|edge| edge.round() as i64));
+    let own: HashSet<(char, [i64; 4])> = own.iter().map(key).collect();
+    for annotation in shown {
+        let [left, bottom, right, top] = annotation.at;
+        let at = to_page.corners((left, bottom), (right, top));
+        let is_within = |item: &Item| match item {
+            Item::Letter(letter) => {
+                let (x, y) = ((letter.at[0] + letter.at[2]) / 2.0, (letter.at[1] + letter.at[3]) / 2.0);
+                (at[0]..=at[2]).contains(&x) && (at[1]..=at[3]).contains(&y) && !own.contains(&key(letter))
+            }
+            Item::Space(_) => true,
+        };
+        let mut words = by_place(of_copy.iter().map(|(_, item)| *item).filter(is_within));
+        if words.is_empty() {
+            words.extend(annotation.value.as_ref().and_then(|value| annotations::value(value, rect(at))));
+        }
+        annotations::insert(blocks, rect(at), words);
+    }
+}
+
+/// Returns all letters of a page as it is, hidden ones too, in any order.
+fn letters_of(page: &PdfPage<'_>, to_page: &ToPage, size: (f64, f64)) -> Vec<Letter> {
+    let items = items_of(page, to_page, size).unwrap_or_default();
+    items
+        .into_iter()
+        .filter_map(|(_, item)| if let Item::Letter(letter) = item { Some(letter) } else { None })
+        .collect()
+}
+
+fn items_of(page: &PdfPage<'_>, to_page: &ToPage, size: (f64, f64)) -> Option<Vec<(Option<usize>, Item)>> {
+    let turned = page.rotation().map_or(0.0, |rotation| f64::from(rotation.as_degrees()));
+    items(&page.text().ok()?, to_page, size, turned, &Clips::default(), |_| None)
 }
 
 /// Returns the page that an entry of the outline leads to, and the place on it in points.
@@ -476,6 +609,8 @@ fn destination_of(bookmark: &PdfBookmark<'_>) -> Option<(i32, Option<f64>)> {
 
 #[cfg(test)]
 mod tests {
+    use edgezoom_text::Role;
+
     use super::*;
 
     fn blocks(text: &str) -> Vec<Block> {
