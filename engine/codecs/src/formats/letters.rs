@@ -154,7 +154,11 @@ fn backwards(letters: Vec<Letter>, height: f64, space: char) -> Vec<Letter> {
     turn_forwards(&mut spaced);
     let ordered: Vec<Letter> = spaced.into_iter().flatten().collect();
     // Spaces that the document writes are better than those at gaps.
-    if seen(&ordered) == given { letters } else { ordered }
+    let mut ordered = if seen(&ordered) == given { letters } else { ordered };
+    for cluster in ordered.chunk_by_mut(|_, next| is_mark(next)) {
+        cluster[1..].sort_by_key(|mark| mark.letter); // the canonical order in Hebrew, and nearly so in Arabic
+    }
+    ordered
 }
 
 /// Turns words and numbers that are written from left to right.
