@@ -269,7 +269,7 @@ test("quoted words are joined as they are read, and no letter is cut", async () 
   assert.ok([prefix, exact, suffix].every((part) => part.isWellFormed()), JSON.stringify([prefix, exact, suffix]));
 });
 
-test("a search whose query, hits or pictures are very many answers less than a megabyte", async () => {
+test("searches and annotations of very many words and pictures answer less than a megabyte", async () => {
   const place = [0, 0, 90, 10];
   const lines = (count) => ({ role: "p", lines: Array.from({ length: count }, () => ({ at: place, text: "seen ".repeat(10).trim() })) });
   const long = Array.from({ length: 400 }, () => ({ at: place, text: `s${"\u0301".repeat(2000)}een` }));
@@ -280,6 +280,9 @@ test("a search whose query, hits or pictures are very many answers less than a m
   for (const [number, blocks] of documents.entries()) {
     const pages = blocks.map((blocks) => ({ at: [0, 0, 100, 100], blocks }));
     const many = await store(system, `http://example.com/many-${number}.pdf`, archive(fill, DZI, undefined, { version: 1, total: pages.length, pages }), DZI);
+    const annotations = await system.send(`/iiif/${many}/annotations/1.json`, someone());
+    assert.ok(annotations.status === 200 && annotations.body.length < 1e6, `${annotations.body.length}`);
+    assert.ok(number === 2 || JSON.parse(annotations.body).items.length >= 400);
     for (const version of ["", "/1"]) {
       for (const query of ["seen", accents, ...pages.slice(1).map((_, index) => `seen&from=${index + 2}`)]) {
         const { status, body } = await system.send(`/v1/content/${many}/search${version}?q=${query}`, someone());

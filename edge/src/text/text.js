@@ -14,6 +14,9 @@ const MAX_HITS = 100;
 const MAX_PAGE_HITS = 200;
 const MAX_PLACES = 4;
 const MAX_EXACT = 200;
+/** Maximum number of bytes of a page's annotations, which stay below 1 MB, too, and those of a line beside its text. */
+const MAX_LINES = 800_000;
+const LINE = 250;
 /** Maximum number of hits in a picture that are counted. */
 const MAX_COUNTED = 10_000;
 /**
@@ -37,6 +40,7 @@ const READING = 20_000;
 const GAPS = /\s{2,}|[^\S ]/g;
 const FORM_FEED = 0x0c;
 const DECODER = new TextDecoder();
+const ENCODER = new TextEncoder();
 /** The end of a stream of deflate: an empty last block. */
 const LAST_BLOCK = new Uint8Array([3, 0]);
 
@@ -46,7 +50,9 @@ export async function annotationsOf(bucket, asked) {
   const [page] = (await readPages(bucket, stored, [number])) ?? [];
   if (!page) return undefined;
   const id = `${base}/annotations/${number}.json`;
-  const items = page.lines.map((line, index) => ({
+  let bytes = 0;
+  const fits = ({ text }) => (bytes += LINE + id.length + base.length + ENCODER.encode(text).length) < MAX_LINES;
+  const items = page.lines.filter(fits).map((line, index) => ({
     id: `${id}#${index + 1}`,
     type: "Annotation",
     motivation: "supplementing",
