@@ -4,6 +4,9 @@
 //!
 //! Source: Media Queries Level 4; SVG 2, chapters 6 (styling) and 11 (text).
 
+mod rules;
+mod values;
+
 use std::borrow::Cow;
 use std::ops::Range;
 use std::str::FromStr;
@@ -11,6 +14,12 @@ use std::str::FromStr;
 use edgezoom_geometry::DrawingFeatures as Features;
 use resvg::usvg::roxmltree::{Document, Node};
 use svgtypes::{Color, FontShorthand, Paint};
+
+use rules::{at_rule, is_new_selector, may_match, never_matches};
+use values::{
+    is_css_transform, is_invalid, is_paint, is_system_colour, is_unknown_paint, known_paint,
+    without_line_height,
+};
 
 use super::css::{Declaration, Piece, Rule, Rules, declarations, functions, has_block, next_outside, pieces};
 
@@ -400,151 +409,9 @@ const GEOMETRIC: [&str; 8] = ["circle", "ellipse", "foreignObject", "image", "pa
 const NEW_UNITS: [&str; 14] =
     ["rem", "vw", "vh", "vmin", "vmax", "ch", "q", "lh", "rlh", "cap", "ic", "svw", "dvw", "cqw"];
 
-fn is_paint(name: &str) -> bool {
-    matches!(
-        name,
-        "fill" | "stroke" | "stop-color" | "flood-color" | "lighting-color" | "color" | "background-color"
-    )
-}
-
-/// Returns a paint as resvg knows it, if it does. Its keywords have one spelling, and one name is missing.
-fn known_paint(value: &str) -> Option<Cow<'_, str>> {
-    if Paint::from_str(value).is_ok() {
-        return Some(Cow::Borrowed(value));
-    }
-    let lower = value.trim().to_ascii_lowercase();
-    let known = match lower.as_str() {
-        "currentcolor" => "currentColor",
-        "rebeccapurple" => "#663399",
-        other => other,
-    };
-    Paint::from_str(known).is_ok().then(|| Cow::Owned(known.to_owned()))
-}
-
-/// Returns a value of `font` without the line height, at whose slash simplecss stops.
-fn without_line_height(font: &str) -> Cow<'_, str> {
-    let Some((size, rest)) = font.split_once('/') else { return Cow::Borrowed(font) };
-    let family = rest.trim_start().split_once(char::is_whitespace).map_or("", |(_, family)| family);
-    Cow::Owned(format!("{} {family}", size.trim_end()))
-}
-
-/// Returns true for a paint that neither resvg nor a browser knows.
-fn is_unknown_paint(value: &str) -> bool {
-    let value = value.trim();
-    let lower = value.to_ascii_lowercase();
-    let is_known_function = functions(value).any(|function| {
-        matches!(
-            function.as_str(),
-            "var"
-                | "env"
-                | "attr"
-                | "rgb"
-                | "rgba"
-                | "hsl"
-                | "hsla"
-                | "hwb"
-                | "color"
-                | "lab"
-                | "lch"
-                | "oklab"
-                | "oklch"
-                | "color-mix"
-                | "contrast-color"
-                | "light-dark"
-                | "url"
-        )
-    });
-    known_paint(value).is_none() && !is_known_function && !is_system_colour(&lower)
-}
-
-/// Returns true for a value that no browser knows, which CSS drops.
-fn is_invalid(name: &str, value: &str) -> bool {
-    let lower = value.to_ascii_lowercase();
-    let is_number =
-        lower.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '.' | '+' | '-'));
-    let is_word = matches!(lower.as_str(), "inherit" | "initial" | "unset" | "revert" | "revert-layer");
-    let may_be_number = is_number || is_word || functions(value).next().is_some();
-    match name {
-        "opacity" | "fill-opacity" | "stroke-opacity" | "stop-opacity" | "flood-opacity" | "stroke-width" => {
-            !may_be_number && !lower.starts_with("context-")
-        }
-        "font-size" => {
-            let is_size = ["small", "medium", "large", "math"].iter().any(|size| lower.contains(size));
-            !may_be_number && !is_size
-        }
-        "transform" => is_invalid_transform(&lower),
-        name => is_paint(name) && is_unknown_paint(value),
-    }
-}
-
-/// Returns true for a transform in the syntax of attributes: in CSS, lengths and angles have units, and commas are
-/// between them.
-fn is_invalid_transform(lower: &str) -> bool {
-    let is_wrong = |argument: &str| match argument.trim().parse::<f64>() {
-        Ok(number) => number != 0.0,
-        Err(_) => argument.trim().split(' ').all(|part| part.parse::<f64>().is_ok()),
-    };
-    lower.split(')').any(|function| {
-        let (name, arguments) = function.split_once('(').unwrap_or_default();
-        matches!(name.trim(), "translate" | "rotate" | "skewx" | "skewy")
-            && arguments.split(',').any(is_wrong)
-    })
-}
-
-/// Returns true for the colours of the system (CSS Color 4, 6.2), and for keywords that every property has.
-fn is_system_colour(lower: &str) -> bool {
-    matches!(
-        lower,
-        "canvas"
-            | "canvastext"
-            | "linktext"
-            | "visitedtext"
-            | "activetext"
-            | "buttonface"
-            | "buttontext"
-            | "buttonborder"
-            | "field"
-            | "fieldtext"
-            | "highlight"
-            | "highlighttext"
-            | "selecteditem"
-            | "selecteditemtext"
-            | "mark"
-            | "marktext"
-            | "graytext"
-            | "accentcolor"
-            | "accentcolortext"
-            | "initial"
-            | "unset"
-            | "revert"
-            | "revert-layer"
-            | "window"
-            | "windowtext"
-    )
-}
-
-/// Returns true for a transform that only CSS has: with units, or a function that attributes do not have.
-fn is_css_transform(lower: &str) -> bool {
-    let has_unit = lower
-        .as_bytes()
-        .windows(2)
-        .any(|pair| matches!(pair, [b'0'..=b'9' | b'.', next] if next.is_ascii_alphabetic() && *next != b'e' || *next == b'%'));
-    has_unit
-        || functions(lower).any(|function| {
-            !matches!(function.as_str(), "matrix" | "translate" | "scale" | "rotate" | "skewx" | "skewy")
-        })
-}
-
 /// Returns true for an element that usvg reads.
 fn is_of_svg(node: Node<'_, '_>) -> bool {
     matches!(node.tag_name().namespace(), None | Some("http://www.w3.org/2000/svg"))
-}
-
-/// Returns the name of an at-rule, in lower case; `None` for a style rule.
-fn at_rule(prelude: &str) -> Option<String> {
-    let rest = prelude.strip_prefix('@')?;
-    let end = rest.find(|char: char| !(char.is_ascii_alphanumeric() || char == '-')).unwrap_or(rest.len());
-    Some(rest[..end].to_ascii_lowercase())
 }
 
 /// Returns true if a `<foreignObject>` has anything to show.
@@ -569,49 +436,6 @@ fn keeps_its_end(node: Node<'_, '_>) -> bool {
     let is_endless = attribute("repeatCount") == "indefinite" || attribute("repeatDur") == "indefinite";
     let is_set = node.tag_name().name() == "set" && matches!(attribute("dur"), "" | "indefinite");
     by_itself && (is_set || !is_endless && attribute("fill") == "freeze")
-}
-
-/// Returns false if all of a media query's alternatives are known not to match a light, still screen.
-fn may_match(prelude: &str) -> bool {
-    let query = prelude.to_ascii_lowercase().replace(char::is_whitespace, "");
-    let query = query.trim_start_matches("@media");
-    query.split(',').any(|query| {
-        let never = query.starts_with("print")
-            || query.starts_with("onlyprint")
-            || query.starts_with("speech")
-            || query.contains("prefers-color-scheme:dark")
-            || query.contains("prefers-reduced-motion:no-preference")
-            || query.contains("prefers-contrast:more")
-            || query.contains("forced-colors:active")
-            || query.contains("-ms-high-contrast")
-            || query.contains("inverted-colors:inverted");
-        !never || query.contains("not")
-    })
-}
-
-/// Returns true for a rule that matches only what a person does, or parts that no drawing has.
-fn never_matches(selector: &str) -> bool {
-    selector.split(',').all(|selector| {
-        [":hover", ":focus", ":active", ":visited", ":target", "::selection", ":checked", ":disabled"]
-            .iter()
-            .any(|pseudo| selector.contains(pseudo))
-            && !selector.contains(":not(")
-    })
-}
-
-/// Returns true for a selector that simplecss does not know.
-fn is_new_selector(selector: &str) -> bool {
-    let pseudo = selector.split(':').skip(1).any(|pseudo| {
-        !["first-child", "link", "lang(", "hover", "active", "focus", "visited"]
-            .iter()
-            .any(|old| pseudo.starts_with(old))
-    });
-    let ignores_case = selector.contains(" i]") || selector.contains(" s]");
-    pseudo
-        || ignores_case
-        || selector.contains("<!--")
-        || selector.contains(['~', '\\', '&']) && !selector.contains("~=")
-        || ["^=", "$=", "*="].iter().any(|operator| selector.contains(operator))
 }
 
 #[cfg(test)]
