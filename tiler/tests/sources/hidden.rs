@@ -60,18 +60,35 @@ fn assert_hidden(name: &str, text: &Text) {
     assert!(words.contains("Visible") && words.contains("words"), "{name}: {words}");
 }
 
-/// Returns a page of words. `secret` draws the one between them, and `after` what comes last.
+/// Returns a page of words. `secret` draws the one between them, and `after` what comes last. A link, a stamp and a field
+/// are on a layer that is off.
 fn document(name: &str, secret: &str, after: &str) -> (String, Vec<u8>) {
+    stamped(name, secret, after, "")
+}
+
+/// Returns such a page with more annotations.
+fn stamped(name: &str, secret: &str, after: &str, annotations: &str) -> (String, Vec<u8>) {
     let mut pdf = Pdf::new();
     let image = grey_picture(&mut pdf, (8, 8), None);
     let layer = pdf.object(b"<< /Type /OCG /Name (layer) >>");
     let words = format!("BT /F1 12 Tf 100 300 Td ({SECRET}) Tj ET");
     let drawing = pdf::drawing(&mut pdf, &words, FONT, &format!("/OC {layer} 0 R"));
+    let words = format!("BT /F1 12 Tf 5 5 Td ({SECRET}) Tj ET");
+    let stamp = pdf::drawing(&mut pdf, &words, FONT, "");
+    let off = format!("/F 4 /OC {layer} 0 R /AP << /N {stamp} 0 R >>");
+    let field = format!(
+        "<< /Type /Annot /Subtype /Widget /FT /Tx /T (a) /V ({SECRET}) /Rect [100 100 300 120] {off} >>"
+    );
+    let field = pdf.object(field.as_bytes());
+    let words = "BT /F1 12 Tf 5 5 Td (Otherperson) Tj ET";
+    let other = pdf::drawing(&mut pdf, words, FONT, "");
+    let annotations = annotations.replace("OTHER", &format!("/AP << /N {other} 0 R >>"));
     let resources = format!(
         "/Resources << {FONT} /XObject << /I {image} 0 R /D {drawing} 0 R >> /ExtGState << /Clear << /ca 0 >> >> \
          /Properties << /L {layer} 0 R /M << /Type /OCMD /OCGs [{layer} 0 R] >> /O << /Type /OCMD /VE [/Not {layer} 0 R] >> >> >> \
          /Annots [<< /Type /Annot /Subtype /Link /Rect [200 297 240 312] /OC {layer} 0 R \
-         /A << /S /URI /URI (mailto:{SECRET}) >> >>]"
+         /A << /S /URI /URI (mailto:{SECRET}) >> >> \
+         << /Type /Annot /Subtype /Stamp /Rect [100 150 300 170] {off} >> {field} 0 R {annotations}]"
     );
     let content = format!(
         "BT /F1 12 Tf 40 300 Td (Visible) Tj ET q BT /F1 12 Tf 100 300 Td {secret} ET Q \
@@ -79,7 +96,9 @@ fn document(name: &str, secret: &str, after: &str) -> (String, Vec<u8>) {
     );
     let pdf = pdf
         .page_with(400, 400, &content, &resources)
-        .catalogue(&format!("/OCProperties << /OCGs [{layer} 0 R] /D << /OFF [{layer} 0 R] >> >>"));
+        .catalogue(&format!(
+            "/OCProperties << /OCGs [{layer} 0 R] /D << /OFF [{layer} 0 R] >> >> /AcroForm << /Fields [{field} 0 R] >>"
+        ));
     (name.to_owned(), pdf.bytes())
 }
 
@@ -108,7 +127,10 @@ async fn no_form_of_a_document_has_what_it_hides() {
         assert_hidden(&name, &shown(file(&bytes)).await);
     }
     let over = |name, secret: &str| document(name, secret, "BT /F1 12 Tf 100 300 Td (Otherperson) Tj ET");
+    let stamp = "<< /Type /Annot /Subtype /Stamp /F 4 /Rect [95 295 295 315] OTHER >>";
     let below_words = [
+        stamped("a layer that is off, below a stamp", &in_layer("L"), "", stamp),
+        stamped("outside its clip, below a stamp", &clipped("0 0 50 50 re"), "", stamp),
         over("a layer that is off, below words", &in_layer("L")),
         over("a group of layers that are off", &in_layer("M")),
         over("a drawing of a layer that is off", "ET /D Do BT"),
@@ -125,6 +147,12 @@ async fn no_form_of_a_document_has_what_it_hides() {
     assert!(shown(file(&seen)).await.plain().contains(SECRET));
     let (_, seen) = document("uncovered", &plain, "");
     assert!(shown(file(&seen)).await.plain().contains(SECRET));
+    let (_, picture) = stated(&document("annotations of a layer that is off", "", "").1);
+    let below_words = picture.pixels.len() / 3..;
+    assert!(
+        picture.pixels[below_words].iter().all(|&sample| sample == 255),
+        "the stamp or the field is drawn"
+    );
 }
 
 fn svg(inside: &str) -> Vec<u8> {

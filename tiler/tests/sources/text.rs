@@ -469,6 +469,19 @@ fn clusters_of_letters_are_in_their_words() {
 }
 
 #[test]
+fn letters_beyond_the_first_plane_stand_where_they_are_drawn() {
+    let content = [
+        "BT /F1 20 Tf 20 100 Td (low tide ) Tj /Span << /ActualText <FEFFD83CDF0A> >> BDC (x) Tj EMC ( now) Tj ET ",
+        "BT /F1 20 Tf 20 40 Td (calm) Tj ET ",
+        &cluster("𝒜🌊", &[(68.0, 40.0, "xx")]),
+    ];
+    let mut pdf = Pdf::new();
+    let font = letters(&mut pdf, "abc");
+    let (_, text) = read(&pdf.page_with(300, 200, &content.concat(), &font).bytes());
+    assert_eq!(texts(&text), ["low tide 🌊 now", "calm𝒜🌊"]);
+}
+
+#[test]
 fn pieces_of_a_line_of_arabic_are_read_from_its_right_edge_and_numbers_forwards() {
     let mut pdf = Pdf::new();
     let arabic = letters(&mut pdf, "مدبحر");
@@ -495,9 +508,13 @@ fn wide_spaces_are_spaces_within_one_text_and_columns_between_two() {
     let content = "BT /F1 10 Tf 12 Tw 20 160 Td (tides rise high) Tj ET \
         BT /F1 10 Tf 20 120 Td [(low) -1700 (water) -1700 (marks)] TJ ET \
         BT /F1 10 Tf 20 80 Td (2.) Tj 24 0 Td (Harbours) Tj ET \
-        BT /F1 10 Tf 20 40 Td (east) Tj 40 0 Td (west) Tj ET";
+        BT /F1 10 Tf 20 40 Td (east) Tj 40 0 Td (west) Tj ET \
+        BT 0 Tw /F1 -10 Tf -1 0 0 -1 20 10 Tm (ebb and flow) Tj ET";
     let (_, text) = read(&Pdf::new().page(300, 200, content).bytes());
-    assert_eq!(texts(&text), ["tides rise high", "low water marks", "2. Harbours", "east", "west"]);
+    assert_eq!(
+        texts(&text),
+        ["tides rise high", "low water marks", "2. Harbours", "east", "west", "ebb and flow"]
+    );
 }
 
 #[test]

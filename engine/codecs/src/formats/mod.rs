@@ -29,7 +29,6 @@ mod jpeg2000;
 #[cfg(feature = "modern")]
 mod jxl;
 #[cfg(any(feature = "pdf", feature = "svg"))]
-mod letters;
 #[cfg(any(feature = "pdf", feature = "svg"))]
 mod lines;
 #[cfg(test)]

@@ -9,8 +9,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use hayro_syntax::Pdf;
-use hayro_syntax::object::{Dict, Name, Stream};
+use hayro_syntax::object::{Array, Dict, Name, Object, Stream};
 
+use super::annotations::MAX_ANNOTATIONS;
 use super::layers::Layers;
 use super::links::Annotation;
 use super::marks::Marks;
@@ -67,6 +68,18 @@ impl Dictionaries {
                 u32::try_from(pages.len()).ok()?,
                 &self.layers,
             ))
+        };
+        guarded(read).flatten().unwrap_or_default()
+    }
+
+    /// Returns the numbers of a page's annotations whose layers are off.
+    pub fn annotations_off(&self, page: i32) -> Vec<usize> {
+        let read = || {
+            let page = self.pdf.as_ref()?.pages().get(usize::try_from(page).ok()?)?.raw();
+            let annotations = page.get::<Array<'_>>("Annots")?;
+            let is_off = |annotation: &Object<'_>| matches!(annotation, Object::Dict(annotation) if self.layers.hide(annotation, "OC"));
+            let numbered = annotations.iter::<Object<'_>>().enumerate().take(MAX_ANNOTATIONS);
+            Some(numbered.filter(|(_, annotation)| is_off(annotation)).map(|(number, _)| number).collect())
         };
         guarded(read).flatten().unwrap_or_default()
     }

@@ -10,7 +10,7 @@ use pdfium_render::prelude::{PdfAction, PdfActionType, PdfDestination, PdfLink, 
 
 use super::coordinates::ToPage;
 use super::layers::Layers;
-use super::structure::decode;
+use super::strings::decode;
 use crate::formats::lines::rect;
 
 /// Maximum number of links of a page that are looked at.

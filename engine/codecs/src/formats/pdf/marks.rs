@@ -14,10 +14,11 @@ use flate2::read::ZlibDecoder;
 use hayro_syntax::Filter;
 use hayro_syntax::content::TypedIter;
 use hayro_syntax::content::ops::TypedInstruction as Operator;
-use hayro_syntax::object::{Array, Dict, MaybeRef, Name, Number, Object, Rect, Stream};
+use hayro_syntax::object::{Array, Dict, MaybeRef, Name, Number, Object, Rect, Stream, String as Bytes};
 use hayro_syntax::page::{Page, Resources};
 
 use super::layers::Layers;
+use super::strings::decode;
 
 /// Maximum depth of drawings inside each other. It is that of the search for PDFium's objects.
 pub const MAX_DEPTH: usize = 8;
@@ -44,6 +45,8 @@ pub struct Marks {
     pub texts: Vec<Text>,
     /// Places of the pictures and paths with a tag.
     pub areas: HashMap<Tag, Area>,
+    /// Numbers of texts, and the letters that the content has instead of theirs (ActualText), if PDFium drops these.
+    pub unread: Vec<(usize, String)>,
 }
 
 /// A text of a page.
@@ -90,7 +93,7 @@ impl Marks {
     pub fn read(page: &Page<'_>, layers: &Layers, until: Instant) -> Option<Self> {
         let parents = page.raw().get::<i32>("StructParents").unwrap_or(-1);
         let Rect { x0, y0, x1, y1 } = page.intersected_crop_box();
-        let marks = Self { texts: Vec::new(), areas: HashMap::new() };
+        let marks = Self { texts: Vec::new(), areas: HashMap::new(), unread: Vec::new() };
         let area = [x0, y0, x1, y1];
         let mut reader = Reader { marks, layers, page: area, operators: 0, bytes: MAX_BYTES, until };
         let mut content = Vec::new();
@@ -142,6 +145,7 @@ impl Reader<'_> {
     ) -> Option<()> {
         let (mut states, mut tags) = (Vec::new(), Vec::new());
         let (mut path, mut clips, mut is_off) = (None, false, false);
+        let mut unread = None;
         let mut operators = TypedIter::new(content);
         while let Some(operator) = operators.next() {
             self.operators += 1;
@@ -164,7 +168,10 @@ impl Reader<'_> {
                 Operator::BeginMarkedContentWithProperties(mark) => {
                     tags.push((tag, is_off));
                     let id = match mark.1 {
-                        Object::Dict(properties) => properties.get::<i32>("MCID"),
+                        Object::Dict(properties) => {
+                            unread = unread_in(properties);
+                            properties.get::<i32>("MCID")
+                        }
                         Object::Name(name) if **mark.0 == *b"OC" => {
                             is_off |= self.layers.hide(&resources.properties, name);
                             None
@@ -175,7 +182,10 @@ impl Reader<'_> {
                     let own = id.filter(|&id| id >= 0).map(|id| Tag { parents, id: Some(id) });
                     tag = own.or(tag).filter(|_| !is_artifact(mark.0));
                 }
-                Operator::EndMarkedContent(_) => (tag, is_off) = tags.pop().unwrap_or((tag, is_off)),
+                Operator::EndMarkedContent(_) => {
+                    (tag, is_off) = tags.pop().unwrap_or((tag, is_off));
+                    unread = None;
+                }
                 Operator::ClipNonZero(_) | Operator::ClipEvenOdd(_) => clips = true,
                 Operator::EndPath(_) => state.end_path(path.take(), take(&mut clips)),
                 Operator::StrokePath(_)
@@ -203,6 +213,8 @@ impl Reader<'_> {
                         let shown = state.shown(is_off);
                         let tag = tag.filter(|_| !is_empty(shown));
                         let within = Some(shown).filter(|_| !holds(shown, self.page));
+                        let letters = unread.take().filter(|_| !is_empty(shown));
+                        self.marks.unread.extend(letters.map(|letters| (self.marks.texts.len(), letters)));
                         self.marks.texts.push(Text { tag, within });
                     }
                 }
@@ -309,6 +321,13 @@ fn is_artifact(name: &Name<'_>) -> bool {
 
 fn properties_of(resources: &Resources<'_>, name: &Name<'_>) -> Option<i32> {
     resources.properties.get::<Dict<'_>>(name)?.get::<i32>("MCID")
+}
+
+/// Returns the letters that a text has in place of its own, if all are beyond U+FFFF.
+fn unread_in(properties: &Dict<'_>) -> Option<String> {
+    let letters = decode(&properties.get::<Bytes<'_>>("ActualText")?);
+    let is_unread = !letters.is_empty() && letters.chars().all(|letter| letter > '\u{ffff}');
+    is_unread.then_some(letters)
 }
 
 fn point([a, b, c, d, e, f]: Matrix, x: f64, y: f64) -> (f64, f64) {

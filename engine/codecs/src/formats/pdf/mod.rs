@@ -7,16 +7,20 @@ mod annotations;
 mod clusters;
 mod coordinates;
 mod dictionaries;
+mod elements;
 mod hidden;
 mod layers;
 mod layout;
+mod letters;
 mod library;
 mod links;
 mod marks;
 mod scan;
+mod strings;
 mod structure;
 mod substitutes;
 mod text;
+mod texts;
 
 use std::ops::Range;
 
@@ -146,6 +150,7 @@ fn examine(
     let mut structure = text.as_ref().and_then(|_| dictionaries.structure());
     for index in chosen.clone() {
         let mut page = document.pages().get(index).map_err(broken)?;
+        annotations::hide(&page, &dictionaries.annotations_off(index));
         if let Some(text) = text {
             text.read(&mut page, index, dictionaries, &mut structure, &mut copies);
         }

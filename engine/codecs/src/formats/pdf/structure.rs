@@ -14,6 +14,7 @@ use hayro_syntax::Pdf;
 use hayro_syntax::object::{Array, Dict, MaybeRef, Name, Object, ObjectIdentifier, String as Bytes};
 
 use super::marks::{Marks, Tag, Text};
+use super::strings::decode;
 
 /// Time for the trees of a document. A page takes about a millisecond.
 const TIME: Duration = Duration::from_secs(2);
@@ -33,8 +34,6 @@ const MAX_TREE_DEPTH: usize = 16;
 const MAX_STEPS: usize = 8;
 /// Maximum number of pieces of marked content of a page.
 const MAX_TAGS: usize = 1 << 15;
-/// Maximum length of an alternative text in bytes.
-const MAX_ALTERNATIVE: usize = 8192;
 
 /// The structure of a document.
 pub struct Structure<'a> {
@@ -450,32 +449,6 @@ fn picture(element: &Dict<'_>) -> Option<Picture> {
     Some(Picture { alternative, at })
 }
 
-/// Decodes a text string (ISO 32000-2, 7.9.2.2).
-pub fn decode(text: &[u8]) -> String {
-    let text = text.get(..MAX_ALTERNATIVE).unwrap_or(text);
-    match text {
-        [0xfe, 0xff, utf_16 @ ..] => {
-            let (units, _) = utf_16.as_chunks::<2>();
-            char::decode_utf16(units.iter().map(|&unit| u16::from_be_bytes(unit)))
-                .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
-                .collect()
-        }
-        [0xef, 0xbb, 0xbf, utf_8 @ ..] => String::from_utf8_lossy(utf_8).into_owned(),
-        _ => text.iter().map(|&byte| of_pdf_encoding(byte)).collect(),
-    }
-}
-
-/// Returns a character of PDFDocEncoding (ISO 32000-1, annex D.3). Elsewhere, that is Latin-1.
-fn of_pdf_encoding(byte: u8) -> char {
-    const FROM_0X80: [char; 33] = [
-        '•', '†', '‡', '…', '—', '–', 'ƒ', '⁄', '‹', '›', '−', '‰', '„', '“', '”', '‘', '’', '‚', '™', 'ﬁ',
-        'ﬂ', 'Ł', 'Œ', 'Š', 'Ÿ', 'Ž', 'ı', 'ł', 'œ', 'š', 'ž', ' ', '€',
-    ];
-    byte.checked_sub(0x80)
-        .and_then(|index| FROM_0X80.get(usize::from(index)).copied())
-        .unwrap_or(char::from(byte))
-}
-
 /// Returns the type of another namespace that a type corresponds to.
 fn standard_of<'a>(roles: &Dict<'a>, name: &Name<'_>) -> Option<Name<'a>> {
     match roles.get::<Object<'a>>(name)? {
@@ -545,13 +518,5 @@ mod tests {
         assert_eq!(role(&["Table", "TR", "TH", "NonStruct"]), (Role::Td, false));
         assert_eq!(role(&["TD", "Table", "Caption"]), (Role::P, true));
         assert_eq!(role(&["Div", "Div", "Link"]), (Role::P, false));
-    }
-
-    #[test]
-    fn alternative_texts_are_decoded() {
-        assert_eq!(decode(b"caf\xe9 \x80 \xa0"), "café • €");
-        assert_eq!(decode(b"\xfe\xff\x4e\x2d\xd8\x3d\xde\x00\xd8\x00"), "中😀\u{fffd}");
-        assert_eq!(decode("\u{feff}grün".as_bytes()), "grün");
-        assert_eq!(decode(&[b'a'; 9000]).len(), MAX_ALTERNATIVE);
     }
 }

@@ -57,7 +57,7 @@ impl Letter {
         (other_start - end).max(start - other_end)
     }
 
-    /// Returns true if two letters of a line that is so high do not adjoin.
+    /// Returns true if two letters of a line of that height do not adjoin.
     pub fn is_apart(&self, other: &Self, height: f64) -> bool {
         self.gap(other) > ADJOINING * height
     }
@@ -83,7 +83,7 @@ enum Kind {
 /// A letter with its marks.
 type Cluster = Vec<Letter>;
 
-/// Returns the letters of a line that is so high in the order of reading. Letters that are not in the order of their
+/// Returns the letters of a line of that height in the order of reading. Letters that are not in the order of their
 /// places are put into it, and then `space` stands at gaps.
 pub fn in_order(letters: Vec<Letter>, is_rtl_line: bool, height: f64, space: char) -> Vec<Letter> {
     if is_rtl_line {
