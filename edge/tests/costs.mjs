@@ -116,7 +116,7 @@ export async function rows() {
     ["requests of their gate: pulls, calls, parts", gate, 0.3 + REQUEST_MS * 0.02, GATE],
     ["requests of the queue's object", of.pulls + 6 * of.attempts, 0.15, GATE],
     ["rows that it writes", QUEUE_ROWS * of.attempts, 1, GATE],
-    ["GB-s of it and of the containers' objects", 0.128 * (DAY + of.hours * 3600), 12.5, ["edge/src/containers/fleet/tests.rs", "when_the_days_time_is_used_up"]],
+    ["GB-s of the Durable Objects, with the containers'", 0.128 * (DAY + of.hours * 3600), 12.5, ["edge/src/containers/fleet/tests.rs", "when_the_days_time_is_used_up"]],
   ];
   const stored = [
     ["tiles", of.stored, IN_STORE, ["content/src/content.rs", "tiles_count_by_their_bytes"]],

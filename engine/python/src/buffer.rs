@@ -82,7 +82,7 @@ pub struct Array {
     sample: usize,
 }
 
-/// What a buffer holds.
+/// The content of a buffer.
 pub enum Content {
     /// The bytes of a file.
     File(Shared),

@@ -15,7 +15,7 @@ create_exception!(
     edgezoom,
     UnsupportedPicture,
     EdgezoomError,
-    "The format is known, but not this kind of it."
+    "The format is known, but this variant of it is not."
 );
 create_exception!(edgezoom, CorruptPicture, EdgezoomError, "The source is cut off or broken.");
 create_exception!(edgezoom, PictureTooLarge, EdgezoomError, "The picture exceeds a limit.");

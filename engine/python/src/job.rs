@@ -24,7 +24,7 @@ const REPORTS: Duration = Duration::from_millis(50);
 /// Number of events that wait for the caller; then the engine waits.
 const QUEUE: usize = 16;
 
-/// What a job tells while it runs.
+/// A report of a job while it runs.
 pub enum Event {
     /// The number of rows that have been read, and of all rows.
     Progress(u32, u32),

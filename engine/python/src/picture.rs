@@ -1,4 +1,4 @@
-//! What a picture is and shows, without a pyramid: its size, a region of its pixels, its words.
+//! A picture without a pyramid: its size, a region of its pixels, its words.
 
 use edgezoom_pyramid::codecs::{DecodeOptions, RowReader, SourceError};
 use edgezoom_text::Ink;
