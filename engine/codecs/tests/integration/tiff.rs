@@ -4,7 +4,7 @@
 use std::io::Cursor;
 use std::num::{NonZeroU32, NonZeroUsize};
 
-use edgezoom_codecs::{Bounds, DecodeOptions, DrawingOptions, Layout, SourceError, open_with};
+use edgezoom_codecs::{AsPlanes, Bounds, DecodeOptions, DrawingOptions, Layout, SourceError, open_with};
 use tiff::encoder::{Compression, DeflateLevel, TiffEncoder, colortype::RGB8};
 use tiff::tags::Tag;
 
@@ -173,6 +173,18 @@ fn threads_and_memory_do_not_change_the_pixels() {
 
 /// A grey TIFF of one strip that is stored in this compression.
 fn strip(width: u32, height: u32, compression: u32, stored: &[u8]) -> Vec<u8> {
+    strip_of(1, 1, width, height, compression, stored)
+}
+
+/// A TIFF of one strip with these samples and this PhotometricInterpretation.
+fn strip_of(
+    samples: u32,
+    photometric: u32,
+    width: u32,
+    height: u32,
+    compression: u32,
+    stored: &[u8],
+) -> Vec<u8> {
     let entry = |tag: u16, value: u32| {
         [&tag.to_le_bytes()[..], &4_u16.to_le_bytes(), &1_u32.to_le_bytes(), &value.to_le_bytes()].concat()
     };
@@ -181,9 +193,9 @@ fn strip(width: u32, height: u32, compression: u32, stored: &[u8]) -> Vec<u8> {
         entry(257, height),
         entry(258, 8),
         entry(259, compression),
-        entry(262, 1),
+        entry(262, photometric),
         entry(273, 8 + 2 + 9 * 12 + 4),
-        entry(277, 1),
+        entry(277, samples),
         entry(278, height),
         entry(279, stored.len() as u32),
     ];
@@ -202,6 +214,42 @@ fn a_grey_strip_of_jpeg_with_too_many_scans_is_refused() {
     assert_eq!(with_scans(80).unwrap(), picture);
     let error = with_scans(100).unwrap_err();
     assert!(matches!(error, SourceError::TooComplex { .. }), "{error}");
+}
+
+/// A scanner rounds the size of a level and that of its JPEG differently.
+#[test]
+fn a_jpeg_may_lack_a_few_columns_and_rows_of_its_strip() {
+    for (layout, samples, photometric) in [(Layout::Grey, 1, 1), (Layout::Rgb, 3, 6)] {
+        let picture = Picture::photo(109, 83, layout);
+        let jpeg = files::jpeg(&picture, files::Jpeg::default());
+        let expected = decode(&jpeg).unwrap();
+        let read = |width: u32, height: u32, planes| {
+            let strip = strip_of(samples, photometric, width, height, 7, &jpeg);
+            let options = DecodeOptions { planes, ..DecodeOptions::default() };
+            let mut reader = open_with(file(&strip), BOUNDS, &options)?;
+            let layout = reader.layout();
+            let mut pixels = vec![7; layout.row_bytes(width) * layout.rows_read(height) as usize];
+            reader.read_rows(&mut pixels).map(|()| pixels)
+        };
+        for (width, height) in [(110, 84), (124, 83), (109, 98)] {
+            let pixels = read(width, height, AsPlanes::Never).unwrap();
+            for (y, row) in pixels.chunks_exact(layout.row_bytes(width)).enumerate() {
+                let kept = if y < 83 { expected.row_bytes() } else { 0 };
+                assert!(row[kept..].iter().all(|&sample| sample == 128), "row {y} of {width}×{height}");
+                assert!(row[..kept] == expected.pixels[y * kept..][..kept], "row {y} of {width}×{height}");
+            }
+            read(width, height, AsPlanes::Averaged).unwrap();
+        }
+        let both = [AsPlanes::Never, AsPlanes::Averaged];
+        for (width, height, planes) in
+            [(125, 83, &both[..]), (109, 99, &both[..1]), (108, 83, &both), (140, 120, &both)]
+        {
+            for &planes in planes {
+                let error = read(width, height, planes).unwrap_err();
+                assert!(matches!(error, SourceError::Corrupt { .. }), "{width}×{height}: {error}");
+            }
+        }
+    }
 }
 
 #[test]

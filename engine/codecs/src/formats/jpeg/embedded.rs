@@ -1,24 +1,31 @@
 //! JPEGs in memory that are parts of a picture, such as the tiles of a TIFF. Each is decoded on the calling thread, by
 //! `edgezoom_jpeg` if it is regular. Otherwise libjpeg decodes it from its beginning, and a loss of pixels is an error.
+//! A JPEG may be a few pixels smaller than its part of the picture, as libtiff allows it with a warning: scanners round
+//! the size of a level and that of its JPEG differently. The pixels that it lacks are [missing](NEUTRAL).
 
 use std::sync::Arc;
 
+use edgezoom_geometry::Size;
 use edgezoom_jpeg::decoder::chroma::{self, Planes};
 use edgezoom_jpeg::decoder::frame::{self, Colours, Frame};
 use edgezoom_jpeg::decoder::mcu_rows::Stop;
 use edgezoom_jpeg::decoder::rows::{self, Rows};
 use edgezoom_jpeg::decoder::sequential::{Sequential, Workspace};
-use edgezoom_jpeg::ycbcr420::{PairMut, ROWS};
+use edgezoom_jpeg::ycbcr420::{PairMut, ROWS, stride};
 use mozjpeg::ColorSpace;
 
 use super::error_manager::catch_errors;
 use super::ycbcr420::Averages;
 use super::{BUFFERING, FORMAT, header, open_in_memory, side};
 use crate::parallel::{Budget, Taken};
+use crate::tolerant::NEUTRAL;
 use crate::{AsPlanes, Layout, SourceError};
 
 /// Reason for refusing a JPEG that is not the part of the picture that it should be.
 const OTHER_SIZE: &str = "a strip or tile does not have the size that the file states";
+
+/// A JPEG may lack fewer columns and rows than this: a block with subsampled chroma.
+const MOST_MISSING: u32 = 16;
 
 /// Decodes one JPEG after the other.
 pub struct Decoder {
@@ -60,6 +67,11 @@ impl Decoder {
         match self.regular_pairs(file, width, &mut pairs) {
             Some(()) => Ok(()),
             None => {
+                // The last band has at least one row.
+                let rows = (2 * pairs.len()).saturating_sub(ROWS as usize - 1);
+                if let Some(small) = smaller(file, width, rows) {
+                    return self.decode_pairs(file, small.width, crop_pairs(pairs, small));
+                }
                 let _taken = self.admit(file)?;
                 libjpeg_pairs(file, width, pairs)
             }
@@ -77,6 +89,9 @@ impl Decoder {
         match self.regular_rgb(file, width, &mut rows) {
             Some(()) => Ok(()),
             None => {
+                if let Some(small) = smaller(file, width, rows.len()) {
+                    return self.decode_rgb(file, small.width, crop_rows(rows, small));
+                }
                 let _taken = self.admit(file)?;
                 libjpeg_rgb(file, width, rows)
             }
@@ -95,10 +110,37 @@ impl Decoder {
         match self.regular_samples(file, width, samples, out) {
             Some(decoded) => Ok(decoded),
             None => {
+                if let Some(small) = smaller(file, width, out.len() / (width as usize * samples).max(1)) {
+                    return self.decode_smaller_samples(file, width, small, samples, out);
+                }
                 let _taken = self.admit(file)?;
                 libjpeg_samples(file, width, samples, out)
             }
         }
+    }
+
+    /// Decodes a smaller JPEG into the beginning of `out`, and moves its rows to their places, the last one first.
+    fn decode_smaller_samples(
+        &mut self,
+        file: &[u8],
+        width: u32,
+        small: Size,
+        samples: usize,
+        out: &mut [u8],
+    ) -> Result<usize, SourceError> {
+        let [row_bytes, small_bytes] = [width, small.width].map(|width| width as usize * samples);
+        let rows = (out.len() / row_bytes).min(small.height as usize);
+        let decoded = self.decode_samples(file, small.width, samples, &mut out[..rows * small_bytes])?;
+        let complete = decoded / small_bytes;
+        for row in (0..complete).rev() {
+            out.copy_within(row * small_bytes..(row + 1) * small_bytes, row * row_bytes);
+            out[row * row_bytes + small_bytes..(row + 1) * row_bytes].fill(NEUTRAL);
+        }
+        if complete < rows {
+            return Ok(complete * row_bytes);
+        }
+        out[rows * row_bytes..].fill(NEUTRAL);
+        Ok(out.len())
     }
 
     /// Reads the headers of a JPEG of this width and at least this height.
@@ -153,6 +195,40 @@ impl Decoder {
         rows.try_for_each(|row| decoder.read_row(row)).ok()?;
         Some(out.len() / row_bytes * row_bytes)
     }
+}
+
+/// Returns the size of a JPEG that lacks a few columns of a width, a few of the first rows, or both.
+fn smaller(file: &[u8], width: u32, rows: usize) -> Option<Size> {
+    let header = open_in_memory(file).ok()?;
+    let own = Size { width: side(header.width()), height: side(header.height()) };
+    let missing = [width.checked_sub(own.width)?, side(rows).saturating_sub(own.height)];
+    (missing != [0, 0] && missing.iter().all(|&missing| missing < MOST_MISSING)).then_some(own)
+}
+
+/// Returns the parts of rows that a smaller JPEG has, and fills the others.
+fn crop_rows(mut rows: Vec<&mut [u8]>, small: Size) -> Vec<&mut [u8]> {
+    rows.drain(rows.len().min(small.height as usize)..).for_each(|row| row.fill(NEUTRAL));
+    rows.into_iter().map(|row| crop(row, Layout::Rgb.row_bytes(small.width))).collect()
+}
+
+/// Returns the parts of pairs that the blocks of a smaller JPEG have, and fills the others.
+fn crop_pairs(mut pairs: Vec<PairMut<'_>>, small: Size) -> Vec<PairMut<'_>> {
+    for PairMut { luma, chroma } in pairs.drain(pairs.len().min(pairs_of(small.height))..) {
+        luma.into_iter().chain(chroma).for_each(|row| row.fill(NEUTRAL));
+    }
+    let kept = stride(small.width);
+    let pairs = pairs.into_iter().map(|PairMut { luma, chroma }| PairMut {
+        luma: luma.map(|row| crop(row, kept)),
+        chroma: chroma.map(|row| crop(row, kept / 2)),
+    });
+    pairs.collect()
+}
+
+/// Returns the first samples of a row, and fills the others.
+fn crop(row: &mut [u8], kept: usize) -> &mut [u8] {
+    let (kept, missing) = row.split_at_mut(kept.min(row.len()));
+    missing.fill(NEUTRAL);
+    kept
 }
 
 /// Returns the number of pairs in whole bands of a picture: the last band may cover more than the picture's height.
