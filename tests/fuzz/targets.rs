@@ -7,6 +7,7 @@ use edgezoom_tiler::{browser, fetch, renderer, service};
 const TARGET: fn(&[u8]) = match env!("CARGO_BIN_NAME").as_bytes() {
     b"address_lists" => edgezoom_content::fuzz::address_lists,
     b"answers" => service::fuzz::answers,
+    b"description" => renderer::fuzz::description,
     b"devtools" => browser::fuzz::devtools,
     b"frames" => renderer::fuzz::frames,
     b"html" => browser::fuzz::html,

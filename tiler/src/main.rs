@@ -52,7 +52,7 @@ enum Command {
         /// Request as JSON
         request: String,
     },
-    /// Removes the content codings of the source on standard input, in a sandbox
+    /// Removes the content codings of the source on standard input, or reads it as a description, in a sandbox
     #[command(hide = true)]
     Unpack {
         /// Request as JSON

@@ -109,7 +109,7 @@ impl Strict {
     fn refuse_damage(&self) -> Result<(), SourceError> {
         match self.source.damage() {
             // A drawing that needs a browser is not damaged.
-            None | Some(Damage::NotDrawn(_) | Damage::MorePages { .. }) => Ok(()),
+            None | Some(Damage::NotDrawn(_) | Damage::MorePages { .. } | Damage::Smaller(_)) => Ok(()),
             Some(Damage::FromRow { .. }) => {
                 Err(SourceError::corrupt(self.format, "it ends before its last row"))
             }

@@ -1,4 +1,5 @@
-//! The part that a picture lacks, because its file is damaged, too long or needs a browser, and the sentence that says so.
+//! The part that a picture lacks, because its file is damaged, too long or needs a browser, or because its server offers
+//! less, and the sentence that says so.
 
 use std::fmt::{self, Display};
 
@@ -29,6 +30,8 @@ pub enum Damage {
         /// Number of pages of the document.
         total: u32,
     },
+    /// Pixels on the longer side that its server states, but does not offer.
+    Smaller(u32),
 }
 
 impl Display for Damage {
@@ -49,6 +52,11 @@ impl Display for Damage {
                 "The document has {} pages: the first {} are shown.",
                 grouped((*total).into()),
                 grouped((*shown).into())
+            ),
+            Self::Smaller(side) => write!(
+                f,
+                "The server states {} pixels on the longer side, but offers the picture only in this size.",
+                grouped((*side).into())
             ),
         }
     }
@@ -87,6 +95,10 @@ mod tests {
         );
         let more = Damage::MorePages { shown: 1000, total: 1352 };
         assert_eq!(more.to_string(), "The document has 1,352 pages: the first 1,000 are shown.");
+        assert_eq!(
+            Damage::Smaller(9000).to_string(),
+            "The server states 9,000 pixels on the longer side, but offers the picture only in this size."
+        );
         assert!(sentence(999_999, 1_234_567).contains("1,000,000 of 1,234,567"));
     }
 }

@@ -5,6 +5,7 @@
 //! file ───────────┴─ HTML ─ browser ─ screenshots ────┘
 //!                            └─ a page that navigates to a picture or document: download that
 //! ```
+//! The description of a picture, which IIIF viewers open, leads to a download, too.
 //!
 //! [`unpacking`] removes what a server or a person has packed the source in. [`source`] opens it; [`render`] renders it, while it is still being downloaded if its format permits that.
 //! Tiles go to a [`TileSink`], and a closure receives the [`Progress`]. The pipeline does not know queues, leases,
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use edgezoom_content::{AddressPolicy, Damage, Dzi, Finished, Scale, SourceUrl, Title};
+use edgezoom_content::{AddressPolicy, Damage, Dzi, Finished, Scale, Size, SourceUrl, Title};
 use tokio::sync::{OnceCell, watch};
 
 use crate::bot::BotSettings;
@@ -83,7 +84,7 @@ pub enum SourceKind {
 
 /// Progress of a conversion. While a picture is rendered during its download, both kinds of progress alternate. If the
 /// source changes meanwhile, rendering starts over. A web page that navigates to a picture or document goes back from
-/// loading to downloading.
+/// loading to downloading, and a description begins another download.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
     /// More of the source has arrived.
@@ -187,12 +188,13 @@ impl Pipeline {
         sink: &mut S,
         mut on_progress: impl FnMut(Progress) + Send,
     ) -> Result<Converted<S::Published>, PipelineError> {
-        let mut source = self.open_source(origin, &mut on_progress).await?;
+        let mut source = self.open_source(origin, options.drawing.page, &mut on_progress).await?;
         on_progress(Progress::Opened(source.kind));
-        let mut title = source.title.take();
+        let (mut title, stated) = (source.title.take(), source.stated);
         let mut options = *options;
-        options.drawing.page = options.drawing.page.or(source.document_page);
-        let built = self.render(source, &options, sink, &mut title, &mut on_progress).await?;
+        options.drawing.page = source.document_page;
+        let mut built = self.render(source, &options, sink, &mut title, &mut on_progress).await?;
+        built.damage = built.damage.or_else(|| smaller(built.dzi.size, stated?));
         on_progress(Progress::Rendered);
         let on_stored = |missing, of| on_progress(Progress::Publishing { missing, of });
         let published = sink.publish(&built, title.as_ref(), on_stored).await?;
@@ -224,4 +226,10 @@ impl Pipeline {
             })
             .await
     }
+}
+
+/// Returns what a picture lacks of the size that its description states. It may be turned.
+fn smaller(shown: Size, stated: Size) -> Option<Damage> {
+    let side = |size: Size| size.width.max(size.height);
+    (side(shown) < side(stated)).then_some(Damage::Smaller(side(stated)))
 }

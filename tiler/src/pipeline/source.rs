@@ -1,22 +1,27 @@
 //! Opens a source, so that a renderer can read it: downloads it, opens it in a browser if it is a web page, and follows
-//! a page that navigates to a picture or document. Does not wait for a picture that can be rendered while it arrives.
+//! a page that navigates to a picture or document, or the description of a picture. Does not wait for a picture that can be
+//! rendered while it arrives.
 
 use std::fs::File;
+use std::io;
 use std::num::NonZeroU32;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use edgezoom_codecs::{Format, Reading};
-use edgezoom_content::{SourceUrl, Title};
+use edgezoom_content::{Failure, FailureCode, Size, SourceUrl, Title};
 use tokio::time::timeout;
 
 use super::download::Download;
 use super::{Origin, Pipeline, PipelineError, Progress, SourceKind};
+use crate::OWN_PROGRAM;
 use crate::browser::{Capturing, Html, OpenPage, PageError, Pages};
 use crate::fetch::{FetchError, Fetched};
-use crate::renderer::{Arrival, Coding};
+use crate::renderer::unpack::describe;
+use crate::renderer::{Arrival, Coding, DescriptionRequest, Lead, RenderError};
 
 /// Interval between progress reports while a page loads.
 const PAGE_PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
@@ -25,8 +30,10 @@ const PAGE_PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 pub(super) struct Source {
     pub input: Input,
     pub kind: SourceKind,
-    /// Page of a document, as selected by the source's URL.
+    /// Page of a document, as selected by the options or the source's URL.
     pub document_page: Option<NonZeroU32>,
+    /// Size that a description states for the picture.
+    pub stated: Option<Size>,
     /// Title of a web page.
     pub title: Option<Title>,
 }
@@ -64,30 +71,35 @@ impl From<File> for Provided {
 /// A source that is being opened.
 pub(super) struct Opening {
     origin: Origin,
-    /// Number of redirects so far, including navigations of web pages.
+    /// Number of redirects so far, including navigations of web pages and descriptions.
     redirects: u32,
     document_page: Option<NonZeroU32>,
+    /// What a description leads to.
+    described: Option<Lead>,
 }
 
 impl Pipeline {
-    /// Opens a source. A web page that navigates to a picture or document counts as a redirect to it.
+    /// Opens a source, or a page of it. A web page that navigates to a picture or document counts as a redirect to it, as
+    /// does a description.
     pub(super) async fn open_source(
         &self,
         origin: Origin,
+        page: Option<NonZeroU32>,
         on_progress: &mut impl FnMut(Progress),
     ) -> Result<Source, PipelineError> {
-        let document_page = origin.document_page();
-        let mut opening = Opening { origin, redirects: 0, document_page };
+        let document_page = page.or(origin.document_page());
+        let mut opening = Opening { origin, redirects: 0, document_page, described: None };
         loop {
             let opened = match &opening.origin {
                 Origin::Url(url) => {
                     let fetcher = Arc::clone(self.fetcher().await?);
                     let mut download = Download::start(fetcher, opening.redirects, url.clone());
                     if let Some(arrival) = download.head(on_progress).await? {
-                        let document_page = opening.document_page;
+                        let (document_page, stated) = (opening.document_page, opening.stated());
                         let input = Input::Arriving(opening, Box::new(download), arrival);
                         // Only pictures can be rendered while they arrive.
-                        return Ok(Source { input, kind: SourceKind::Picture, document_page, title: None });
+                        let kind = SourceKind::Picture;
+                        return Ok(Source { input, kind, document_page, stated, title: None });
                     }
                     let fetched = download.whole(on_progress).await?;
                     self.open_fetched(opening, fetched, on_progress).await?
@@ -142,15 +154,23 @@ impl Pipeline {
         provided: Provided,
         on_progress: &mut impl FnMut(Progress),
     ) -> Result<Opened, PipelineError> {
-        let Opening { origin, redirects, document_page } = opening;
         let (mut file, is_as_declared) = self.unpacked(&provided).await?;
+        if let Some(lead) = self.described(&opening, &mut file, provided.url.as_ref()).await? {
+            return Ok(Opened::Lead(lead));
+        }
+        let stated = opening.stated();
+        let Opening { origin, redirects, document_page, described } = opening;
         let Provided { content_type, url, .. } = provided;
         let html = Html::recognise(&mut file, content_type.as_deref())?;
         let Some(mut html) = html else {
             let kind = kind_of(&mut file);
             let input = Input::Whole { file, capturing: None };
-            return Ok(Opened::Source(Source { input, kind, document_page, title: None }));
+            return Ok(Opened::Source(Source { input, kind, document_page, stated, title: None }));
         };
+        if described.is_some() {
+            let message = "The IIIF description leads to a web page in place of a picture.";
+            return Err(RenderError::Reported(Failure::new(FailureCode::UnsupportedFormat, message)).into());
+        }
         html.is_as_declared = is_as_declared;
         if let Origin::Url(requested) = &origin {
             let urls: Vec<_> = [requested].into_iter().chain(&url).collect();
@@ -165,15 +185,44 @@ impl Pipeline {
                 let (file, capturing) = page.stream().map_err(PageError::File)?;
                 let input = Input::Whole { file, capturing: Some(capturing) };
                 let kind = SourceKind::Page;
-                Ok(Opened::Source(Source { input, kind, document_page: None, title }))
+                Ok(Opened::Source(Source { input, kind, document_page: None, stated: None, title }))
             }
             Err(PageError::LeadsTo(lead)) => Ok(Opened::Lead(Opening {
                 document_page: page_after_lead(document_page, &lead),
                 origin: Origin::Url(lead),
                 redirects: redirects + 1,
+                described: None,
             })),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Reads a file as a description in a process of its own. Here it is only compared with the beginning of JSON. An
+    /// uploaded one is not followed: its content is the file.
+    async fn described(
+        &self,
+        opening: &Opening,
+        file: &mut File,
+        url: Option<&SourceUrl>,
+    ) -> Result<Option<Opening>, PipelineError> {
+        let Opening { origin, redirects, document_page, described } = opening;
+        let is_followed =
+            !matches!((origin, described), (Origin::Upload(_), _) | (_, Some(Lead::Picture(..))));
+        if !is_followed || !is_json_object(file)? || Format::sniff(file).is_ok() {
+            return Ok(None);
+        }
+        let request = DescriptionRequest {
+            url: url.map(|url| url.as_str().to_owned()),
+            page: *document_page,
+            is_of_manifest: described.is_some(),
+        };
+        let (folder, limits) = (&self.settings.temporary, &self.settings.limits);
+        let lead = describe(Path::new(OWN_PROGRAM), file, request, folder, limits).await?;
+        let Some(described) = lead else { return Ok(None) };
+        let (Lead::Description(url) | Lead::Picture(url, _)) = &described;
+        let origin = Origin::Url(SourceUrl::parse(url).map_err(FetchError::RedirectRefused)?);
+        let (redirects, described) = (redirects + 1, Some(described));
+        Ok(Some(Opening { origin, redirects, document_page: None, described }))
     }
 
     /// Checks the robots.txt of the page that the browser shows, if the page has navigated away from `asked`.
@@ -196,8 +245,26 @@ fn kind_of(file: &mut File) -> SourceKind {
 /// Result of opening a file.
 enum Opened {
     Source(Source),
-    /// It is a web page that navigates to this source.
+    /// It is a web page that navigates to this source, or a description of it.
     Lead(Opening),
+}
+
+impl Opening {
+    /// Returns the size that a description states for the picture.
+    fn stated(&self) -> Option<Size> {
+        match self.described {
+            Some(Lead::Picture(_, stated)) => stated,
+            _ => None,
+        }
+    }
+}
+
+/// Returns true if a file begins as a JSON object with members.
+fn is_json_object(file: &File) -> io::Result<bool> {
+    let mut head = [0; 64];
+    let read = file.read_at(&mut head, 0)?;
+    let head = head[..read].strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head[..read]).trim_ascii_start();
+    Ok(head.strip_prefix(b"{").is_some_and(|members| members.trim_ascii_start().starts_with(b"\"")))
 }
 
 impl Origin {

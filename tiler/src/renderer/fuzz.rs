@@ -5,14 +5,16 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 
 use bytes::BytesMut;
 use edgezoom_codecs::{SourceFile, TemporaryFile};
 use edgezoom_content::FailureCode;
+use url::Url;
 
 use super::Output;
 use super::child;
+use super::description::{self, DescriptionRequest, Lead};
 use super::error::RenderError;
 use super::protocol::FrameWriter;
 use super::reported;
@@ -31,6 +33,23 @@ pub fn frames(bytes: &[u8]) {
     while let Ok(Some(output)) = validator.next(&mut received) {
         has_begun |= matches!(output, Output::Started(_));
         assert!(has_begun || matches!(output, Output::Coarse(_)), "{output:?} before the pyramid");
+    }
+}
+
+/// Reads the description of a picture.
+///
+/// # Panics
+/// It leads to no URL, or nowhere without a reason.
+pub fn description(bytes: &[u8]) {
+    for url in [None, Some("https://a.example/b/info.json#page=2".to_owned())] {
+        let request = DescriptionRequest { url, page: NonZeroU32::new(2), is_of_manifest: false };
+        match description::read(bytes, &request) {
+            Ok(Some(Lead::Description(url) | Lead::Picture(url, _))) => {
+                assert!(Url::parse(&url).is_ok(), "{url}");
+            }
+            Ok(None) => {}
+            Err(failure) => assert!(failure.message.ends_with('.'), "{failure:?}"),
+        }
     }
 }
 
@@ -122,6 +141,16 @@ mod tests {
                     b"V\x05\0\0\0\x01\xff\xd8\xff\xe0",
                     b"F\0\0\0\0",
                     b"X\x26\0\0\0{\"code\":\"too-complex\",\"message\":\"a.\"}",
+                ],
+            },
+            Target {
+                name: "description",
+                run: description,
+                seeds: &[
+                    br#"{"@context":"http://iiif.io/api/image/3/context.json","id":"https://a.example/b","width":9,"height":"6","profile":"level0","sizes":[{"width":3,"height":2}]}"#,
+                    br#"{"protocol":"http://iiif.io/api/image","@id":"//c/d?e","width":9,"height":6,"profile":["level2",{"maxArea":7}]}"#,
+                    br#"{"@context":["http://iiif.io/api/presentation/3/context.json"],"type":"Manifest","items":[{},{"items":[{"items":[{"body":[{"type":"Choice","items":[{"type":"Image","id":"e.jpg","service":{"id":"f/","type":"ImageService2"}}]}]}]}]}]}"#,
+                    br#"{"@context":"http://iiif.io/api/presentation/2/context.json","@type":"sc:Manifest","sequences":[{"canvases":[0,{"images":[{"resource":{"@type":"oa:Choice","default":{"@type":"dctypes:Image","@id":"e.jpg"}}}]}]}]}"#,
                 ],
             },
             // A few small files. `tests/integration/fuzz.rs` and the corpus have files of each format.

@@ -5,12 +5,13 @@
 //! [`protocol`]. A source that is still being downloaded arrives over a [`channel`]. The parent trusts none of this:
 //! the [`validator`] compares every frame with the request, and the [`watchdog`] bounds what the process costs. A
 //! process that crashes, exceeds a limit or breaks the protocol costs only its own picture. A source with content codings
-//! is [unpacked](unpack) before, in such a process too.
+//! is [unpacked](unpack) before, in such a process too, and the description of a picture elsewhere is read in one.
 
 mod arrival;
 mod channel;
 pub mod child;
 mod codings;
+mod description;
 mod error;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
@@ -40,6 +41,7 @@ use crate::limits::Limits;
 pub use arrival::{Arrival, Arrivals};
 use channel::Feed;
 pub use codings::Coding;
+pub use description::{DescriptionRequest, Lead};
 pub use error::RenderError;
 use process::RendererProcess;
 pub use protocol::ProtocolError;

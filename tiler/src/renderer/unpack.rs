@@ -1,21 +1,26 @@
-//! Removes the content codings of a source in a process of its own, `tiler unpack`, because its bytes may be hostile. The
-//! process is in the same sandbox as a renderer. It reads the source from standard input and writes what it unpacks to
-//! standard output; its parent copies that to a temporary file, up to a limit, and parses nothing.
+//! Removes the content codings of a source, or reads a [`description`], in a process of its own, `tiler unpack`, because
+//! the bytes may be hostile. The process is in the same sandbox as a renderer. It reads the source from standard input and
+//! writes what it unpacks to standard output; its parent copies that to a temporary file, up to a limit, and parses of it
+//! only where a description leads.
 
 use std::fs::File;
-use std::io::{self, BufReader, Seek};
+use std::io::{self, BufReader, Read, Seek};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use edgezoom_content::Failure;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
 use super::child;
 use super::codings::{Coding, decode};
+use super::description::{self, DescriptionRequest, Lead};
 use super::error::RenderError;
 use super::process::RendererProcess;
+use super::protocol::ProtocolError;
+use super::validator::sanitized;
 use super::watchdog::{self, allowed_cpu_time};
 use crate::limits::Limits;
 use crate::{descriptors, sandbox};
@@ -26,16 +31,26 @@ const DAMAGED: u8 = 65;
 const NOT_APPLIED: u8 = 66;
 /// Number of bytes read at once.
 const BUFFER_BYTES: usize = 256 << 10;
+/// Maximum number of bytes that say where a description leads. Longer URLs are no sources.
+const LEAD_BYTES: u64 = 64 << 10;
 
 /// The task of an unpacking process.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct UnpackRequest {
-    /// Codings of the source, in the order in which they were applied.
-    codings: Vec<Coding>,
+    task: Task,
     /// Memory for the process, in bytes.
     memory: u64,
     /// Processor time, in seconds.
     cpu_seconds: u64,
+}
+
+/// What to do with the source.
+#[derive(Debug, Serialize, Deserialize)]
+enum Task {
+    /// Remove its codings, which are in the order in which they were applied.
+    Decode(Vec<Coding>),
+    /// Read it as a description.
+    Describe(DescriptionRequest),
 }
 
 /// An unpacked source.
@@ -61,13 +76,41 @@ pub async fn unpack(
     folder: &Path,
     limits: &Limits,
 ) -> Result<Unpacked, RenderError> {
+    let (file, code) = run_process(program, source, Task::Decode(codings.to_vec()), folder, limits).await?;
+    Ok(Unpacked { file, is_whole: code != DAMAGED, is_as_declared: code == 0 })
+}
+
+/// Reads a source as a description. Returns `None` if it is none. Needs a temporary file in `folder`.
+///
+/// # Errors
+/// The description leads to no picture, or the process could not be started or has exceeded a limit.
+pub async fn describe(
+    program: &Path,
+    source: &File,
+    request: DescriptionRequest,
+    folder: &Path,
+    limits: &Limits,
+) -> Result<Option<Lead>, RenderError> {
+    let (file, _) = run_process(program, source, Task::Describe(request), folder, limits).await?;
+    match serde_json::from_reader(BufReader::new(file.take(LEAD_BYTES))) {
+        Ok(Ok(lead)) => Ok(lead),
+        Ok(Err(failure)) => Err(RenderError::Reported(sanitized(&failure))),
+        Err(_) => Err(ProtocolError::Unexpected("a description that leads nowhere").into()),
+    }
+}
+
+/// Runs a task to its end. Returns its output and the exit code.
+async fn run_process(
+    program: &Path,
+    source: &File,
+    task: Task,
+    folder: &Path,
+    limits: &Limits,
+) -> Result<(File, u8), RenderError> {
     let packed = watchdog::length(source).unwrap_or(0);
     let cpu = allowed_cpu_time(limits, packed, 0);
-    let request = UnpackRequest {
-        codings: codings.to_vec(),
-        memory: limits.renderer_memory,
-        cpu_seconds: cpu.as_secs().saturating_add(1),
-    };
+    let request =
+        UnpackRequest { task, memory: limits.renderer_memory, cpu_seconds: cpu.as_secs().saturating_add(1) };
     let request = serde_json::to_string(&request).map_err(|error| RenderError::NotStarted(error.into()))?;
     let input = descriptors::read_only(source).map_err(RenderError::NotStarted)?;
     let (mut process, stdout) =
@@ -88,21 +131,27 @@ pub async fn unpack(
     };
     let file = timeout(limits.renderer_time, copy).await.unwrap_or(Err(RenderError::TimedOut))?;
     let code = process.exit_code().await?;
-    let is = |known: u8| code == i32::from(known);
-    if code != 0 && !is(DAMAGED) && !is(NOT_APPLIED) {
-        return Err(process.cause_of_death().await);
+    match u8::try_from(code) {
+        Ok(code @ (0 | DAMAGED | NOT_APPLIED)) => Ok((file, code)),
+        _ => Err(process.cause_of_death().await),
     }
-    Ok(Unpacked { file, is_whole: !is(DAMAGED), is_as_declared: code == 0 })
 }
 
 /// Unpacks as requested, in the process itself.
 #[must_use]
 pub fn run(request: &UnpackRequest) -> ExitCode {
     match start(request) {
-        Ok((source, mut out)) => match decode(&request.codings, source, &mut out) {
-            Ok(true) => ExitCode::SUCCESS,
-            Ok(false) => ExitCode::from(NOT_APPLIED),
-            Err(_) => ExitCode::from(DAMAGED),
+        Ok((source, mut out)) => match &request.task {
+            Task::Decode(codings) => match decode(codings, source, &mut out) {
+                Ok(true) => ExitCode::SUCCESS,
+                Ok(false) => ExitCode::from(NOT_APPLIED),
+                Err(_) => ExitCode::from(DAMAGED),
+            },
+            Task::Describe(request) => {
+                let lead: Result<Option<Lead>, Failure> = description::read(source, request);
+                // Fails only if the parent is gone.
+                serde_json::to_writer(out, &lead).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
+            }
         },
         Err(error) => {
             eprintln!("the renderer could not enter its sandbox: {error}");

@@ -198,6 +198,8 @@ fn can_have(Size { width, height }: Size, damage: Damage) -> bool {
         Damage::FromRow { row, rows } => row < rows && (rows == height || rows == width),
         Damage::MorePages { shown, total } => 0 < shown && shown < total,
         Damage::Partial | Damage::NotDrawn(_) => true,
+        // Only the pipeline knows what a description states.
+        Damage::Smaller(_) => false,
     }
 }
 
@@ -210,7 +212,7 @@ fn has_signature(format: TileFormat, file: &[u8]) -> bool {
 }
 
 /// Returns the failure with its message as one line of bounded length.
-fn sanitized(failure: &Failure) -> Failure {
+pub(super) fn sanitized(failure: &Failure) -> Failure {
     let message: String = failure
         .message
         .chars()

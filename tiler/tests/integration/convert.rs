@@ -7,6 +7,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -80,6 +81,80 @@ fn a_picture_on_the_web_is_downloaded_first() {
     let output = convert(folder.path(), &[&url, "--allow-networks=127.0.0.0/8"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(names(folder.path()), ["picture.dzi", "picture_files"]);
+}
+
+/// Serves files on loopback by their paths. Returns the address, and the paths that are requested.
+fn serve_files(files: impl FnOnce(&str) -> Vec<(&'static str, Vec<u8>)>) -> (String, mpsc::Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let files: BTreeMap<_, _> = files(&address).into_iter().collect();
+    let (requested, requests) = mpsc::channel();
+    thread::spawn(move || {
+        for connection in listener.incoming() {
+            let (mut connection, mut request) = (connection.unwrap(), [0; 4096]);
+            let read = connection.read(&mut request).unwrap();
+            let path = String::from_utf8_lossy(&request[..read]).split(' ').nth(1).unwrap().to_owned();
+            let (status, body) = files.get(path.as_str()).map_or((404, &[][..]), |body| (200, body));
+            let head = format!("HTTP/1.1 {status} .\r\nContent-Length: {}\r\n\r\n", body.len());
+            let _ = requested.send(path);
+            connection.write_all(&[head.as_bytes(), body].concat()).unwrap();
+        }
+    });
+    (address, requests)
+}
+
+#[test]
+fn the_description_of_a_picture_leads_to_it() {
+    let picture = files::jpeg(&Picture::photo(70, 50, Layout::Rgb), Jpeg::default());
+    let info = |id: &str, width: u32| {
+        let context = "http://iiif.io/api/image/3/context.json";
+        format!(r#"{{"@context":"{context}","id":"{id}","width":{width},"height":9}}"#).into_bytes()
+    };
+    let (server, requests) = serve_files(|server| {
+        let manifest = format!(
+            r#"{{"@context":"http://iiif.io/api/presentation/3/context.json","type":"Manifest","items":[{{}},{{"items":[
+                {{"items":[{{"body":{{"type":"Image","service":[{{"id":"{server}/b","type":"ImageService3"}}]}}}}]}}]}}]}}"#
+        );
+        vec![
+            ("/a/info.json", info("/a", 70)),
+            ("/a/full/max/0/default.jpg", picture.clone()),
+            ("/manifest.json", manifest.into_bytes()),
+            ("/b/info.json", info("/b", 1400)),
+            ("/b/full/max/0/default.jpg", picture),
+            ("/c/info.json", info("/c", 70)),
+            ("/c/full/max/0/default.jpg", info("/a", 70)),
+            ("/d/info.json", info("/d", 70)),
+            ("/d/full/max/0/default.jpg", b"<!doctype html><p>Log in".to_vec()),
+            ("/e/info.json", info("http://10.0.0.1/e", 70)),
+        ]
+    });
+    let folder = folder_with("local.json", &info(&format!("{server}/a"), 70));
+    for (source, expected, message) in [
+        ("/a/info.json", &["/a/info.json", "/a/full/max/0/default.jpg"][..], ""),
+        ("local.json", &["/a/full/max/0/default.jpg"], ""),
+        (
+            "/manifest.json#page=2",
+            &["/manifest.json", "/b/info.json", "/b/full/max/0/default.jpg"],
+            "The server states 1,400 pixels on the longer side, but offers the picture only in this size.",
+        ),
+        ("/manifest.json#page=3", &["/manifest.json"], "no page 3: its last one is 2."),
+        ("/manifest.json", &["/manifest.json"], "has no picture on page 1."),
+        ("/c/info.json", &["/c/info.json", "/c/full/max/0/default.jpg"], "unknown format"),
+        ("/d/info.json", &["/d/info.json", "/d/full/max/0/default.jpg"], "leads to a web page"),
+        ("/e/info.json", &["/e/info.json"], "--allow-networks"),
+    ] {
+        let source = if source.starts_with('/') { format!("{server}{source}") } else { source.to_owned() };
+        let output =
+            convert(folder.path(), &[&source, "-o", "out", "--force", "--allow-networks=127.0.0.0/8"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            output.status.success(),
+            message.is_empty() || message.contains("offers"),
+            "{source}: {said}"
+        );
+        assert!(said.is_empty() == message.is_empty() && said.contains(message), "{source}: {said}");
+        assert_eq!(requests.try_iter().collect::<Vec<_>>(), expected, "{source}");
+    }
 }
 
 #[test]
