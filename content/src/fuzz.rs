@@ -1,12 +1,13 @@
 //! Fuzz targets for this crate's parsers: each function takes any bytes and panics if an invariant breaks. The test
 //! below runs them for a moment on mutated seeds; the programs in `tests/fuzz/` run them under libFuzzer.
 
-use crate::{AddressPolicy, ContentId, SourceUrl, Title, UploadKey};
+use crate::{AddressPolicy, Capture, ContentId, SourceUrl, Title, UploadKey};
 
-/// A source URL, with everything derived from it: the address policy's verdict, ids, a file's name.
+/// A source URL, with everything derived from it: the address policy's verdict, ids, a file's name. Takes it as a query
+/// with options of a capture, too.
 ///
 /// # Panics
-/// The URL does not round-trip.
+/// The URL does not round-trip, or options become part of it.
 pub fn source_url(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if let Ok(url) = SourceUrl::parse(&text) {
@@ -14,6 +15,11 @@ pub fn source_url(bytes: &[u8]) {
         assert!(url.as_str().is_ascii() && !url.host().is_empty() && !url.is_file());
         assert!(ContentId::candidates(&url).all(|id| id.to_string().parse() == Ok(id)));
         let _ = (AddressPolicy::default().admit(&url), url.page(), url.identity());
+    }
+    if let (Ok(options), Ok(url)) = (Capture::parse(&text), SourceUrl::parse("https://a.example/b")) {
+        let source = url.clone().captured(&options);
+        assert!(source.as_str().len() < 2500 && source.as_str().bytes().all(|byte| byte.is_ascii_graphic()));
+        assert_eq!((source.without_options(), source.capture()), (url, options));
     }
     // Tilers and stored records may also name uploaded files.
     if let Ok(url) = SourceUrl::try_from(text.into_owned()) {
@@ -88,6 +94,8 @@ mod tests {
                     b"http://[2001:db8::1]:8080/?q",
                     b"http://0x7f.1/",
                     b"http://user:secret@10.0.0.1:22/",
+                    b"web-width=390&web-device=phone&web-scheme=dark&web-selector=%23a+%3E+.b>http://a.example/#/c",
+                    b"web-hide=.c%2c.d&web-wait=+%5Be=%22>%22]&web-wait=&web-media=print&web-width=0320",
                     b"ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?name=old%20town.jpg",
                 ],
             },

@@ -57,7 +57,7 @@ impl ContentId {
         let mut hash = Sha256::new();
         hash.update(url.identity());
         if salt > 0 {
-            hash.update([b' ', salt]); // a canonical URL has no space
+            hash.update([b' ', salt]); // a canonical URL and its options have no space
             hash.update(party);
         }
         let digest: [u8; 32] = hash.finalize().into();
@@ -129,6 +129,26 @@ mod tests {
         assert_eq!((&one[..4], &other[..4]), (&ids("")[..4], &one[..4]));
         let all: std::collections::HashSet<_> = one.iter().chain(&other).collect();
         assert_eq!((one.len(), all.len()), (32, 4 + 2 * 28), "one client uses up no other's ids");
+    }
+
+    #[test]
+    fn the_ids_of_urls_without_options_stay_what_they_are() {
+        let ids = |options: &str| {
+            let urls = (0..1000).map(|number| match number % 4 {
+                0 => format!("http://example.com/{number}"),
+                1 => format!("https://{number}.example.org/a?b={number}>c"),
+                2 => format!("https://example.com:81/{number}.pdf#page={number}"),
+                _ => format!("https://example.com/#/{number} d"),
+            });
+            urls.map(|url| ContentId::of(&SourceUrl::parse(&url).unwrap().with_options(options).unwrap()))
+                .collect::<Vec<_>>()
+        };
+        let plain = ids("width=9&web-width=");
+        let digest = Sha256::digest(plain.iter().map(ToString::to_string).collect::<String>());
+        assert_eq!(u64::from_be_bytes(digest[..8].try_into().unwrap()), 0x8334_4732_5d40_8a6f);
+        let all: std::collections::HashSet<_> =
+            ["", "web-width=390", "web-width=391", "web-scheme=dark"].into_iter().flat_map(&ids).collect();
+        assert_eq!(all.len(), 4000, "the same URL with other options is another content");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! Everything here is a value or a pure function: no I/O, no clock, no wasm.
 
 pub mod address;
+pub mod capture;
 pub mod conversion;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
@@ -26,6 +27,7 @@ mod titles;
 
 pub use address::AddressPolicy;
 pub use attempt::{Attempt, CoarseNumber};
+pub use capture::Capture;
 pub use content::{Coarse, Content, Finished, NextTry, Stage, Status, StoredText, TILE_BYTES, Timestamp};
 pub use conversion::Conversion;
 pub use deletion_key::{DeletionKey, DeletionKeyHash, DeletionKeyHashError};

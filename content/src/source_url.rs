@@ -7,6 +7,7 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
+use crate::capture::{self, Capture, CaptureError};
 use crate::upload;
 
 /// The URL of a source in canonical form: the WHATWG serialisation without the fragment, with two exceptions. A
@@ -15,6 +16,13 @@ use crate::upload;
 ///
 /// The scheme is `http` or `https`, there is no user name or password, and the host is an IP address, `localhost`, or a
 /// name with a dot.
+///
+/// The options of a web page's [`Capture`] are part of it: they stand before the URL, with a `>` between, which no URL
+/// contains. So tilers and records that do not know options refuse it.
+///
+/// ```text
+/// web-width=390&web-scheme=dark>https://example.com/
+/// ```
 ///
 /// The source may also be an uploaded file. Then the URL is a URI of [`upload`], which has no host and which clients
 /// cannot request.
@@ -43,7 +51,13 @@ pub enum SourceUrlError {
     /// The host name is one of a private network.
     #[error("The URL's host exists only in private networks. Use one that is public.")]
     PrivateName,
+    /// The options of a web page's capture are wrong.
+    #[error(transparent)]
+    Options(#[from] CaptureError),
 }
+
+/// Separator between the options of a web page's capture and its URL.
+const OPTIONS_END: char = '>';
 
 /// Domains that resolve only on private networks or nowhere (RFC 6761, RFC 6762, RFC 7686, RFC 8375, RFC 9476). The
 /// [`AddressPolicy`](crate::AddressPolicy) decides about `localhost`.
@@ -109,13 +123,56 @@ impl SourceUrl {
         Self(self.identity().to_owned())
     }
 
-    /// Returns what identifies the source: the URL, without the name of an uploaded file.
+    /// Returns the source with the options of its capture in a query, in place of those that it has.
+    ///
+    /// # Errors
+    /// An option is unknown or wrong.
+    pub fn with_options(self, query: &str) -> Result<Self, SourceUrlError> {
+        Ok(self.captured(&Capture::parse(query)?))
+    }
+
+    /// Returns the source with options of its capture, in place of those that it has.
+    #[must_use]
+    pub fn captured(self, capture: &Capture) -> Self {
+        let url = self.without_options();
+        if capture.is_default() || url.is_file() { url } else { Self(format!("{capture}{OPTIONS_END}{url}")) }
+    }
+
+    /// Returns the source without the options of its capture.
+    #[must_use]
+    pub fn without_options(&self) -> Self {
+        Self(self.address().to_owned())
+    }
+
+    /// Returns the options of its capture.
+    #[must_use]
+    pub fn capture(&self) -> Capture {
+        Capture::parse(self.options()).unwrap_or_default() // they were parsed before
+    }
+
+    /// Returns the options of its capture as a query, which is empty if there are none.
+    #[must_use]
+    pub fn options(&self) -> &str {
+        self.parts().0
+    }
+
+    /// Returns the URL alone, which is requested.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        self.parts().1
+    }
+
+    fn parts(&self) -> (&str, &str) {
+        self.0.split_once(OPTIONS_END).filter(|_| !self.is_file()).unwrap_or(("", &self.0))
+    }
+
+    /// Returns what identifies the source: options and URL, without the name of an uploaded file.
     #[must_use]
     pub fn identity(&self) -> &str {
         if self.is_file() { upload::without_name(&self.0) } else { &self.0 }
     }
 
-    /// Returns the canonical form: ASCII, at most [`SourceUrl::MAX_LENGTH`] characters.
+    /// Returns the canonical form: ASCII, at most [`SourceUrl::MAX_LENGTH`] characters, and the options before them.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -124,7 +181,7 @@ impl SourceUrl {
     /// Returns the host as written in the URL: a name in lower case, or an address, IPv6 in brackets.
     #[must_use]
     pub fn host(&self) -> &str {
-        let authority = self.0.split('/').nth(2).unwrap_or_default();
+        let authority = self.address().split('/').nth(2).unwrap_or_default();
         let end = match authority.find(']') {
             Some(bracket) => bracket + 1,
             None => authority.find(':').unwrap_or(authority.len()),
@@ -135,7 +192,7 @@ impl SourceUrl {
     /// Returns the page of a document that the URL selects, counted from 1.
     #[must_use]
     pub fn page(&self) -> Option<NonZeroU32> {
-        self.0.split_once('#').and_then(|(_, fragment)| page_in(fragment))
+        self.address().split_once('#').and_then(|(_, fragment)| page_in(fragment))
     }
 }
 
@@ -180,7 +237,13 @@ impl TryFrom<String> for SourceUrl {
     type Error = SourceUrlError;
 
     fn try_from(text: String) -> Result<Self, SourceUrlError> {
-        if upload::is_uri(&text) { Ok(Self(text)) } else { Self::parse(&text) }
+        match text.split_once(OPTIONS_END) {
+            _ if upload::is_uri(&text) => Ok(Self(text)),
+            Some((options, url)) if options.starts_with(capture::PREFIX) => {
+                Self::parse(url)?.with_options(options)
+            }
+            _ => Self::parse(&text),
+        }
     }
 }
 
@@ -229,6 +292,24 @@ mod tests {
         assert_eq!(canonical("https://example.com:443/a/../b"), "https://example.com/b");
         assert_eq!(canonical(" http://bücher.example/ä b\n"), "http://xn--bcher-kva.example/%C3%A4%20b");
         assert_ne!(canonical("http://example.com/a"), canonical("http://example.com/A"));
+    }
+
+    #[test]
+    fn options_of_a_capture_are_part_of_the_source_and_not_of_its_url() {
+        let url = SourceUrl::parse("http://a.example:81/b?c>d#page=2").unwrap();
+        let stored = "web-width=390&web-hide=a%3Eb>http://a.example:81/b?c%3Ed#page=2";
+        let source = url.clone().with_options("web-hide=a>b&d=e&web-width=390").unwrap();
+        assert_eq!((source.as_str(), SourceUrl::try_from(stored.to_owned())), (stored, Ok(source.clone())));
+        assert_eq!((source.address(), source.options()), (url.as_str(), "web-width=390&web-hide=a%3Eb"));
+        assert_eq!(
+            (source.host(), source.page(), source.without_options()),
+            (url.host(), url.page(), url.clone())
+        );
+        assert_eq!(source.capture().width, Some(390));
+        assert_eq!(source.with_options("web-width=").unwrap(), url, "in place of those that it has");
+        assert_eq!(SourceUrl::parse(stored), Err(SourceUrlError::Scheme), "as in versions without options");
+        let wrong = SourceUrl::try_from("web-width=1>http://a.example/".to_owned());
+        assert!(matches!(wrong, Err(SourceUrlError::Options(_))));
     }
 
     #[test]

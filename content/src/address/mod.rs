@@ -147,7 +147,7 @@ impl AddressPolicy {
     /// # Errors
     /// Returns the reason for a refusal.
     pub fn admit(&self, source: &SourceUrl) -> Result<(), RefusedAddress> {
-        let url = Url::parse(source.as_str()).map_err(|_| RefusedAddress::Network)?;
+        let url = Url::parse(source.address()).map_err(|_| RefusedAddress::Network)?;
         let host = url.host().ok_or(RefusedAddress::Network)?;
         self.check(&host, url.port_or_known_default().ok_or(RefusedAddress::Port)?)
     }
