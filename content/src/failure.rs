@@ -43,6 +43,8 @@ pub enum FailureCode {
     TooComplex,
     /// Downloading or rendering took longer than the limit.
     TimedOut,
+    /// No element of the web page matches a selector in the request's options, or the selector is not one.
+    NoSuchElement,
     /// A fault of the service. It stays the last variant: the length of [`FailureCode::ALL`] follows from it.
     Internal,
 }
@@ -74,6 +76,7 @@ impl FailureCode {
         Self::TooManyPixels,
         Self::TooComplex,
         Self::TimedOut,
+        Self::NoSuchElement,
         Self::Internal,
     ];
 
@@ -91,6 +94,7 @@ impl FailureCode {
             Self::TooManyPixels => "too-many-pixels",
             Self::TooComplex => "too-complex",
             Self::TimedOut => "timed-out",
+            Self::NoSuchElement => "no-such-element",
             Self::Internal => "internal",
         }
     }
@@ -108,6 +112,7 @@ impl FailureCode {
             | Self::UnsupportedFormat
             | Self::CorruptSource
             | Self::TimedOut
+            | Self::NoSuchElement
             | Self::Internal => false,
         }
     }

@@ -40,13 +40,13 @@ fn the_openapi_document_has_every_code() {
 /// Returns true if a server without https, or with another site there, causes this failure.
 fn may_be_cured_by_http(code: FailureCode) -> bool {
     use FailureCode::{
-        CorruptSource, Internal, SourceExcluded, SourceForbidden, SourceNotFound, SourceTooLarge,
-        SourceUnreachable, TimedOut, TooComplex, TooManyPixels, UnsupportedFormat,
+        CorruptSource, Internal, NoSuchElement, SourceExcluded, SourceForbidden, SourceNotFound,
+        SourceTooLarge, SourceUnreachable, TimedOut, TooComplex, TooManyPixels, UnsupportedFormat,
     };
     match code {
         SourceUnreachable | SourceNotFound | TimedOut => true,
         SourceForbidden | SourceExcluded | SourceTooLarge | UnsupportedFormat | CorruptSource
-        | TooManyPixels | TooComplex | Internal => false,
+        | TooManyPixels | TooComplex | NoSuchElement | Internal => false,
     }
 }
 

@@ -21,6 +21,7 @@ const FAILURES = {
   "too-many-pixels": "The picture has too many pixels",
   "too-complex": "The picture is too complex",
   "timed-out": "The conversion took too long",
+  "no-such-element": "The page has no such element",
   internal: "Something went wrong on our side",
 };
 
@@ -36,6 +37,7 @@ const ADVICE = {
   "too-many-pixels": "Reduce the picture's size, or split it.",
   "too-complex": "Simplify the drawing, or export it as an image, such as PNG.",
   "timed-out": "Move the file to a faster server.",
+  "no-such-element": "Try the selector in a browser's developer tools, then change it.",
 };
 
 export function stageWords(stage) {
