@@ -108,8 +108,11 @@ pub fn of_page(error: &PageError) -> Class {
         PageError::NeverLoaded(_) | PageError::Starved(_) => Class::later(TimedOut),
         PageError::TookTooLong(_) => Class::never(TimedOut),
         PageError::Unresolved => Class::never(SourceUnreachable),
+        // The page is as it was meant to be.
+        PageError::NoElement(_) | PageError::NoSelector(_) => Class::never(NoSuchElement),
         PageError::NoBrowser
         | PageError::NotContained
+        | PageError::OptionsWithoutPage
         | PageError::NoPage
         | PageError::SentAsFile
         | PageError::LeadsTo(_) => Class::never(UnsupportedFormat),

@@ -140,7 +140,7 @@ pub(super) async fn load_drawing(
     tab.command("Animation.enable", json!({})).await?;
     tab.command("Animation.setPlaybackRate", json!({ "playbackRate": 0 })).await?;
     let document = tab.state.document_count;
-    let text = text::read(&mut PageLayout { tab, limits }, size.pixels(), 0.0, size.scale()).await;
+    let text = text::read(&mut PageLayout { tab, limits }, size.pixels(), (0.0, 0.0), size.scale()).await;
     Ok((document, text))
 }
 

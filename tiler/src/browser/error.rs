@@ -67,6 +67,16 @@ pub enum PageError {
     /// [`Document::check`](super::document::Document::check).
     #[error("The source cannot be displayed as a web page.")]
     NoPage,
+    /// An element of the page that an option of the request names does not exist, or is not visible. Names the option.
+    /// Decided in [`page_loader`](super::page_loader) and [`layout`](super::layout).
+    #[error("No element of the page matches the selector of {0}.")]
+    NoElement(&'static str),
+    /// The value of this option of the request is not a selector. Decided in [`layout`](super::layout).
+    #[error("{0} is not a CSS selector.")]
+    NoSelector(&'static str),
+    /// The request has options of a web page, and the source is none. Decided in [`pipeline`](crate::pipeline).
+    #[error("The source is not a web page. Convert it without the web- options.")]
+    OptionsWithoutPage,
     /// The page navigates by itself to the picture or document with this URL. Decided in
     /// [`interception`](super::interception).
     #[error("The page navigates to a picture or document.")]

@@ -2,6 +2,7 @@
 //! scripts decide; this module gives them what scripts cannot reach: documents of other origins, closed shadow trees,
 //! and event listeners.
 
+use edgezoom_content::capture::Selector;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -20,6 +21,7 @@ pub(super) struct PageLayout<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Area {
     pub left: u32,
+    pub top: u32,
     /// Left edge of the window.
     pub origin: u32,
     pub width: u32,
@@ -42,6 +44,25 @@ struct Unfolded {
     hidden_box: bool,
     /// Number of elements that may have a closed shadow tree.
     hosts: u32,
+}
+
+/// What `find.js` returns about a selector.
+#[derive(Debug, Deserialize)]
+struct Found {
+    /// True if it is one.
+    valid: bool,
+    /// Box of the first element that matches and has one.
+    #[serde(rename = "box")]
+    first: Option<ElementBox>,
+}
+
+/// The box of an element, in CSS pixels from the top left of the window.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(super) struct ElementBox {
+    left: f64,
+    top: f64,
+    right: f64,
+    bottom: f64,
 }
 
 /// Edges of the content, in CSS pixels from the left edge of the window.
@@ -80,10 +101,10 @@ const MAX_EXPANSIONS: usize = 4;
 const MAX_TURNS: usize = 5;
 
 impl PageLayout<'_> {
-    /// Hides consent banners and expands what scrolls in place of the page.
+    /// Hides consent banners and what the request names, and expands what scrolls in place of the page.
     pub(super) async fn rearrange(&mut self) -> Result<(), PageError> {
         let main = self.tab.main_frame().to_owned();
-        self.hide_consent_banners().await?;
+        self.hide().await?;
         if self.unfold(&main, None).await?.frame {
             // A document that navigates meanwhile stays as it is.
             match self.unfold_frames(main).await {
@@ -94,12 +115,32 @@ impl PageLayout<'_> {
         Ok(())
     }
 
-    pub(super) async fn hide_consent_banners(&mut self) -> Result<(), PageError> {
+    /// Hides consent banners and what the request names.
+    pub(super) async fn hide(&mut self) -> Result<(), PageError> {
         let main = self.tab.main_frame().to_owned();
-        self.call(&main, script!("consent.js"), json!({})).await.map(drop)
+        self.call(&main, script!("consent.js"), json!({})).await?;
+        match &self.limits.capture.hide {
+            Some(selector) => self.find(selector, "hide", "web-hide").await.map(drop),
+            None => Ok(()),
+        }
     }
 
-    /// Measures the page. Its content beside the window counts, menus that wait there do not.
+    /// Returns the box of the first element that matches a selector and has a box. `purpose` is as in `find.js`, and
+    /// `option` the name of the selector's option. The browser gets the selector as a value, never as a part of a script.
+    pub(super) async fn find(
+        &mut self,
+        selector: &Selector,
+        purpose: &str,
+        option: &'static str,
+    ) -> Result<Option<ElementBox>, PageError> {
+        let main = self.tab.main_frame().to_owned();
+        let argument = json!({ "selector": selector.as_str(), "purpose": purpose });
+        let Found { valid, first } = parsed(self.call(&main, script!("find.js"), argument).await?)?;
+        if valid { Ok(first) } else { Err(PageError::NoSelector(option)) }
+    }
+
+    /// Measures the page, or the element that is shown of it. Content beside the window counts, menus that wait there do
+    /// not.
     pub(super) async fn measure(&mut self) -> Result<Area, PageError> {
         let main = self.tab.main_frame().to_owned();
         let edges = self.call(&main, script!("measure.js"), json!({})).await?;
@@ -107,7 +148,13 @@ impl PageLayout<'_> {
         let number = |object: &str, key: &str| metrics[object][key].as_f64().unwrap_or_default();
         // The window is at the right of what can be scrolled to if the page begins there.
         let (origin, width) = (number("cssLayoutViewport", "pageX"), number("cssContentSize", "width"));
-        Ok(area(parsed(edges)?, origin, width, number("cssContentSize", "height"), self.limits))
+        let height = number("cssContentSize", "height");
+        let Some(selector) = &self.limits.capture.selector else {
+            return Ok(area(parsed(edges)?, origin, width, height, self.limits));
+        };
+        let found = self.find(selector, "show", "web-selector").await?;
+        let area = found.and_then(|found| element_area(found, origin, (width, height), self.limits));
+        area.ok_or(PageError::NoElement("web-selector"))
     }
 
     /// Expands the frame that fills the window, and those within it, from the inside to the outside.
@@ -273,15 +320,54 @@ fn area(edges: Edges, origin: f64, width: f64, height: f64, limits: &PageLimits)
     let left = if left < 0.0 { right - shown } else { left };
     Area {
         left: (origin + left).max(0.0) as u32,
+        top: 0,
         origin: origin.max(0.0) as u32,
         width: shown as u32,
         height: (height.ceil() as u32).clamp(1, limits.height),
     }
 }
 
+/// Returns the part of a page that an element covers, as far as it can be scrolled to and up to the maximum size; `None`
+/// if it covers nothing. `origin` and `width` are as in [`area`].
+fn element_area(
+    found: ElementBox,
+    origin: f64,
+    (width, height): (f64, f64),
+    limits: &PageLimits,
+) -> Option<Area> {
+    // Chromium rounds the edges of what it draws, too.
+    let side = |from: f64, to: f64, end: f64, most: u32| {
+        let (from, to) = (from.round().max(0.0), to.round().min(end.ceil()));
+        (to > from).then(|| (from as u32, ((to - from) as u32).min(most)))
+    };
+    let (left, width) = side(origin + found.left, origin + found.right, width, limits.max_width)?;
+    let (top, height) = side(found.top, found.bottom, height, limits.height)?;
+    Some(Area { left, top, origin: origin.max(0.0) as u32, width, height })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_element_is_shown_as_far_as_it_can_be_scrolled_to() {
+        let limits = PageLimits::default();
+        let shown = |[left, top, right, bottom]: [f64; 4], origin| {
+            let found = ElementBox { left, top, right, bottom };
+            element_area(found, origin, (1680.0, 90_000.0), &limits)
+                .map(|area| (area.left, area.top, area.width, area.height))
+        };
+        assert_eq!(shown([10.4, 20.5, 110.4, 50.6], 0.0), Some((10, 21, 100, 30)));
+        assert_eq!(shown([-50.0, -9.0, 3000.0, 80_000.0], 0.0), Some((0, 0, 1680, 30_000)));
+        assert_eq!(
+            shown([-300.0, 0.0, 100.0, 9.0], 400.0),
+            Some((100, 0, 400, 9)),
+            "a page that begins at the right"
+        );
+        for hidden in [[5.0, 5.0, 5.0, 9.0], [-90.0, 5.0, -10.0, 9.0], [5.0, 90_001.0, 9.0, 90_002.0]] {
+            assert_eq!(shown(hidden, 0.0), None);
+        }
+    }
 
     #[test]
     fn a_page_is_shown_from_its_beginning_up_to_the_maximum_width() {

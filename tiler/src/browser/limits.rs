@@ -4,6 +4,8 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clap::{Args, value_parser};
+use edgezoom_content::Capture;
+use edgezoom_content::capture::Wait;
 use edgezoom_text::MAX_PAGE_WORDS;
 use tokio::time::{Instant, timeout_at};
 
@@ -11,7 +13,7 @@ use super::error::PageError;
 use super::process::supervisor::ExitReason;
 use crate::limits::{defaults, mebibytes};
 
-/// Limits for one page, and the size and scale of its window.
+/// Limits for one page, the size and scale of its window, and the options of its capture.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 #[command(next_help_heading = "Web pages")]
 pub struct PageLimits {
@@ -48,6 +50,9 @@ pub struct PageLimits {
     /// draw late. Takes some tens of milliseconds, and longer only for requests.
     #[arg(skip = Duration::from_secs(5))]
     pub virtual_time: Duration,
+    /// Time on the page's clock after that in which an element that is waited for has to appear.
+    #[arg(skip = Duration::from_secs(30))]
+    pub appear: Duration,
     /// Time for the window to come to rest after that. Charts take up to 1.5 s, and more on a busy machine.
     #[arg(skip = Duration::from_millis(2500))]
     pub rest: Duration,
@@ -117,6 +122,9 @@ pub struct PageLimits {
     /// Maximum number of words of a page that are read; 0 reads none.
     #[arg(skip = MAX_PAGE_WORDS)]
     pub words: usize,
+    /// How a page is captured if its source does not say.
+    #[arg(skip)]
+    pub capture: Capture,
     /// Maximum number of open pages. Each takes about one core and 300 MiB.
     #[arg(skip = NonZeroUsize::MIN.saturating_add(1))]
     pub at_once: NonZeroUsize,
@@ -128,10 +136,26 @@ impl Default for PageLimits {
     }
 }
 
+/// Width and height of a phone's window in CSS pixels, and its device pixels per CSS pixel: what most phones have.
+const PHONE: (u32, u32, u32) = (390, 844, 3);
+
 /// Maximum height of a texture. Chromium draws a higher strip at a lower resolution, or not at all.
 const MAX_TEXTURE_HEIGHT: u32 = 8192;
 
 impl PageLimits {
+    /// Returns the limits for a page with these options of its capture.
+    pub(super) fn captured(&self, capture: Capture) -> Self {
+        let mut limits = self.clone();
+        if capture.device.is_some() {
+            (limits.width, limits.window, limits.scale) = PHONE;
+        }
+        limits.width = capture.width.unwrap_or(limits.width);
+        if let Some(Wait::Time(time)) = capture.wait {
+            limits.virtual_time += time;
+        }
+        Self { capture, ..limits }
+    }
+
     /// Returns the height of a strip of this width, both in CSS pixels.
     pub(super) fn strip_height(&self, width: u32) -> u32 {
         let scale = self.scale.max(1);

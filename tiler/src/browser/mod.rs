@@ -14,6 +14,7 @@
 //! | When is it finished? | [`virtual_time`]: its clock; [`stillness`]: when its window is at rest |
 //! | What if the machine is busy? | [`fair_clock`]: limits count what the browser does, not how long it waits |
 //! | Which part of it is shown, and how is it unfolded? | [`layout`], and the scripts that it calls |
+//! | What do options of a request change? | [`edgezoom_content::Capture`]: the options; [`tab`], [`layout`]: their use |
 //! | What did the browser report? | [`page_state`]: events; [`document`] and [`interception`]: what they mean |
 //! | Which words are on it? | [`text`] |
 //! | How does it become a picture? | [`screenshot`]: the strips, and the pipe to the renderer |

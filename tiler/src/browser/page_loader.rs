@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use edgezoom_content::capture::{Selector, Wait};
 use edgezoom_content::{Size, Title};
 use edgezoom_text::Text;
 use serde_json::{Value, json};
@@ -55,6 +56,9 @@ const SHARE_OF_LONG: u32 = 5;
 
 /// Time of the page's clock after it was scrolled back to its top.
 const RETURN: Duration = Duration::from_secs(1);
+
+/// Time of the page's clock between two looks for an element that is waited for. As with other steps, below half a second.
+const LOOK: Duration = Duration::from_millis(400);
 
 /// Time for fonts and pictures that have arrived to be decoded.
 const DECODE: Duration = Duration::from_secs(2);
@@ -118,6 +122,9 @@ impl PageLoader<'_> {
         }
         let deadline = deadline.max(self.tab.now() + self.limits.quiet);
         self.tab.settle(self.limits.virtual_time, self.limits.rest, loaded.min(deadline)).await?;
+        if let Some(Wait::Selector(selector)) = &self.limits.capture.wait {
+            self.wait_for(selector, deadline).await?;
+        }
         if self.tab.state.document_count != document {
             return Ok(None);
         }
@@ -132,6 +139,25 @@ impl PageLoader<'_> {
         let location = self.tab.call(include_str!("script/finish.js"), json!({})).await?;
         self.check_document()?;
         Ok(Some(location))
+    }
+
+    /// Lets time pass on the page's clock until an element matches, and for the window to come to rest then. Returns as
+    /// soon as the page shows another document.
+    async fn wait_for(&mut self, selector: &Selector, deadline: FairInstant) -> Result<(), PageError> {
+        let document = self.tab.state.document_count;
+        let mut left = self.limits.appear;
+        while self.tab.state.document_count == document {
+            if self.layout().find(selector, "wait", "web-wait").await?.is_some() {
+                return self.tab.settle(LOOK, self.limits.rest / 2, deadline).await;
+            }
+            if left.is_zero() || self.tab.now() >= deadline {
+                return Err(PageError::NoElement("web-wait"));
+            }
+            left = left.saturating_sub(LOOK);
+            self.tab.pass_time(LOOK, deadline).await?;
+            self.tab.next_frame().await?;
+        }
+        Ok(())
     }
 
     /// Scrolls through the page once and back to its top. Stops half a window apart, so that each element is in view as
@@ -178,7 +204,7 @@ impl PageLoader<'_> {
         Ok(bottom.as_f64().unwrap_or_default().ceil() as u32)
     }
 
-    /// Hides consent banners and unfolds scrolling boxes, which make sense only in a window.
+    /// Hides consent banners and what the request names, and unfolds scrolling boxes, which make sense only in a window.
     async fn rearrange(&mut self) -> Result<(), PageError> {
         self.layout().rearrange().await
     }
@@ -217,14 +243,14 @@ impl PageLoader<'_> {
         self.tab.command("Page.stopLoading", json!({})).await?;
         self.tab.command("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await?;
         // Hides a banner that has appeared since. No other can appear, because only our scripts still run.
-        self.layout().hide_consent_banners().await?;
+        self.layout().hide().await?;
         self.tab.command("Animation.enable", json!({})).await?;
         self.tab.command("Animation.setPlaybackRate", json!({ "playbackRate": 0 })).await?;
         let area = self.layout().measure().await?;
         let size = Size { width: area.width * self.limits.scale, height: area.height * self.limits.scale };
-        let left = f64::from(area.left) - f64::from(area.origin);
+        let corner = (f64::from(area.left) - f64::from(area.origin), f64::from(area.top));
         let scale = self.limits.scale.into();
-        let text = text::read(&mut self.layout(), size, left, scale).await;
+        let text = text::read(&mut self.layout(), size, corner, scale).await;
         Ok(FrozenPage {
             size,
             text,

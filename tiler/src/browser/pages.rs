@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use edgezoom_content::{AddressPolicy, SourceUrl};
+use edgezoom_content::{AddressPolicy, Capture, SourceUrl};
 use tokio::net::UnixStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
@@ -127,12 +127,15 @@ impl Pages {
     }
 
     /// Loads a page in a browser of its own and freezes it. Waits first while the maximum number of pages is open.
-    /// `html` is the page as it was downloaded, to display if the server declares another media type.
+    /// `html` is the page as it was downloaded, to display if the server declares another media type. Options of the
+    /// source replace those of the limits.
     ///
     /// # Errors
     /// The page could not be loaded.
     pub async fn open(&self, source: &SourceUrl, html: Option<Html>) -> Result<OpenPage, PageError> {
-        self.open_url(source.as_str(), html, None).await
+        let capture = Some(source.capture()).filter(|capture| !capture.is_default());
+        self.open_url(source.address(), html, None, capture.unwrap_or_else(|| self.limits.capture.clone()))
+            .await
     }
 
     /// Opens a local HTML file. The page can embed files from its folder and below, but its scripts cannot read them.
@@ -141,7 +144,7 @@ impl Pages {
     /// The page could not be loaded.
     pub async fn open_file(&self, page: &Path, html: Html) -> Result<OpenPage, PageError> {
         let (files, url) = LocalFiles::beside(page)?;
-        self.open_url(&url, Some(html), Some(files)).await
+        self.open_url(&url, Some(html), Some(files), self.limits.capture.clone()).await
     }
 
     /// Opens a drawing in a browser of its own, without any network, and stops it. Waits first while the maximum number
@@ -151,11 +154,11 @@ impl Pages {
     /// The drawing could not be opened.
     pub async fn open_drawing(&self, svg: Vec<u8>, size: DrawingSize) -> Result<OpenDrawing, PageError> {
         let (files, url) = LocalFiles::drawing(svg);
-        let (mut ready, permit, deadline) = self.ready(Some(files)).await?;
-        match self.limits.before(deadline, load_drawing(&mut ready.tab, &url, size, &self.limits)).await {
+        let limits = self.limits.captured(Capture::default());
+        let (mut ready, permit, deadline) = self.ready(Some(files), &limits).await?;
+        match limits.before(deadline, load_drawing(&mut ready.tab, &url, size, &limits)).await {
             Ok((document, text)) => {
                 let Ready { browser, proxy, tab } = ready;
-                let limits = self.limits.clone();
                 Ok(OpenDrawing {
                     browser,
                     tab,
@@ -168,7 +171,7 @@ impl Pages {
                     _permit: permit,
                 })
             }
-            Err(error) => Err(self.limits.explain(error, ready.browser.close().await)),
+            Err(error) => Err(limits.explain(error, ready.browser.close().await)),
         }
     }
 
@@ -176,6 +179,7 @@ impl Pages {
     async fn ready(
         &self,
         files: Option<LocalFiles>,
+        limits: &PageLimits,
     ) -> Result<(Ready, OwnedSemaphorePermit, Instant), PageError> {
         let launch = self.launch.as_ref().map_err(|error| error())?;
         let permit = match Arc::clone(&self.permits).try_acquire_owned() {
@@ -187,7 +191,7 @@ impl Pages {
             }
         };
         let deadline = Instant::now() + self.limits.page_in_all;
-        Ok((self.start(launch, files, deadline).await?, permit, deadline))
+        Ok((self.start(launch, files, deadline, limits).await?, permit, deadline))
     }
 
     async fn open_url(
@@ -195,20 +199,19 @@ impl Pages {
         url: &str,
         html: Option<Html>,
         files: Option<LocalFiles>,
+        capture: Capture,
     ) -> Result<OpenPage, PageError> {
-        let (mut ready, permit, deadline) = self.ready(files).await?;
+        let limits = self.limits.captured(capture);
+        let (mut ready, permit, deadline) = self.ready(files, &limits).await?;
         let load = async {
-            PageLoader { tab: &mut ready.tab, proxy: &ready.proxy, limits: &self.limits }
-                .load(url, html)
-                .await
+            PageLoader { tab: &mut ready.tab, proxy: &ready.proxy, limits: &limits }.load(url, html).await
         };
-        match self.limits.before(deadline, load).await {
+        match limits.before(deadline, load).await {
             Ok(page) => {
                 let Ready { browser, proxy, tab } = ready;
-                let limits = self.limits.clone();
                 Ok(OpenPage { browser, tab, page, limits, deadline, _proxy: proxy, _permit: permit })
             }
-            Err(error) => Err(self.limits.explain(error, ready.browser.close().await)),
+            Err(error) => Err(limits.explain(error, ready.browser.close().await)),
         }
     }
 
@@ -219,34 +222,40 @@ impl Pages {
         launch: &Launch,
         files: Option<LocalFiles>,
         deadline: Instant,
+        limits: &PageLimits,
     ) -> Result<Ready, PageError> {
-        match self.limits.before(deadline, self.start_once(launch, files.clone())).await {
+        match limits.before(deadline, self.start_once(launch, files.clone(), limits)).await {
             Err(error @ (PageError::BrowserGone | PageError::NotStarted(_) | PageError::NeverLoaded(_))) => {
                 tracing::warn!(%error, "a browser did not start; trying once more");
-                self.limits.before(deadline, self.start_once(launch, files)).await
+                limits.before(deadline, self.start_once(launch, files, limits)).await
             }
             started => started,
         }
     }
 
-    async fn start_once(&self, launch: &Launch, files: Option<LocalFiles>) -> Result<Ready, PageError> {
+    async fn start_once(
+        &self,
+        launch: &Launch,
+        files: Option<LocalFiles>,
+        limits: &PageLimits,
+    ) -> Result<Ready, PageError> {
         let launch = launch.clone();
         let started = tokio::task::spawn_blocking(move || launch.start()).await.map_err(io::Error::other);
         let started = started.and_then(|started| started).map_err(PageError::NotStarted)?;
         let browser = started.browser;
         let open = async {
-            let resolver = LimitedResolver::new(Arc::clone(&self.connector.resolver), self.limits.look_ups);
+            let resolver = LimitedResolver::new(Arc::clone(&self.connector.resolver), limits.look_ups);
             let connector = Connector { resolver: Arc::new(resolver), ..self.connector.clone() };
-            let proxy = Proxy::start(started.listener, connector, files, &self.limits)?;
+            let proxy = Proxy::start(started.listener, connector, files, limits)?;
             started.devtools.set_nonblocking(true)?;
             let devtools = UnixStream::from_std(started.devtools)?;
             let clock = FairClock::new(browser.supervisor());
-            let tab = Tab::open(devtools, clock, &self.limits, &self.bot.user_agent, &proxy.password).await?;
+            let tab = Tab::open(devtools, clock, limits, &self.bot.user_agent, &proxy.password).await?;
             Ok((proxy, tab))
         };
         match open.await {
             Ok((proxy, tab)) => Ok(Ready { browser, tab, proxy }),
-            Err(error) => Err(self.limits.explain(error, browser.close().await)),
+            Err(error) => Err(limits.explain(error, browser.close().await)),
         }
     }
 }

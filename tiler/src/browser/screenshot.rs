@@ -89,10 +89,10 @@ impl OpenPage {
         let text = self.page.text.take().and_then(|text| text.to_json()).unwrap_or_default();
         out.write_all(&screenshot::header(self.page.size, &text)).await?;
         out.write_all(&text).await?;
-        let Area { width, height, .. } = self.page.area;
+        let Area { top, width, height, .. } = self.page.area;
         let strip_height = self.limits.strip_height(width);
-        for top in (0..height).step_by(strip_height as usize) {
-            let png = self.capture(top, strip_height.min(height - top)).await?;
+        for row in (0..height).step_by(strip_height as usize) {
+            let png = self.capture(top + row, strip_height.min(height - row)).await?;
             if self.tab.state.document_count != self.page.document {
                 return Err(PageError::NeverLoaded(self.limits.settle)); // it navigated in spite of being frozen
             }

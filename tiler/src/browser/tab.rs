@@ -3,6 +3,8 @@
 
 use std::time::{Duration, Instant};
 
+use edgezoom_content::Capture;
+use edgezoom_content::capture::Media;
 use serde_json::{Value, json};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
@@ -51,11 +53,18 @@ impl Tab {
             tab.command(&domain, json!({})).await?;
         }
         tab.set_window(limits, limits.window).await?;
+        let Capture { device, scheme, media, .. } = limits.capture;
         // Many sites refuse a browser whose user agent contains "Headless".
         let browser = version["userAgent"].as_str().unwrap_or_default().replace("HeadlessChrome", "Chrome");
+        let browser = if device.is_some() { of_phone(&browser) } else { browser };
         let user_agent = json!({ "userAgent": format!("{browser} {service}") });
         tab.command("Emulation.setUserAgentOverride", user_agent).await?;
-        let media = json!({ "features": [{ "name": "prefers-reduced-motion", "value": "reduce" }] });
+        let touch = json!({ "enabled": device.is_some() });
+        tab.command("Emulation.setTouchEmulationEnabled", touch).await?;
+        let mut features = vec![json!({ "name": "prefers-reduced-motion", "value": "reduce" })];
+        features
+            .extend(scheme.map(|scheme| json!({ "name": "prefers-color-scheme", "value": scheme.name() })));
+        let media = json!({ "media": media.map_or("", |Media::Print| "print"), "features": features });
         tab.command("Emulation.setEmulatedMedia", media).await?;
 
         // Reports when something is painted, as pictures of a few pixels that nobody looks at.
@@ -176,7 +185,8 @@ impl Tab {
     /// Sets the height of the window.
     pub(super) async fn set_window(&mut self, limits: &PageLimits, height: u32) -> Result<(), PageError> {
         let metrics = json!({
-            "width": limits.width, "height": height, "deviceScaleFactor": limits.scale, "mobile": false,
+            "width": limits.width, "height": height, "deviceScaleFactor": limits.scale,
+            "mobile": limits.capture.device.is_some(),
         });
         self.command("Emulation.setDeviceMetricsOverride", metrics).await.map(drop)
     }
@@ -362,6 +372,13 @@ impl Tab {
     }
 }
 
+/// Returns the user agent that the same browser has on a phone.
+fn of_phone(user_agent: &str) -> String {
+    let (before, rest) = user_agent.split_once('(').unwrap_or((user_agent, ""));
+    let after = rest.split_once(')').map_or("", |(_, after)| after);
+    format!("{before}(Linux; Android 10; K){}", after.replace(" Safari/", " Mobile Safari/"))
+}
+
 /// Returns the string that a response must contain.
 fn string(value: &Value) -> Result<String, PageError> {
     value.as_str().map(str::to_owned).ok_or_else(|| PageError::Command("an identifier is missing".to_owned()))
@@ -375,6 +392,13 @@ mod tests {
 
     use super::*;
     use crate::browser::clock::Clock;
+
+    #[test]
+    fn a_phone_has_the_user_agent_of_chrome_for_android() {
+        let desktop = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
+        let phone = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36";
+        assert_eq!(of_phone(desktop), phone);
+    }
 
     #[tokio::test]
     async fn a_document_that_begins_while_the_clock_stands_still_is_given_time() {

@@ -76,9 +76,15 @@ struct Collector<'a, 'b> {
     page: Page,
 }
 
-/// Returns the words of a page whose screenshot has this size, at `scale` device pixels for each CSS pixel. `left` is the
-/// screenshot's left edge, in CSS pixels from the window's. `None`: they are not wanted, or could not be read in time.
-pub(super) async fn read(layout: &mut PageLayout<'_>, size: Size, left: f64, scale: f64) -> Option<Text> {
+/// Returns the words of a page whose screenshot has this size, at `scale` device pixels for each CSS pixel. `left` and
+/// `top` are the screenshot's corner, in CSS pixels from the window's. `None`: they are not wanted, or could not be read
+/// in time.
+pub(super) async fn read(
+    layout: &mut PageLayout<'_>,
+    size: Size,
+    (left, top): (f64, f64),
+    scale: f64,
+) -> Option<Text> {
     if layout.limits.words == 0 {
         return None;
     }
@@ -86,7 +92,7 @@ pub(super) async fn read(layout: &mut PageLayout<'_>, size: Size, left: f64, sca
     let page = Page::new(Rect::new(0, 0, size.width, size.height));
     let deadline = layout.tab.now() + TIME;
     let mut collector = Collector { layout, deadline, words: 0, frames: 0, page };
-    let to_pixels = ToPixels { left: -left, top: 0.0, scale };
+    let to_pixels = ToPixels { left: -left, top: -top, scale };
     let read = collector.read(&main, to_pixels, 0).await;
     let Collector { layout, page, .. } = collector;
     match read {

@@ -21,7 +21,7 @@ use edgezoom_content::{AddressPolicy, Damage, Dzi, Finished, Scale, Size, Source
 use tokio::sync::{OnceCell, watch};
 
 use crate::bot::BotSettings;
-use crate::browser::{PageLimits, PageSettings, Pages};
+use crate::browser::{PageError, PageLimits, PageSettings, Pages};
 use crate::fetch::Fetcher;
 use crate::limits::Limits;
 use crate::renderer::{Built, RenderOptions};
@@ -188,7 +188,11 @@ impl Pipeline {
         sink: &mut S,
         mut on_progress: impl FnMut(Progress) + Send,
     ) -> Result<Converted<S::Published>, PipelineError> {
+        let has_options = matches!(&origin, Origin::Url(url) if !url.options().is_empty());
         let mut source = self.open_source(origin, options.drawing.page, &mut on_progress).await?;
+        if has_options && source.kind != SourceKind::Page {
+            return Err(PageError::OptionsWithoutPage.into());
+        }
         on_progress(Progress::Opened(source.kind));
         let (mut title, stated) = (source.title.take(), source.stated);
         let mut options = *options;

@@ -93,7 +93,7 @@ impl Pipeline {
             let opened = match &opening.origin {
                 Origin::Url(url) => {
                     let fetcher = Arc::clone(self.fetcher().await?);
-                    let mut download = Download::start(fetcher, opening.redirects, url.clone());
+                    let mut download = Download::start(fetcher, opening.redirects, url.without_options());
                     if let Some(arrival) = download.head(on_progress).await? {
                         let (document_page, stated) = (opening.document_page, opening.stated());
                         let input = Input::Arriving(opening, Box::new(download), arrival);
@@ -173,7 +173,8 @@ impl Pipeline {
         }
         html.is_as_declared = is_as_declared;
         if let Origin::Url(requested) = &origin {
-            let urls: Vec<_> = [requested].into_iter().chain(&url).collect();
+            let requested = requested.without_options();
+            let urls: Vec<_> = [&requested].into_iter().chain(&url).collect();
             self.fetcher().await?.may_visit(&urls).await?;
         }
         match open_page(self.pages().await, &origin, html, on_progress).await {

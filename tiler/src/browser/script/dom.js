@@ -10,6 +10,7 @@ const state = globalThis[Symbol.for('edgezoom')] ??= {
   expanded: new WeakSet(), // elements with a new height
   heights: new Map(), // heights and overflow of other elements
   frame: null, hiddenBox: null, hosts: [], // what the caller has to examine
+  shown: null, // the element that is shown instead of the whole page
 };
 
 const shadowTree = (element) => element.shadowRoot ?? state.closedTrees.get(element);

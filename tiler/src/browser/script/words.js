@@ -245,7 +245,9 @@
   };
 
   try {
-    visit(root, { role: 'p', isShown: true, clip: null, containerClip: null });
+    const { shown } = state;
+    const clip = shown && rectOf(shown);
+    visit(shown ?? root, { role: 'p', isShown: true, clip, containerClip: clip });
   } catch {
     // The page has elements that throw: what was read counts.
   }

@@ -1,6 +1,7 @@
 //! `tiler convert`: converts sources into pyramids on disk, like `vips dzsave`. It uses the same
 //! [`pipeline`](edgezoom_tiler::pipeline) as the service.
 
+mod capture;
 mod dzsave;
 mod output;
 mod progress_bars;
@@ -28,6 +29,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use super::flags::ConversionArgs;
+use capture::CaptureArgs;
 use dzsave::TileArgs;
 use output::{Container, FileSink};
 use progress_bars::ProgressBars;
@@ -78,6 +80,8 @@ pub struct Args {
     tiles: TileArgs,
     #[command(flatten)]
     conversion: ConversionArgs,
+    #[command(flatten)]
+    capture: CaptureArgs,
 }
 
 impl Args {
@@ -125,6 +129,7 @@ async fn convert_all(args: &Args) -> anyhow::Result<ExitCode> {
         bail!("--viewer writes the page of one source: convert each alone, into a folder of its own");
     }
     let mut settings = args.conversion.settings(None, std::env::temp_dir())?;
+    settings.page_limits.capture = args.capture.capture()?;
     if !args.reads_words() {
         settings.page_limits.words = 0;
     }

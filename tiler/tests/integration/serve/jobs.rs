@@ -94,6 +94,7 @@ async fn a_missing_source_is_reported_and_leaves_nothing() {
         ("missing", FailureCode::SourceNotFound),
         ("locked", FailureCode::SourceForbidden),
         ("text", FailureCode::UnsupportedFormat),
+        ("web-width=390>picture", FailureCode::UnsupportedFormat),
     ]
     .into_iter()
     .enumerate()

@@ -31,16 +31,16 @@ async fn a_page_becomes_a_pyramid() {
 
 #[tokio::test]
 #[ignore = "needs Chromium: cargo xtask test"]
-async fn a_page_with_the_wrong_content_type_is_recognised() {
+async fn a_page_with_the_wrong_content_type_is_recognised_and_captured_with_its_options() {
     let world = world().await;
     // The server sends application/octet-stream.
     let page = b"<!doctype html><title>T</title><body style='margin:0;height:3000px'>".as_slice();
     world.state().sources.insert("page".into(), Source::Bytes(page.into()));
-    world.enqueue(ID, 1, "page");
+    world.enqueue(ID, 1, "web-width=640>page");
     let _tiler = Tiler::start(&world, &[]);
     world.until("the end", WorldState::ended).await;
     let dzi = finished(&world.state()).unwrap();
-    assert_eq!((dzi.size.width, dzi.size.height), (2560, 6000));
+    assert_eq!((dzi.size.width, dzi.size.height), (1280, 6000));
 }
 
 #[tokio::test]

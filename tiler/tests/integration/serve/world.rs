@@ -198,7 +198,9 @@ impl WorldState {
                     let claim = json!({ "id": id, "url": url, "upload": source, "attempt": attempt, "leaseMs": lease });
                     return claim.to_string().into_response();
                 }
-                let url = format!("http://{address}/source/{source}");
+                let (options, name) = source.rsplit_once('>').unwrap_or(("", source));
+                let end = if options.is_empty() { "" } else { ">" };
+                let url = format!("{options}{end}http://{address}/source/{name}");
                 json!({ "id": id, "url": url, "attempt": attempt, "leaseMs": lease })
                     .to_string()
                     .into_response()

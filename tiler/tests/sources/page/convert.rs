@@ -68,6 +68,33 @@ fn a_local_page_can_embed_the_files_beside_it_and_no_others() {
 }
 
 #[test]
+fn flags_say_how_a_local_page_is_captured() {
+    let folder = tempfile::tempdir().unwrap();
+    let page =
+        "<style>body{margin:0} div{height:200px;background:#f00} @media print{div{background:#0f0}}</style>
+        <div></div><script>setTimeout(() => document.querySelector('div').id = 'a', 20000)</script>";
+    fs::write(folder.path().join("page.html"), page).unwrap();
+    let convert = |flags: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tiler"));
+        command.current_dir(folder.path()).args(["convert", "--output=out", "page.html"]).args(flags);
+        command.env("EDGEZOOM_WEB_PAGES_WITHOUT_SANDBOX", "true").output().unwrap()
+    };
+    let flags =
+        ["--web-media=print", "--web-scheme=dark", "--web-wait=#a", "--web-selector=div", "--format=png"];
+    let output = convert(&flags);
+    let picture = picture(folder.path(), &output, 400);
+    assert!(picture.pixels.chunks(3).all(|pixel| pixel == [0, 255, 0]));
+    for (flag, message) in [
+        ("--web-wait=0", "web-wait takes 1 to 30000 milliseconds"),
+        ("--web-hide=a{", "web-hide is not a CSS selector"),
+    ] {
+        let output = convert(&[flag, "--force"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(message), "{said}");
+    }
+}
+
+#[test]
 fn a_page_that_navigates_to_a_picture_is_converted_as_that_picture() {
     let folder = tempfile::tempdir().unwrap();
     let site = Site::serve("127.0.0.2", |path| match path {

@@ -1,9 +1,12 @@
 //! Compares the screenshot of a page with that of `chromium --screenshot`.
 
-use crate::chromium;
-use crate::screenshot::{capture, settings};
-use crate::site::{Reply, Site};
+use edgezoom_content::SourceUrl;
 use edgezoom_test_support::likeness::{Tolerance, compare};
+use edgezoom_tiler::browser::Pages;
+
+use crate::chromium;
+use crate::screenshot::{Screenshot, settings};
+use crate::site::{Reply, Site};
 
 /// Page with text in several scripts and sizes, emoji, a table, shadows, a gradient and a picture.
 const PAGE: &str = "<!doctype html><meta charset=utf-8><title>Likeness</title><style>
@@ -31,8 +34,11 @@ async fn a_page_looks_as_chromium_shows_it() {
     // the layout of factor 1.
     let mut settings = settings();
     settings.limits.scale = 1;
-    let ours = capture(settings, &site.url("/")).await.unwrap();
-    let theirs = chromium::screenshot(&site.url("/"), 1280, ours.height as u32);
-    let ours = ours.picture();
-    compare(&ours, &theirs, Tolerance::up_to(1)).unwrap();
+    let pages = Pages::new(settings);
+    for (options, width) in [("", 1280), ("web-width=700", 700)] {
+        let url = SourceUrl::parse(&site.url("/")).unwrap().with_options(options).unwrap();
+        let ours = Screenshot::of(pages.open(&url, None).await.unwrap()).await.unwrap();
+        let theirs = chromium::screenshot(&site.url("/"), width, ours.height as u32);
+        compare(&ours.picture(), &theirs, Tolerance::up_to(1)).unwrap();
+    }
 }

@@ -18,6 +18,7 @@ mod html_sniffing;
 mod layout;
 mod likeness;
 mod memory;
+mod options;
 mod picture;
 mod pyramid;
 mod words;
