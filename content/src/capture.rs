@@ -8,61 +8,21 @@ use std::time::Duration;
 
 use url::form_urlencoded;
 
-/// How a web page is captured. As text, it is a query with the options that are given, in the order of the fields.
+/// How a web page is captured. As text, it is a query with the options that are given, in the order of [`NAMES`].
+///
+/// The values are texts that were checked, because the Worker only passes them on: a type for each made its module three
+/// kilobytes larger.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Capture {
-    /// `web-width`: width of the window, in CSS pixels.
-    pub width: Option<u32>,
-    /// `web-device`: the device whose window it is, if not a desktop computer.
-    pub device: Option<Device>,
-    /// `web-scheme`: the colour scheme that the page is asked for.
-    pub scheme: Option<Scheme>,
-    /// `web-media`: the medium that styles are for, if not a screen.
-    pub media: Option<Media>,
-    /// `web-selector`: the element to show instead of the whole page.
-    pub selector: Option<Selector>,
-    /// `web-wait`: what to wait for, in addition to the usual time.
-    pub wait: Option<Wait>,
-    /// `web-hide`: elements to leave out.
-    pub hide: Option<Selector>,
-}
-
-/// A device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Device {
-    /// Its screen is dense and reacts to touch, and its browser heeds the page's `<meta name="viewport">`.
-    Phone,
-}
-
-/// A colour scheme.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheme {
-    /// Light letters on a dark ground.
-    Dark,
-    /// Dark letters on a light ground.
-    Light,
-}
-
-/// A medium of CSS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Media {
-    /// Paper.
-    Print,
-}
+pub struct Capture([String; NAMES.len()]);
 
 /// What to wait for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wait {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait<'a> {
     /// Time on the page's clock.
     Time(Duration),
-    /// An element that matches.
-    Selector(Selector),
+    /// An element that matches this selector.
+    Element(&'a str),
 }
-
-/// A text that may be a list of CSS selectors: without control characters and white space around it, and with at most
-/// [`Selector::MAX_BYTES`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Selector(String);
 
 /// An option is unknown, or has a wrong value. Clients see the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -71,23 +31,35 @@ pub struct CaptureError(&'static str);
 
 /// Beginning of the names of all options.
 pub const PREFIX: &str = "web-";
+/// The names of the options.
+pub const NAMES: [&str; 7] = [WIDTH, DEVICE, SCHEME, MEDIA, SELECTOR, WAIT, HIDE];
+const WIDTH: &str = "web-width";
+const DEVICE: &str = "web-device";
+const SCHEME: &str = "web-scheme";
+const MEDIA: &str = "web-media";
+const SELECTOR: &str = "web-selector";
+const WAIT: &str = "web-wait";
+const HIDE: &str = "web-hide";
+
 /// Widths of windows, in CSS pixels. The smallest phones have 320.
 const WIDTHS: RangeInclusive<u32> = 320..=2560;
 /// Milliseconds to wait. The limit of time for loading a page ends a wait earlier.
 const WAITS: RangeInclusive<u32> = 1..=30_000;
+/// Maximum number of bytes of a selector. Those in browsers' tools have some tens.
+const SELECTOR_BYTES: usize = 200;
 
 const UNKNOWN: CaptureError = CaptureError(
     "Unknown option of a web page. The options are web-width, web-device, web-scheme, web-media, web-selector, web-wait and web-hide.",
 );
 const TWICE: CaptureError =
     CaptureError("Give each web- option once. A selector may be a list, such as .banner, .chat.");
-const WIDTH: CaptureError = CaptureError("web-width must be a number of CSS pixels from 320 to 2560.");
-const DEVICE: CaptureError = CaptureError("web-device must be phone.");
-const SCHEME: CaptureError = CaptureError("web-scheme must be dark or light.");
-const MEDIA: CaptureError = CaptureError("web-media must be print.");
-const SELECTOR: CaptureError =
+const NO_WIDTH: CaptureError = CaptureError("web-width must be a number of CSS pixels from 320 to 2560.");
+const NO_DEVICE: CaptureError = CaptureError("web-device must be phone.");
+const NO_SCHEME: CaptureError = CaptureError("web-scheme must be dark or light.");
+const NO_MEDIA: CaptureError = CaptureError("web-media must be print.");
+const NO_SELECTOR: CaptureError =
     CaptureError("web-selector and web-hide take a CSS selector of at most 200 bytes.");
-const WAIT: CaptureError =
+const NO_WAIT: CaptureError =
     CaptureError("web-wait takes 1 to 30000 milliseconds, or a CSS selector of at most 200 bytes.");
 
 impl CaptureError {
@@ -115,117 +87,114 @@ impl Capture {
     /// # Errors
     /// The option is unknown, the value is wrong, or the option has one already.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), CaptureError> {
+        let option = NAMES.iter().zip(&mut self.0).find(|(known, _)| **known == name);
+        let (_, option) = option.ok_or(UNKNOWN)?;
         let value = value.trim();
-        match name {
-            "web-width" => fill(&mut self.width, value, number(value, WIDTHS), WIDTH),
-            "web-device" => {
-                fill(&mut self.device, value, (value == "phone").then_some(Device::Phone), DEVICE)
-            }
-            "web-scheme" => {
-                let scheme = [Scheme::Dark, Scheme::Light].into_iter().find(|scheme| scheme.name() == value);
-                fill(&mut self.scheme, value, scheme, SCHEME)
-            }
-            "web-media" => fill(&mut self.media, value, (value == "print").then_some(Media::Print), MEDIA),
-            "web-selector" => fill(&mut self.selector, value, Selector::new(value), SELECTOR),
-            "web-wait" => fill(&mut self.wait, value, Wait::new(value), WAIT),
-            "web-hide" => fill(&mut self.hide, value, Selector::new(value), SELECTOR),
-            _ => Err(UNKNOWN),
+        if value.is_empty() {
+            return Ok(());
         }
+        let (is_right, error) = match name {
+            WIDTH => (is_number(value, WIDTHS), NO_WIDTH),
+            DEVICE => (value == "phone", NO_DEVICE),
+            SCHEME => (value == "dark" || value == "light", NO_SCHEME),
+            MEDIA => (value == "print", NO_MEDIA),
+            WAIT => (
+                if begins_with_digit(value) { is_number(value, WAITS) } else { may_be_selector(value) },
+                NO_WAIT,
+            ),
+            _ => (may_be_selector(value), NO_SELECTOR),
+        };
+        if !is_right {
+            return Err(error);
+        }
+        if !option.is_empty() {
+            return Err(TWICE);
+        }
+        value.clone_into(option);
+        Ok(())
     }
 
     /// Returns true if no option is given.
     #[must_use]
     pub fn is_default(&self) -> bool {
-        *self == Self::default()
+        self.0.iter().all(String::is_empty)
     }
-}
 
-/// Fills an option that is empty, unless the value is.
-fn fill<T>(
-    option: &mut Option<T>,
-    value: &str,
-    parsed: Option<T>,
-    error: CaptureError,
-) -> Result<(), CaptureError> {
-    if value.is_empty() {
-        return Ok(());
+    /// Returns the width of the window in CSS pixels.
+    #[must_use]
+    pub fn width(&self) -> Option<u32> {
+        self.value(WIDTH)?.parse().ok()
     }
-    if option.is_some() {
-        return Err(TWICE);
-    }
-    *option = Some(parsed.ok_or(error)?);
-    Ok(())
-}
 
-fn number(text: &str, range: RangeInclusive<u32>) -> Option<u32> {
-    text.parse().ok().filter(|number| range.contains(number))
+    /// Returns true for the window of a phone: its screen is dense and reacts to touch, and its browser heeds the page's
+    /// `<meta name="viewport">`.
+    #[must_use]
+    pub fn is_phone(&self) -> bool {
+        self.value(DEVICE).is_some()
+    }
+
+    /// Returns the colour scheme that the page is asked for, as in `prefers-color-scheme`.
+    #[must_use]
+    pub fn scheme(&self) -> Option<&str> {
+        self.value(SCHEME)
+    }
+
+    /// Returns the medium of CSS that styles are for, if not a screen.
+    #[must_use]
+    pub fn media(&self) -> Option<&str> {
+        self.value(MEDIA)
+    }
+
+    /// Returns the selector of the element to show instead of the whole page.
+    #[must_use]
+    pub fn selector(&self) -> Option<&str> {
+        self.value(SELECTOR)
+    }
+
+    /// Returns what to wait for in addition to the usual time.
+    #[must_use]
+    pub fn wait(&self) -> Option<Wait<'_>> {
+        let value = self.value(WAIT)?;
+        Some(match value.parse() {
+            Ok(time) => Wait::Time(Duration::from_millis(time)),
+            Err(_) => Wait::Element(value),
+        })
+    }
+
+    /// Returns the selector of elements to leave out.
+    #[must_use]
+    pub fn hide(&self) -> Option<&str> {
+        self.value(HIDE)
+    }
+
+    fn value(&self, name: &str) -> Option<&str> {
+        let given = NAMES.iter().zip(&self.0).find(|(known, _)| **known == name);
+        given.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+    }
 }
 
 impl fmt::Display for Capture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { width, device, scheme, media, selector, wait, hide } = self;
-        let text = |selector: &Option<Selector>| selector.as_ref().map(|Selector(text)| text.clone());
-        let given = [
-            ("web-width", width.map(|width| width.to_string())),
-            ("web-device", device.map(|Device::Phone| "phone".to_owned())),
-            ("web-scheme", scheme.map(|scheme| scheme.name().to_owned())),
-            ("web-media", media.map(|Media::Print| "print".to_owned())),
-            ("web-selector", text(selector)),
-            ("web-wait", wait.as_ref().map(Wait::text)),
-            ("web-hide", text(hide)),
-        ];
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        for (name, value) in given {
-            if let Some(value) = value {
-                query.append_pair(name, &value);
-            }
-        }
-        f.write_str(&query.finish())
+        let given = NAMES.iter().zip(&self.0).filter(|(_, value)| !value.is_empty());
+        f.write_str(&form_urlencoded::Serializer::new(String::new()).extend_pairs(given).finish())
     }
 }
 
-impl Scheme {
-    /// Returns the name in CSS.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Dark => "dark",
-            Self::Light => "light",
-        }
-    }
+/// Returns true for a number in its only form, without a sign and leading zeros.
+fn is_number(text: &str, range: RangeInclusive<u32>) -> bool {
+    begins_with_digit(text)
+        && !text.starts_with('0')
+        && text.parse().is_ok_and(|number| range.contains(&number))
 }
 
-impl Wait {
-    /// No selector begins with a digit.
-    fn new(text: &str) -> Option<Self> {
-        if text.starts_with(|c: char| c.is_ascii_digit()) {
-            return number(text, WAITS).map(|time| Self::Time(Duration::from_millis(time.into())));
-        }
-        Selector::new(text).map(Self::Selector)
-    }
-
-    fn text(&self) -> String {
-        match self {
-            Self::Time(time) => time.as_millis().to_string(),
-            Self::Selector(Selector(text)) => text.clone(),
-        }
-    }
+/// No selector begins with a digit.
+fn begins_with_digit(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
 }
 
-impl Selector {
-    /// Maximum number of bytes. The selectors in browsers' tools have some tens.
-    pub const MAX_BYTES: usize = 200;
-
-    fn new(text: &str) -> Option<Self> {
-        let is_short = text.len() <= Self::MAX_BYTES && !text.contains(char::is_control);
-        is_short.then(|| Self(text.to_owned()))
-    }
-
-    /// Returns the text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
+/// Returns true for a text without control characters that is not too long. Only the browser parses it.
+fn may_be_selector(text: &str) -> bool {
+    text.len() <= SELECTOR_BYTES && !text.contains(char::is_control)
 }
 
 #[cfg(test)]
@@ -243,11 +212,27 @@ mod tests {
         let mut parameters: Vec<&str> = all.split('&').collect();
         parameters.reverse();
         assert_eq!(canonical(&parameters.join("&url=x&_=1&")), all, "in any order, among other parameters");
-        assert_eq!(canonical("web-width=0390&web-wait=%20.a%0A"), "web-width=390&web-wait=.a");
+        assert_eq!(canonical("web-width=+390&web-wait=%20.a%0A"), "web-width=390&web-wait=.a");
         assert_eq!(canonical("web-hide=[a%3d%22%26%22]"), "web-hide=%5Ba%3D%22%26%22%5D");
         for nothing in ["", "width=390&scheme=blue", "web-width=&web-scheme=&web-hide=+"] {
             assert!(Capture::parse(nothing).unwrap().is_default(), "{nothing}");
         }
+    }
+
+    #[test]
+    fn options_are_read_by_their_names() {
+        let query = "web-width=390&web-device=phone&web-scheme=dark&web-media=print&web-selector=a&web-wait=800&web-hide=b";
+        let all = Capture::parse(query).unwrap();
+        assert_eq!(
+            (all.width(), all.is_phone(), all.scheme(), all.media()),
+            (Some(390), true, Some("dark"), Some("print"))
+        );
+        assert_eq!((all.selector(), all.hide()), (Some("a"), Some("b")));
+        assert_eq!(all.wait(), Some(Wait::Time(Duration::from_millis(800))));
+        assert_eq!(Capture::parse("web-wait=.c").unwrap().wait(), Some(Wait::Element(".c")));
+        let none = Capture::default();
+        assert_eq!((none.width(), none.is_phone(), none.scheme(), none.media()), (None, false, None, None));
+        assert_eq!((none.selector(), none.wait(), none.hide()), (None, None, None));
     }
 
     #[test]
@@ -256,24 +241,26 @@ mod tests {
         for (query, error) in [
             ("web-colour=red", UNKNOWN),
             ("web-=", UNKNOWN),
-            ("web-width=319", WIDTH),
-            ("web-width=2561", WIDTH),
-            ("web-width=-390", WIDTH),
-            ("web-width=390px", WIDTH),
-            ("web-device=tablet", DEVICE),
-            ("web-scheme=Dark", SCHEME),
-            ("web-media=screen", MEDIA),
-            ("web-wait=0", WAIT),
-            ("web-wait=30001", WAIT),
-            ("web-wait=99999999999", WAIT),
-            ("web-wait=5s", WAIT),
-            ("web-selector=a%00b", SELECTOR),
-            (&long, SELECTOR),
+            ("web-width=319", NO_WIDTH),
+            ("web-width=2561", NO_WIDTH),
+            ("web-width=-390", NO_WIDTH),
+            ("web-width=0390", NO_WIDTH),
+            ("web-width=%2b390", NO_WIDTH),
+            ("web-width=390px", NO_WIDTH),
+            ("web-device=tablet", NO_DEVICE),
+            ("web-scheme=Dark", NO_SCHEME),
+            ("web-media=screen", NO_MEDIA),
+            ("web-wait=0", NO_WAIT),
+            ("web-wait=30001", NO_WAIT),
+            ("web-wait=99999999999", NO_WAIT),
+            ("web-wait=5s", NO_WAIT),
+            ("web-selector=a%00b", NO_SELECTOR),
+            (&long, NO_SELECTOR),
             ("web-hide=.a&web-hide=.b", TWICE),
             ("web-hide=.a&web-hide=.a", TWICE),
         ] {
             assert_eq!(Capture::parse(query), Err(error), "{query}");
         }
-        assert_eq!(UNKNOWN.to_string().matches("web-").count(), 7);
+        assert!(NAMES.iter().all(|name| UNKNOWN.to_string().contains(name)));
     }
 }

@@ -95,7 +95,7 @@ mod tests {
                     b"http://0x7f.1/",
                     b"http://user:secret@10.0.0.1:22/",
                     b"web-width=390&web-device=phone&web-scheme=dark&web-selector=%23a+%3E+.b>http://a.example/#/c",
-                    b"web-hide=.c%2c.d&web-wait=+%5Be=%22>%22]&web-wait=&web-media=print&web-width=0320",
+                    b"web-hide=.c%2c.d&web-wait=+%5Be=%22>%22]&web-wait=&web-media=print&web-width=+320",
                     b"ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?name=old%20town.jpg",
                 ],
             },

@@ -305,7 +305,7 @@ mod tests {
             (source.host(), source.page(), source.without_options()),
             (url.host(), url.page(), url.clone())
         );
-        assert_eq!(source.capture().width, Some(390));
+        assert_eq!(source.capture().width(), Some(390));
         assert_eq!(source.with_options("web-width=").unwrap(), url, "in place of those that it has");
         assert_eq!(SourceUrl::parse(stored), Err(SourceUrlError::Scheme), "as in versions without options");
         let wrong = SourceUrl::try_from("web-width=1>http://a.example/".to_owned());

@@ -2,7 +2,6 @@
 //! scripts decide; this module gives them what scripts cannot reach: documents of other origins, closed shadow trees,
 //! and event listeners.
 
-use edgezoom_content::capture::Selector;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -119,7 +118,7 @@ impl PageLayout<'_> {
     pub(super) async fn hide(&mut self) -> Result<(), PageError> {
         let main = self.tab.main_frame().to_owned();
         self.call(&main, script!("consent.js"), json!({})).await?;
-        match &self.limits.capture.hide {
+        match self.limits.capture.hide() {
             Some(selector) => self.find(selector, "hide", "web-hide").await.map(drop),
             None => Ok(()),
         }
@@ -129,12 +128,12 @@ impl PageLayout<'_> {
     /// `option` the name of the selector's option. The browser gets the selector as a value, never as a part of a script.
     pub(super) async fn find(
         &mut self,
-        selector: &Selector,
+        selector: &str,
         purpose: &str,
         option: &'static str,
     ) -> Result<Option<ElementBox>, PageError> {
         let main = self.tab.main_frame().to_owned();
-        let argument = json!({ "selector": selector.as_str(), "purpose": purpose });
+        let argument = json!({ "selector": selector, "purpose": purpose });
         let Found { valid, first } = parsed(self.call(&main, script!("find.js"), argument).await?)?;
         if valid { Ok(first) } else { Err(PageError::NoSelector(option)) }
     }
@@ -149,7 +148,7 @@ impl PageLayout<'_> {
         // The window is at the right of what can be scrolled to if the page begins there.
         let (origin, width) = (number("cssLayoutViewport", "pageX"), number("cssContentSize", "width"));
         let height = number("cssContentSize", "height");
-        let Some(selector) = &self.limits.capture.selector else {
+        let Some(selector) = self.limits.capture.selector() else {
             return Ok(area(parsed(edges)?, origin, width, height, self.limits));
         };
         let found = self.find(selector, "show", "web-selector").await?;

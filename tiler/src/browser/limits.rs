@@ -146,11 +146,11 @@ impl PageLimits {
     /// Returns the limits for a page with these options of its capture.
     pub(super) fn captured(&self, capture: Capture) -> Self {
         let mut limits = self.clone();
-        if capture.device.is_some() {
+        if capture.is_phone() {
             (limits.width, limits.window, limits.scale) = PHONE;
         }
-        limits.width = capture.width.unwrap_or(limits.width);
-        if let Some(Wait::Time(time)) = capture.wait {
+        limits.width = capture.width().unwrap_or(limits.width);
+        if let Some(Wait::Time(time)) = capture.wait() {
             limits.virtual_time += time;
         }
         Self { capture, ..limits }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use edgezoom_content::capture::{Selector, Wait};
+use edgezoom_content::capture::Wait;
 use edgezoom_content::{Size, Title};
 use edgezoom_text::Text;
 use serde_json::{Value, json};
@@ -122,7 +122,7 @@ impl PageLoader<'_> {
         }
         let deadline = deadline.max(self.tab.now() + self.limits.quiet);
         self.tab.settle(self.limits.virtual_time, self.limits.rest, loaded.min(deadline)).await?;
-        if let Some(Wait::Selector(selector)) = &self.limits.capture.wait {
+        if let Some(Wait::Element(selector)) = self.limits.capture.wait() {
             self.wait_for(selector, deadline).await?;
         }
         if self.tab.state.document_count != document {
@@ -143,7 +143,7 @@ impl PageLoader<'_> {
 
     /// Lets time pass on the page's clock until an element matches, and for the window to come to rest then. Returns as
     /// soon as the page shows another document.
-    async fn wait_for(&mut self, selector: &Selector, deadline: FairInstant) -> Result<(), PageError> {
+    async fn wait_for(&mut self, selector: &str, deadline: FairInstant) -> Result<(), PageError> {
         let document = self.tab.state.document_count;
         let mut left = self.limits.appear;
         while self.tab.state.document_count == document {

@@ -3,8 +3,6 @@
 
 use std::time::{Duration, Instant};
 
-use edgezoom_content::Capture;
-use edgezoom_content::capture::Media;
 use serde_json::{Value, json};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
@@ -53,18 +51,17 @@ impl Tab {
             tab.command(&domain, json!({})).await?;
         }
         tab.set_window(limits, limits.window).await?;
-        let Capture { device, scheme, media, .. } = limits.capture;
         // Many sites refuse a browser whose user agent contains "Headless".
         let browser = version["userAgent"].as_str().unwrap_or_default().replace("HeadlessChrome", "Chrome");
-        let browser = if device.is_some() { of_phone(&browser) } else { browser };
+        let is_phone = limits.capture.is_phone();
+        let browser = if is_phone { of_phone(&browser) } else { browser };
         let user_agent = json!({ "userAgent": format!("{browser} {service}") });
         tab.command("Emulation.setUserAgentOverride", user_agent).await?;
-        let touch = json!({ "enabled": device.is_some() });
-        tab.command("Emulation.setTouchEmulationEnabled", touch).await?;
+        tab.command("Emulation.setTouchEmulationEnabled", json!({ "enabled": is_phone })).await?;
         let mut features = vec![json!({ "name": "prefers-reduced-motion", "value": "reduce" })];
-        features
-            .extend(scheme.map(|scheme| json!({ "name": "prefers-color-scheme", "value": scheme.name() })));
-        let media = json!({ "media": media.map_or("", |Media::Print| "print"), "features": features });
+        let scheme = limits.capture.scheme();
+        features.extend(scheme.map(|scheme| json!({ "name": "prefers-color-scheme", "value": scheme })));
+        let media = json!({ "media": limits.capture.media().unwrap_or_default(), "features": features });
         tab.command("Emulation.setEmulatedMedia", media).await?;
 
         // Reports when something is painted, as pictures of a few pixels that nobody looks at.
@@ -186,7 +183,7 @@ impl Tab {
     pub(super) async fn set_window(&mut self, limits: &PageLimits, height: u32) -> Result<(), PageError> {
         let metrics = json!({
             "width": limits.width, "height": height, "deviceScaleFactor": limits.scale,
-            "mobile": limits.capture.device.is_some(),
+            "mobile": limits.capture.is_phone(),
         });
         self.command("Emulation.setDeviceMetricsOverride", metrics).await.map(drop)
     }
