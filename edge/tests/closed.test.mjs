@@ -33,6 +33,16 @@ test("a new content needs a valid signature", async () => {
   assert.equal((await system.send(byUrl(url))).status, 301, "existing contents need no signature");
 });
 
+test("options of a web page are signed with its URL", async () => {
+  const url = "http://example.com/page";
+  const target = (options, what) => system.send(`${byUrl(url)}&${options}&${signature(what)}`);
+  for (const options of ["web-width=390", "%77eb-width=390"]) {
+    assert.equal((await target(options, url)).status, 403, options);
+    assert.equal((await target(`web-scheme=dark&${options}`, `${url}\n${options}`)).status, 403, options);
+  }
+  assert.equal((await target("web-width=390&x=1&web-hide=.a", `${url}\nweb-width=390&web-hide=.a`)).status, 301);
+});
+
 test("a retry needs a signature for the content's id", async () => {
   const url = "http://example.com/failing.jpg";
   const { id } = JSON.parse((await system.send(signed(url))).body);

@@ -48,6 +48,32 @@ test("the request that creates a content says what is in the picture", async () 
   assert.deepEqual(manifest.summary, { none: [created.alt] });
 });
 
+test("options of a web page are part of a content's identity", async () => {
+  const url = "http://example.com/page";
+  const ask = async (options, path = byUrl(url)) => JSON.parse((await system.send(`${path}&${options}`)).body);
+  const plain = await system.ask(url);
+  const created = await ask("web-scheme=dark&web-hide=.a%2C%20.b&web-width=390&_=1");
+  assert.deepEqual([created.url, created.options, plain.options], [url, "web-width=390&web-scheme=dark&web-hide=.a%2C+.b", undefined]);
+  assert.notEqual(created.id, plain.id);
+  assert.equal((await ask(created.options)).id, created.id, "in any order");
+  const form = await system.send(`/?url=${encodeURIComponent(url)}&web-device=&${created.options}`);
+  assert.deepEqual([form.status, form.headers.get("location")], [302, `${ORIGIN}/${created.id}`]);
+  const { url: source } = await (await system.claim(created.id)).json();
+  assert.equal(source, `${created.options}>${url}`);
+  await system.report(created.id, 1, { finished: { dzi: PICTURE } });
+  const { options, ready } = await system.find(created.id);
+  assert.deepEqual([options, ready], [created.options, true]);
+  assert.equal((await system.send(`${byUrl(url)}&${options}`)).headers.get("location"), `${ORIGIN}/v1/content/${created.id}`, "from KV");
+  assert.ok((await system.send(`/${created.id}`)).body.includes(`<a href="${url}"`));
+  assert.equal((await system.send(`/oembed?url=${encodeURIComponent(created.shareUrl)}`)).status, 200);
+  for (const wrong of ["web-width=9", "web-colour=red", "web-scheme=blue", "web-wait=0", `web-hide=${"a".repeat(201)}`, "web-hide=a&web-hide=b"]) {
+    const { status, type, body } = await system.send(`${byUrl(url)}&${wrong}`);
+    assert.deepEqual([status, type], [400, "text/plain; charset=utf-8"], wrong);
+    assert.match(body, /web-/);
+    assert.equal((await system.send(`/?url=${encodeURIComponent(url)}&${wrong}`)).status, 400);
+  }
+});
+
 test("concurrent requests for a new URL queue one job", async () => {
   const asks = Array.from({ length: 20 }, () => system.ask("http://example.com/crowd.jpg"));
   const [{ id }, ...others] = await Promise.all(asks);

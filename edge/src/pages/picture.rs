@@ -21,8 +21,8 @@ pub(crate) fn name(content: &Content) -> String {
     if content.url.is_file() {
         return UPLOADED_FILE.to_owned();
     }
-    let Ok(url) = Url::parse(content.url.as_str()) else {
-        return content.url.to_string();
+    let Ok(url) = Url::parse(content.url.address()) else {
+        return content.url.address().to_owned();
     };
     let file = url.path_segments().and_then(|segments| segments.rev().find(|segment| !segment.is_empty()));
     match file {
@@ -53,13 +53,13 @@ pub(super) fn origin(content: &Content) -> String {
     if content.url.is_file() {
         return format!("<span class=\"origin\">{UPLOADED_FILE}</span>");
     }
-    let source = escape::html(content.url.as_str());
+    let source = escape::html(content.url.address());
     let host = escape::html(&host(content));
     format!("<a href=\"{source}\" rel=\"nofollow noopener noreferrer\">{host}</a>")
 }
 
 pub(super) fn host(content: &Content) -> String {
-    let url = Url::parse(content.url.as_str()).ok();
+    let url = Url::parse(content.url.address()).ok();
     url.as_ref().and_then(Url::host_str).unwrap_or_default().to_owned()
 }
 
@@ -89,10 +89,12 @@ pub(super) fn without_script(content: &Content, addresses: &Addresses) -> String
     let text = failure.map_or_else(|| "The picture is not ready yet.".to_owned(), Failure::line);
     let mut links = vec![(addresses.share(content.id), "Reload")];
     // The home page assumes https for a URL without a scheme. The page's script would try http now.
-    if let Some(rest) = content.url.as_str().strip_prefix("https://").filter(|_| failure.is_some()) {
+    if let Some(rest) = content.url.address().strip_prefix("https://").filter(|_| failure.is_some()) {
         let by_http = format!("http://{rest}");
         let query = form_urlencoded::Serializer::new(String::new()).append_pair("url", &by_http).finish();
-        links.push((format!("{}/?{query}", addresses.share), "Try http://"));
+        let options = content.url.options();
+        let end = if options.is_empty() { "" } else { "&" };
+        links.push((format!("{}/?{query}{end}{options}", addresses.share), "Try http://"));
     }
     links.push((format!("{}/", addresses.share), "Another picture"));
     let links: Vec<_> = links

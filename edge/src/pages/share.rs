@@ -154,7 +154,7 @@ fn tags(content: &Content, place: Option<Place>, cards: Cards, addresses: &Addre
             picture.push(("description", Text(description.clone())));
         }
         if !is_file {
-            picture.push(("contentUrl", Text(content.url.to_string())));
+            picture.push(("contentUrl", Text(content.url.address().to_owned())));
         }
         picture.extend([
             ("thumbnailUrl", Text(addresses.preview(content.id, PreviewKind::Thumbnail))),

@@ -23,7 +23,7 @@ fn members(
 ) -> Vec<(&'static str, Element)> {
     let mut fields = vec![
         ("id", Text(content.id.to_string())),
-        ("url", Text(content.url.to_string())),
+        ("url", Text(content.url.address().to_owned())),
         ("ready", Flag(matches!(content.status, Status::Ready { .. }))),
         ("failed", Flag(matches!(content.status, Status::Failed { .. }))),
         ("progress", Fraction(content.progress)),
@@ -32,6 +32,10 @@ fn members(
     ];
     fields.extend(content.title().map(|title| ("title", Text(title.to_string()))));
     fields.extend(content.alternative.as_ref().map(|text| ("alt", Text(text.as_str().to_owned()))));
+    let options = content.url.options();
+    if !options.is_empty() {
+        fields.push(("options", Text(options.to_owned())));
+    }
     if let Some(Finished { damage, scale, text, .. }) = content.status.finished() {
         fields.extend(damage.map(|damage| ("warning", Text(damage.to_string()))));
         fields.extend(scale.map(|scale| ("scale", scale_object(scale))));
@@ -189,6 +193,27 @@ mod tests {
         assert!(json.contains(&format!(r#","warning":"{sentence}","dzi":{{"#)), "{json}");
         let xml = content_printed(&content, Format::Xml, &addresses, Timestamp(0));
         assert!(xml.contains(&format!("<warning>{sentence}</warning><dzi>")), "{xml}");
+    }
+
+    #[test]
+    fn options_of_a_capture_are_a_member_and_not_in_the_url() {
+        let url = edgezoom_content::SourceUrl::parse("http://a.example/").unwrap();
+        let content = Content {
+            id: "6qy4OXfXSid".parse().unwrap(),
+            url: url.with_options("web-scheme=dark&web-hide=.a%26b&web-width=390").unwrap(),
+            alternative: None,
+            progress: edgezoom_content::Progress::NONE,
+            status: Status::processing(Stage::Queued),
+        };
+        let addresses = Addresses { base: String::new(), share: String::new(), cache: String::new() };
+        let json = content_printed(&content, Format::Json, &addresses, Timestamp(0));
+        assert!(json.contains(r#""url":"http://a.example/","#), "{json}");
+        assert!(json.contains(r#","options":"web-width=390&web-scheme=dark&web-hide=.a%26b","#), "{json}");
+        let xml = content_printed(&content, Format::Xml, &addresses, Timestamp(0));
+        assert!(
+            xml.contains("<options>web-width=390&amp;web-scheme=dark&amp;web-hide=.a%26b</options>"),
+            "{xml}"
+        );
     }
 
     #[test]

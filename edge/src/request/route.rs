@@ -1,6 +1,7 @@
 //! The endpoints: a variant of [`Route`] each, with its parameters parsed.
 
-use edgezoom_content::{ContentId, PreviewKind, SourceUrl};
+use edgezoom_content::{ContentId, PreviewKind, SourceUrl, capture};
+use url::form_urlencoded;
 
 use super::iiif::IiifRequest;
 use super::object_key::ObjectKey;
@@ -166,15 +167,17 @@ impl ContentKey {
 }
 
 impl Route {
-    /// Returns the text that a client signs for a request of this route with a query: the URL of a source as the client
-    /// wrote it, the id of a content, or `upload:` and the digest of a file. `None`: nothing that is admitted, or an
-    /// upload that was admitted when it began.
+    /// Returns the text that a client signs for a request of this route with a query: the URL of a source and the options
+    /// of its capture as the client wrote them, the id of a content, or `upload:` and the digest of a file. `None`: nothing
+    /// that is admitted, or an upload that was admitted when it began.
     pub fn signed_text(&self, query: &str) -> Option<String> {
         match self {
             Self::Content { key: Ok(ContentKey::Id(id)), .. }
             | Self::Dzi { key: Ok(ContentKey::Id(id)), .. } => Some(id.to_string()),
-            Self::Content { .. } | Self::Dzi { .. } => url_parameter(query),
-            Self::Home(form) => form.as_ref().map(|form| form.text.clone()),
+            Self::Content { .. } | Self::Dzi { .. } => {
+                url_parameter(query).map(|url| url + &signed_options(query))
+            }
+            Self::Home(form) => form.as_ref().map(|form| form.text.clone() + &signed_options(query)),
             Self::Upload { query: Ok(asked), .. } | Self::UploadInParts(UploadStep::Begin(Ok(asked))) => {
                 asked.digest.as_ref().map(|digest| format!("upload:{digest}"))
             }
@@ -201,6 +204,18 @@ impl Route {
             _ => None,
         }
     }
+}
+
+/// Returns the options of a capture in a query as they are written, after a line feed; empty if there are none.
+fn signed_options(query: &str) -> String {
+    let mut options = String::new();
+    for pair in query.split('&') {
+        if form_urlencoded::parse(pair.as_bytes()).any(|(name, _)| name.starts_with(capture::PREFIX)) {
+            options.push(if options.is_empty() { '\n' } else { '&' });
+            options.push_str(pair);
+        }
+    }
+    options
 }
 
 /// Where a share page opens.

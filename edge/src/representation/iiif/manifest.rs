@@ -28,7 +28,7 @@ pub fn manifest(
     let canvases = canvases(id, dzi, pages, addresses, renders);
     let source = Object(vec![
         ("label", in_language("en", "Source")),
-        ("value", in_language("none", content.url.as_str())),
+        ("value", in_language("none", content.url.address())),
     ]);
     let share = addresses.share(id);
     let mut renderings = vec![linked(

@@ -1,7 +1,9 @@
 //! Finds the route of a request: method, path and query become a [`Route`] whose parameters are parsed and checked.
 
+use edgezoom_content::capture::CaptureError;
 use edgezoom_content::protocol::BACKLOG_PATH;
-use edgezoom_content::{AddressPolicy, ContentId, PreviewKind, SourceUrl};
+use edgezoom_content::source_url::SourceUrlError;
+use edgezoom_content::{AddressPolicy, Capture, ContentId, PreviewKind, SourceUrl};
 use http::Method;
 
 use super::iiif::{IiifRequest, page_number};
@@ -72,12 +74,12 @@ pub fn route(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
 fn read(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
     if request.path == "/" {
         let entered = url_parameter(request.query).filter(|text| !typed::cleaned(text).is_empty());
-        return Route::Home(entered.map(|text| home_form(text, request, policy)));
+        return Route::Home(entered.map(|text| home_form(text, request.query, request, policy)));
     }
     if let Some(text) = source_in_path(request) {
-        return Route::Home(Some(home_form(text, request, policy)));
+        return Route::Home(Some(home_form(text, "", request, policy)));
     }
-    let key = || by_url(url_parameter(request.query).as_deref(), request.share, policy);
+    let key = || by_url(url_parameter(request.query).as_deref(), request.query, request.share, policy);
     match request.path.strip_suffix('/').unwrap_or(request.path) {
         "/v1/content" => content(request, key()),
         "/v1/dzi" => dzi(request, key()),
@@ -138,6 +140,9 @@ fn content_id(path: &str) -> Option<ContentId> {
 }
 
 fn upload_query(query: &str) -> Result<UploadQuery, ApiError> {
+    if !Capture::parse(query).is_ok_and(|capture| capture.is_default()) {
+        return Err(SourceUrlError::from(CaptureError::NO_URL).into());
+    }
     Ok(UploadQuery::parse(query)?)
 }
 
@@ -174,11 +179,17 @@ fn in_variant<T>(request: RequestParts<'_>, key: Result<T, ApiError>) -> (Result
     }
 }
 
-/// Returns the content of a URL: of a source, or of one of the service's own share links, which begin with `share`.
-fn by_url(url: Option<&str>, share: &str, policy: &AddressPolicy) -> Result<ContentKey, ApiError> {
+/// Returns the content of a URL: of a source, with the options of its capture in `query`, or of one of the service's own
+/// share links, which begin with `share`.
+fn by_url(
+    url: Option<&str>,
+    query: &str,
+    share: &str,
+    policy: &AddressPolicy,
+) -> Result<ContentKey, ApiError> {
     let url = url.ok_or(ApiError::NeitherIdNorUrl)?;
     let source = || {
-        let source = SourceUrl::parse(url)?;
+        let source = SourceUrl::parse(url)?.with_options(query)?;
         policy.admit(&source)?;
         Ok(source)
     };
@@ -188,14 +199,14 @@ fn by_url(url: Option<&str>, share: &str, policy: &AddressPolicy) -> Result<Cont
     }
 }
 
-/// Returns the form of the home page with an entered text.
-fn home_form(text: String, request: RequestParts<'_>, policy: &AddressPolicy) -> HomeForm {
+/// Returns the form of the home page with an entered text, and with options of a capture in `query`.
+fn home_form(text: String, query: &str, request: RequestParts<'_>, policy: &AddressPolicy) -> HomeForm {
     let url = typed::cleaned(&text);
     if typed::has_scheme(url) {
-        let key = by_url(Some(url), request.share, policy);
+        let key = by_url(Some(url), query, request.share, policy);
         return HomeForm { text, assumes_https: false, key };
     }
-    let key = by_url(Some(&format!("https://{url}")), request.share, policy);
+    let key = by_url(Some(&format!("https://{url}")), query, request.share, policy);
     // A share link needs no source, so its scheme does not matter.
     let assumes_https = matches!(key, Ok(ContentKey::Source { .. }));
     HomeForm { text, assumes_https, key }

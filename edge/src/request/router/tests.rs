@@ -37,6 +37,34 @@ fn a_content_is_requested_by_url_with_or_without_a_slash() {
 }
 
 #[test]
+fn options_of_a_web_page_are_part_of_its_source() {
+    let url = SourceUrl::parse("https://example.com/a").unwrap();
+    let source = Ok(ContentKey::of_source(url.clone().with_options("web-width=390&web-hide=.b").unwrap()));
+    let options = "web-hide=.b&_=1&web-scheme=&%77eb-width=390";
+    assert_eq!(key(&format!("/v1/content/?url=https://example.com/a&{options}")), source);
+    let Route::Home(Some(form)) = get(&format!("/?url=example.com/a&{options}")) else { panic!() };
+    assert_eq!((form.key, form.assumes_https), (source, true));
+    let Route::Home(Some(form)) = get("/https://example.com/a?web-width=1") else { panic!() };
+    assert!(form.key.is_ok(), "what follows a source in the path is a part of it");
+    let wrong = key("/v1/content/?url=https://example.com/a&web-width=1").unwrap_err();
+    assert_eq!(wrong.status(), http::StatusCode::BAD_REQUEST);
+    assert_eq!(wrong.to_string(), "web-width must be a number of CSS pixels from 320 to 2560.");
+    assert!(
+        key("/v1/content/?url=https://example.com/a&web-colour=red")
+            .unwrap_err()
+            .to_string()
+            .contains("web-hide")
+    );
+    for query in ["web-width=390", "web-width=1"] {
+        let Route::Upload { query: Err(error), .. } = ask(Method::POST, &format!("/v1/content/?{query}"))
+        else {
+            panic!("{query}")
+        };
+        assert_eq!(error, SourceUrlError::from(CaptureError::NO_URL).into());
+    }
+}
+
+#[test]
 fn a_content_is_requested_by_id_with_or_without_a_slash() {
     assert_eq!(key(&format!("/v1/content/{ID}")), Ok(ContentKey::Id(id())));
     assert_eq!(key(&format!("/v1/content/{ID}/?x=y")), Ok(ContentKey::Id(id())));
@@ -405,6 +433,11 @@ fn a_signature_names_what_its_route_does_and_not_what_the_query_adds() {
     for (method, target, text) in [
         (Method::GET, format!("/v1/content/?{url}"), Some("http://example.com/a.jpg".to_owned())),
         (Method::GET, format!("/?{url}"), Some("http://example.com/a.jpg".to_owned())),
+        (
+            Method::GET,
+            format!("/v1/content/?web-hide=.a&{url}&x=web-&%77eb-width=390"),
+            Some("http://example.com/a.jpg\nweb-hide=.a&%77eb-width=390".to_owned()),
+        ),
         (Method::GET, format!("/https://b.example/?{url}"), Some(format!("https://b.example/?{url}"))),
         (Method::GET, format!("/v1/content/{ID}?retry=1&{url}"), Some(ID.to_owned())),
         (Method::GET, format!("/v1/dzi/{ID}?{url}"), Some(ID.to_owned())),
