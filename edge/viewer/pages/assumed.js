@@ -34,7 +34,7 @@ export function schemeAssumption(address) {
     if (state !== "https" || !isCurable(update)) return false;
     state = "trying";
     note.textContent = WORDS.trying;
-    shareUrlByHttp(address, update.content.url).then(
+    shareUrlByHttp(address, update.content).then(
       (shareUrl) => location.replace(`${shareUrl}?assumed=http`),
       () => {
         state = "https only";
@@ -51,8 +51,8 @@ function isCurable({ content }) {
 }
 
 /** Creates the content of the same source by http, and returns the URL of its page. Rejects if the service refuses. */
-async function shareUrlByHttp(address, source) {
-  const query = `?url=${encodeURIComponent(source.replace(/^https:/, "http:"))}`;
+async function shareUrlByHttp(address, { url, options = "" }) {
+  const query = `?url=${encodeURIComponent(url.replace(/^https:/, "http:"))}&${options}`;
   const answer = await fetch(new URL(query, new URL(".", address)), { headers: { Accept: "application/json" } });
   if (!answer.ok) throw new Error(await answer.text());
   const { shareUrl } = await answer.json();

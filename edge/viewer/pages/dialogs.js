@@ -136,12 +136,13 @@ export function offerDetails() {
   };
 }
 
-function details({ id, url, title, warning, scale, dzi, shareUrl }) {
+function details({ id, url, options, title, warning, scale, dzi, shareUrl }) {
   const { width, height, tileSize, tileOverlap, tileFormat } = dzi;
   const converted = element("dd", {}, "…");
   const rows = [
     ["Title", title],
     ["Source", isFile(url) ? `${nameOf(url)} (uploaded file)` : link(url)],
+    ["Captured with", [...new URLSearchParams(options)].map(([name, value]) => `${name.slice("web-".length)}: ${value}`).join("; ")],
     ["Size", `${number(width)} × ${number(height)} pixels, ${megapixels(width * height)}`],
     ["Scale", scale && scaleWords(scale)],
     ["Converted", converted],

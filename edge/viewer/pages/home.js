@@ -7,19 +7,19 @@ import { offerUpload } from "./upload.js";
 
 const form = document.getElementById("ask");
 const field = form.elements.url;
-const { alt } = form.elements;
+const optional = form.querySelectorAll("details [name]");
 const button = form.querySelector("button");
 const label = button.textContent;
 
 form.addEventListener("submit", () => {
-  alt.disabled = !alt.value; // so that the address has no empty parameter
+  for (const one of optional) one.disabled = !one.value; // so that the address has no empty parameter
   button.textContent = "Opening …";
   button.setAttribute("aria-disabled", "true");
 });
 
 // The browser's back button may restore the page in its last state.
 addEventListener("pageshow", () => {
-  alt.disabled = false;
+  for (const one of optional) one.disabled = false;
   button.textContent = label;
   button.removeAttribute("aria-disabled");
   showRecent();

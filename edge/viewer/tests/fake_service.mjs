@@ -45,7 +45,7 @@ export async function startFakeService() {
   let server;
 
   function contentObject(id) {
-    const { kind, url, progress = 0, stage, retry, failure, size = SIZE, title, warning, scale, coarse, text } = states.get(id);
+    const { kind, url, progress = 0, stage, retry, failure, size = SIZE, title, options, warning, scale, coarse, text } = states.get(id);
     const common = JSON.parse(JSON.stringify(CONTENTS[kind]).replaceAll(EXAMPLE_ORIGIN, server.origin).replaceAll(QUEUED.id, id));
     const own = {
       ready: () => ({ dzi: { ...common.dzi, ...size, tileFormat: "png" }, ...(title && { title }), ...(warning && { warning }), ...(scale && { scale }), ...(text && { text: `${server.origin}/v1/content/${id}/text`, pages: text.pages.length }) }),
@@ -53,7 +53,7 @@ export async function startFakeService() {
       failed: () => ({ failure: { ...common.failure, ...failure } }),
     };
     const file = url.startsWith("ni:") && new URL(url).searchParams.get("name")?.replace(/\.\w+$/, "");
-    const content = { ...common, url, ...(file && { title: file }), ...own[kind]() };
+    const content = { ...common, url, ...(file && { title: file }), ...(options && { options }), ...own[kind]() };
     assertMatches(components.schemas.Content, content, `the content in state ${kind}`);
     return content;
   }
@@ -222,8 +222,8 @@ export async function startFakeService() {
     parts,
     /**
      * Creates a content and returns its id. Its state has a `kind` (`processing`, `ready` or `failed`), members of the
-     * content object (`url`, `progress`, `stage`, `retry`, `failure`, `title`, `warning`, `scale`), the `size` of the
-     * picture, its `text`, whose words are drawn, the number of the `coarse` picture, and the state after a retry, `again`.
+     * content object (`url`, `progress`, `stage`, `retry`, `failure`, `title`, `options`, `warning`, `scale`), the `size` of
+     * the picture, its `text`, whose words are drawn, the number of the `coarse` picture, and the state after a retry, `again`.
      */
     create(state) {
       const id = `Content${String(states.size).padStart(4, "0")}`;

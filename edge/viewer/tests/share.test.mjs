@@ -543,9 +543,9 @@ test("links and embeds can be copied, and the dialog restores the focus", async 
   }
 });
 
-test("the details have the source, size, date, files and warning", async () => {
+test("the details have the source, options, size, date, files and warning", async () => {
   const warning = "The file is damaged: from row 3,012 of 4,000 on nothing could be read.";
-  const id = service.create({ kind: "ready", warning });
+  const id = service.create({ kind: "ready", warning, options: "web-width=390&web-hide=%3Cb%3E%2C+.c" });
   await open(`/${id}`);
   await painted(page);
   const button = page.getByRole("button", { name: "About this picture" });
@@ -554,6 +554,7 @@ test("the details have the source, size, date, files and warning", async () => {
   const { url, dzi } = await (await fetch(`${service.origin}/v1/content/${id}`)).json();
   const fact = (name) => dialog.locator("dt", { hasText: name }).locator("xpath=following-sibling::dd[1]");
   assert.equal(await fact("Source").textContent(), url);
+  assert.equal(await fact("Captured with").textContent(), "width: 390; hide: <b>, .c");
   assert.equal(await fact("Deep Zoom Image").getByRole("link").getAttribute("href"), dzi.url);
   for (const name of ["info.json", "manifest.json"]) {
     assert.equal(await fact("IIIF").getByRole("link", { name }).getAttribute("href"), `${service.origin}/iiif/${id}/${name}`);
