@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Folders of the published crates.
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 9] = [
     "engine/geometry",
     "engine/jpeg",
     "engine/regions",
     "engine/text",
+    "engine/vector",
     "engine/codecs",
     "engine/pyramid",
     "content",

@@ -1,0 +1,135 @@
+//! Decides if a drawing looks like the page's own pixels. The two were drawn by different programs, so edges differ; what
+//! counts is if a colour that one has at a place is nowhere near it in the other.
+
+use resvg::tiny_skia::{Color, Pixmap, Transform};
+use resvg::usvg::{Options, Tree};
+
+use crate::drawing::Drawing;
+use crate::refusal::Refusal;
+
+/// Difference of a colour, of 255, that edges of lines and letters do not reach.
+const TOLERANCE: u8 = 48;
+/// Difference from white from which a pixel is inked.
+const INK: u8 = 24;
+/// Maximum part of the inked pixels that differ, in hundredths. Letters of a missing font are nearly nothing of a page, but
+/// much of its ink.
+const MAX_OF_INK: usize = 6;
+/// Side of the squares whose differing pixels are counted.
+const CELL: usize = 8;
+/// Maximum part of a block of 4 by 4 squares that differs, in hundredths.
+const MAX_OF_BLOCK: usize = 10;
+/// Number of differing pixels of 2 by 2 squares from which they may be a letter, if they are half of the ink there.
+const LETTER: usize = 24;
+
+/// A page as it is shown without vectors: rows of red, green and blue, on white.
+#[derive(Clone, Copy)]
+pub struct Pixels<'a> {
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+    /// Three bytes per pixel.
+    pub rgb: &'a [u8],
+}
+
+/// Compares a drawing with its page's pixels, which may be of any resolution. At 100 to 200 pixels per inch, letters of
+/// common sizes are told apart.
+///
+/// # Errors
+/// [`Refusal::Unlike`], or the drawing is beyond the bounds.
+pub fn check(drawing: &Drawing, page: Pixels<'_>) -> Result<(), Refusal> {
+    let (width, height) = drawing.size();
+    let pixel = (width / f64::from(page.width.max(1)), height / f64::from(page.height.max(1)));
+    let drawn = render(&drawing.svg_of_pixels(pixel)?, page.width, page.height).ok_or(Refusal::Unlike)?;
+    if page.rgb.len() == drawn.len() && is_like(&drawn, page.rgb, page.width as usize) {
+        Ok(())
+    } else {
+        Err(Refusal::Unlike)
+    }
+}
+
+/// Draws an SVG on white.
+fn render(svg: &str, width: u32, height: u32) -> Option<Vec<u8>> {
+    let tree = Tree::from_str(svg, &Options::default()).ok()?;
+    let mut pixmap = Pixmap::new(width, height)?;
+    pixmap.fill(Color::WHITE);
+    let (across, down) = (tree.size().width(), tree.size().height());
+    let scale = Transform::from_scale(width as f32 / across, height as f32 / down);
+    resvg::render(&tree, scale, &mut pixmap.as_mut());
+    Some(pixmap.data().chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect())
+}
+
+/// Returns true if two pictures of the same size look alike.
+fn is_like(one: &[u8], other: &[u8], width: usize) -> bool {
+    let mut cells = Cells::new(width, one.len() / 3 / width.max(1));
+    for (at, (first, second)) in one.chunks_exact(3).zip(other.chunks_exact(3)).enumerate() {
+        let is_inked = first.iter().chain(second).any(|&part| part < 255 - INK);
+        if is_inked {
+            let is_far = first.iter().zip(second).any(|(one, other)| one.abs_diff(*other) > TOLERANCE);
+            let differs = is_far && (lacks(other, width, first, at) || lacks(one, width, second, at));
+            cells.add(at % width, at / width, differs);
+        }
+    }
+    cells.are_like()
+}
+
+/// Returns true if no pixel of the 3 by 3 at a place is near a colour, or above and others below it.
+fn lacks(rgb: &[u8], width: usize, colour: &[u8], at: usize) -> bool {
+    let (mut least, mut greatest) = ([255; 3], [0; 3]);
+    let column = at % width;
+    for row in (at / width).saturating_sub(1)..=at / width + 1 {
+        let pixels = row * width + column.saturating_sub(1)..row * width + (column + 2).min(width);
+        let row = rgb.get(pixels.start * 3..pixels.end * 3).unwrap_or_default();
+        for pixel in row.chunks_exact(3) {
+            for (part, &value) in pixel.iter().enumerate() {
+                least[part] = value.min(least[part]);
+                greatest[part] = value.max(greatest[part]);
+            }
+        }
+    }
+    colour.iter().zip(least.iter().zip(greatest)).any(|(&part, (least, greatest))| {
+        part < least.saturating_sub(TOLERANCE) || part > greatest.saturating_add(TOLERANCE)
+    })
+}
+
+/// Numbers of differing and of inked pixels, by squares.
+struct Cells {
+    across: usize,
+    counts: Vec<(usize, usize)>,
+}
+
+impl Cells {
+    fn new(width: usize, height: usize) -> Self {
+        let (across, down) = (width.div_ceil(CELL), height.div_ceil(CELL));
+        Self { across, counts: vec![(0, 0); across * down] }
+    }
+
+    fn add(&mut self, x: usize, y: usize, differs: bool) {
+        if let Some(cell) = self.counts.get_mut(y / CELL * self.across + x / CELL) {
+            *cell = (cell.0 + usize::from(differs), cell.1 + 1);
+        }
+    }
+
+    fn are_like(&self) -> bool {
+        let (differing, inked) = sum(self.counts.iter().copied());
+        let is_like_there = |at: usize| {
+            let (column, row) = (at % self.across, at / self.across);
+            let (in_block, _) = self.window(column, row, 4);
+            let (in_letter, ink) = self.window(column, row, 2);
+            in_block * 100 <= MAX_OF_BLOCK * (4 * CELL).pow(2)
+                && !(in_letter >= LETTER && in_letter * 2 > ink)
+        };
+        differing * 100 <= MAX_OF_INK * inked && (0..self.counts.len()).all(is_like_there)
+    }
+
+    fn window(&self, column: usize, row: usize, side: usize) -> (usize, usize) {
+        let end = (column + side).min(self.across);
+        let rows = (row..row + side)
+            .filter_map(|row| self.counts.get(row * self.across + column..row * self.across + end));
+        sum(rows.flatten().copied())
+    }
+}
+
+fn sum(counts: impl Iterator<Item = (usize, usize)>) -> (usize, usize) {
+    counts.fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1))
+}

@@ -1,0 +1,47 @@
+//! Pages of PDFs and drawings in SVG as lean SVGs, which browsers draw sharp at any zoom.
+//!
+//! A [`Document`] or a [`tree`] gives a [`Drawing`], whose [`Drawing::svg`] has the elements `path`, `g`, `clipPath`,
+//! `image` and an inert `set`, nothing else: no references to unfold, no style, no script. What these cannot show, or
+//! what a browser would draw slowly, is a [`Refusal`]. [`check`] says if the drawing looks like the page's pixels. All
+//! functions are pure.
+//!
+//! ```
+//! let options = resvg::usvg::Options::default();
+//! let source = r#"<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100"><circle cx="50" cy="50" r="40" fill="red"/></svg>"#;
+//! let tree = resvg::usvg::Tree::from_str(source, &options)?;
+//! let svg = edgezoom_vector::tree(&tree)?.svg(0.1)?;
+//! assert!(svg.contains(r##"<path fill="#f00" d="M"##));
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod check;
+mod covers;
+mod drawing;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
+mod gradients;
+mod items;
+mod limits;
+mod notation;
+mod pdf;
+mod picture;
+mod recorder;
+mod refusal;
+mod svg;
+#[cfg(test)]
+mod tests;
+
+pub use check::{Pixels, check};
+pub use drawing::Drawing;
+pub use hayro_syntax;
+pub use pdf::Document;
+pub use refusal::Refusal;
+pub use resvg;
+pub use svg::tree;
+
+// The examples in the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
