@@ -7,6 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use bytes::Bytes;
 use edgezoom_codecs::{Cancel, DecodeOptions, RowReader, SourceError};
 use edgezoom_geometry::Dzi;
+use edgezoom_text::Text;
 
 use crate::sinks::{PyramidWriter, Sink, SinkError};
 use crate::{BuildError, Built, Options, OptionsError, Tile, TileCoord, TileOutput, TileSource};
@@ -119,26 +120,38 @@ pub fn dzsave_with(
 }
 
 fn run(
-    open: impl FnMut(&DecodeOptions) -> Result<Box<dyn RowReader>, SourceError>,
+    mut open: impl FnMut(&DecodeOptions) -> Result<Box<dyn RowReader>, SourceError>,
     sink: &dyn Sink,
     options: &Options,
     observer: &dyn Observer,
 ) -> Result<Built, DzsaveError> {
     options.check()?;
     sink.check()?;
-    let source = TileSource::open(options, open);
+    let mut title = None;
+    let source = TileSource::open(options, |decode| {
+        let mut reader = open(decode)?;
+        title = reader.take_title();
+        Ok(reader)
+    });
     // The error may be that of the read that the flag ended.
     if observer.is_cancelled() {
         return Err(DzsaveError::Cancelled);
     }
     let source = source.map_err(BuildError::from)?;
-    let output = SinkOutput { sink, writer: Mutex::new(None), observer, height: OnceLock::new() };
+    let output = SinkOutput {
+        sink,
+        writer: Mutex::new(None),
+        text: OnceLock::new(),
+        observer,
+        height: OnceLock::new(),
+    };
     let built = source.build(options, &output).map_err(with_sink_error);
     if observer.is_cancelled() {
         return Err(DzsaveError::Cancelled);
     }
     let built = built?;
-    if let Some(writer) = output.writer.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    if let Some(mut writer) = output.writer.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        writer.describe(&built, title.as_deref(), output.text.get())?;
         writer.publish()?;
     }
     Ok(built)
@@ -148,6 +161,8 @@ fn run(
 struct SinkOutput<'a> {
     sink: &'a dyn Sink,
     writer: Mutex<Option<Box<dyn PyramidWriter>>>,
+    /// The words that the picture shows.
+    text: OnceLock<Text>,
     observer: &'a dyn Observer,
     height: OnceLock<u32>,
 }
@@ -174,6 +189,11 @@ impl TileOutput for SinkOutput<'_> {
             .as_mut()
             .ok_or_else(|| io::Error::other("a tile was sent before the pyramid had begun"))?;
         writer.put(tile).map_err(io::Error::other)
+    }
+
+    fn text(&self, text: Text) -> io::Result<()> {
+        let _ = self.text.set(text); // it comes once
+        Ok(())
     }
 
     fn progress(&self, rows: u32) -> io::Result<()> {

@@ -15,8 +15,10 @@ Files are decoded in this process. Decode files of strangers in one that has lim
 """
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 from ._edgezoom import (
@@ -102,7 +104,9 @@ def dzsave(
     """
     function = dst if callable(dst) else None
     path = None if function else dst
-    with closing(save(_source(src), path, function is not None, settings(options))) as job:
+    named = next((one for one in (src, path) if isinstance(one, str | os.PathLike)), "")
+    chosen = settings(options) | {"name": Path(named).stem}
+    with closing(save(_source(src), path, function is not None, chosen)) as job:
         for event in job:
             match event:
                 case (rows, of):

@@ -37,6 +37,10 @@ class Options(TypedDict, total=False):
     container: Literal["fs", "zip", "szi"] | None
     #: Name of a pyramid in memory. Default "image".
     imagename: str | None
+    #: Writes a page with our viewer, too: index.html, viewer.js and viewer.css beside a folder's pyramid.
+    viewer: bool
+    #: Alternative text on that page, for people who do not see the picture.
+    alt: str | None
     #: Replaces an existing pyramid.
     replace: bool
     #: Refuses a damaged picture. Default: it is saved as far as it can be read.
@@ -57,7 +61,7 @@ def settings(options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns options in the form that the engine takes."""
     if unknown := options.keys() - Options.__annotations__.keys():
         raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
-    found: dict[str, Any] = dict.fromkeys([*Options.__annotations__, "extension"])
+    found: dict[str, Any] = dict.fromkeys([*Options.__annotations__, "extension", "name"])
     found |= {"properties": False, "replace": False, "strict": False}
     found |= {name: value for name, value in options.items() if value is not None}
     found["quality"] = found["Q"]
@@ -65,7 +69,8 @@ def settings(options: Mapping[str, Any]) -> dict[str, Any]:
         found |= _suffix(found["suffix"])
     if found["background"] is not None:
         found["background"] = _colour(found["background"])
-    found["pdfium"] = _pdfium()
+    found["pdfium"] = pdfium()
+    found["viewer"] = viewer("viewer.js", "viewer.css", "index.html") if found["viewer"] else None
     return found
 
 
@@ -90,7 +95,7 @@ def _colour(colour: float | Sequence[float]) -> list[int]:
     return [round(value) for value in values] * (3 // len(values))
 
 
-def _pdfium() -> str | None:
+def pdfium() -> str | None:
     """Returns the path of the library for PDF: the one that EDGEZOOM_PDFIUM names, or that of the package pypdfium2."""
     if named := os.environ.get("EDGEZOOM_PDFIUM"):
         return os.path.abspath(named)
@@ -99,3 +104,13 @@ def _pdfium() -> str | None:
         if (library := Path(folder) / "libpdfium.so").is_file():
             return str(library)
     return None
+
+
+def viewer(*names: str) -> list[str]:
+    """Returns files of the built viewer: of the folder that EDGEZOOM_VIEWER names, or of the wheel."""
+    folder = Path(os.environ.get("EDGEZOOM_VIEWER") or Path(__file__).with_name("viewer"))
+    try:
+        return [(folder / name).read_text("utf-8") for name in names]
+    except FileNotFoundError as error:
+        error.add_note("A wheel has the viewer. Before you build from source, run `npm ci && npm run build:wheel`.")
+        raise

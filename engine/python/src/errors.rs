@@ -75,8 +75,10 @@ fn of_source(error: &SourceError) -> PyErr {
 
 pub fn of_sink(error: &SinkError) -> PyErr {
     match error {
-        SinkError::Exists(_) | SinkError::NoPyramid { .. } => PyFileExistsError::new_err(error.to_string()),
-        SinkError::Nameless(_) => PyValueError::new_err(error.to_string()),
+        SinkError::Exists(_) | SinkError::NoPyramid { .. } | SinkError::OtherPage(_) => {
+            PyFileExistsError::new_err(error.to_string())
+        }
+        SinkError::Nameless(_) | SinkError::Unhosted(_) => PyValueError::new_err(error.to_string()),
         SinkError::Io { path, reason } => of_system(reason, Some(&path.to_string_lossy())),
         SinkError::Scattered { .. } | SinkError::Other(_) => EdgezoomError::new_err(error.to_string()),
     }

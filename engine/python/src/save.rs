@@ -155,6 +155,7 @@ pub fn save(
     if format == Some(ArchiveFormat::Szi) && !is_deep_zoom {
         return Err(PyValueError::new_err("an SZI has the layout dz"));
     }
+    let site = settings.site(path.is_some() && format.is_none() && !to_caller)?;
     let archive = Archive::default();
     let sink: Option<Box<dyn Sink>> = match (path, format) {
         _ if to_caller => None,
@@ -164,7 +165,11 @@ pub fn save(
         }
         (Some(path), None) => {
             let sink = DirectorySink::new(path).map_err(|error| of_sink(&error))?;
-            Some(Box::new(sink.replacing(settings.replace).with_tree(tree)))
+            let sink = sink.replacing(settings.replace).with_tree(tree);
+            Some(Box::new(match site {
+                Some(site) => sink.with_site(site).map_err(|error| of_sink(&error))?,
+                None => sink,
+            }))
         }
         (None, Some(format)) => {
             let name = settings.imagename.clone().unwrap_or_else(|| "image".to_owned());

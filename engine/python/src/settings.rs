@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use edgezoom_pyramid::codecs::{Bounds, DecodeOptions};
-use edgezoom_pyramid::sinks::{ArchiveFormat, Tree};
+use edgezoom_pyramid::sinks::{ArchiveFormat, Site, Tree};
 use edgezoom_pyramid::{Angle, Depth, Options, TileFormat, TileLayout};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -36,6 +36,11 @@ pub struct Settings {
     memory: Option<u64>,
     max_pixels: Option<u64>,
     pub pdfium: Option<PathBuf>,
+    /// Contents of the viewer's files.
+    viewer: Option<[String; 3]>,
+    /// Title of a picture that states none.
+    name: Option<String>,
+    alt: Option<String>,
 }
 
 /// Returns the value with a name, or `None` for no name.
@@ -78,6 +83,7 @@ impl Settings {
         };
         options.drawing.page = self.page.and_then(NonZeroU32::new);
         options.drawing.dpi = self.dpi.unwrap_or(options.drawing.dpi);
+        options.drawing.text = self.viewer.is_some();
         options.check().map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(options)
     }
@@ -95,6 +101,17 @@ impl Settings {
     pub fn container(&self) -> PyResult<Option<Option<ArchiveFormat>>> {
         let containers = [("fs", None), ("zip", Some(ArchiveFormat::Zip)), ("szi", Some(ArchiveFormat::Szi))];
         one_of("container", self.container.as_deref(), &containers)
+    }
+
+    /// Returns the site to write beside a folder's pyramid, and that pyramid only.
+    pub fn site(&self, of_folder: bool) -> PyResult<Option<Site>> {
+        let Some(viewer) = self.viewer.clone() else { return Ok(None) };
+        let Options { layout, depth, skip_blanks, .. } = self.options()?;
+        if !of_folder || (layout, depth, skip_blanks) != (TileLayout::Dz, Depth::OnePixel, None) {
+            return Err(PyValueError::new_err("a viewer needs a folder with all tiles of Deep Zoom"));
+        }
+        let (name, alternative) = (self.name.clone().unwrap_or_default(), self.alt.clone());
+        Ok(Some(Site { viewer, name, alternative }))
     }
 
     /// Returns the options to decode a picture for its own sake.

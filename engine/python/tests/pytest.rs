@@ -38,6 +38,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pdfium = env::var_os("EDGEZOOM_PDFIUM").filter(|named| !named.is_empty());
     pytest
         .env("EDGEZOOM_PDFIUM", pdfium.unwrap_or_else(|| compiled.join("../../pdfium/libpdfium.so").into()));
-    pytest.env("PYTHONPATH", path).env("PYTHONDONTWRITEBYTECODE", "1");
+    let paths = env::join_paths([path, compiled.join("../../notebook")])?;
+    pytest.env("EDGEZOOM_TILER", compiled.with_file_name("tiler"));
+    pytest.env("PYTHONPATH", paths).env("PYTHONDONTWRITEBYTECODE", "1");
     Err(pytest.exec().into())
 }

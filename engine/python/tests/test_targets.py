@@ -3,6 +3,8 @@
 import io
 import os
 import re
+import subprocess
+import sys
 import zipfile
 
 import pytest
@@ -72,6 +74,56 @@ def test_libvips_options_have_libvips_names(photo, tmp_path):
         assert "image/ImageProperties.xml" in files.namelist()
     blank = {**tiles(photo[:300] * 0, background=0, skip_blanks=0)}
     assert not blank and tiles(photo[:300] * 0, background=[0, 0, 9], skip_blanks=0)
+
+
+def test_a_site_is_that_of_the_program(photo, tmp_path, monkeypatch):
+    viewer = {"viewer.js": "a script", "viewer.css": "a style"}
+    viewer["index.html"] = (ROOT / "edge/viewer/site/index.html").read_text()
+    (tmp_path / "viewer").mkdir()
+    for name, text in viewer.items():
+        (tmp_path / "viewer" / name).write_text(text)
+    monkeypatch.setenv("EDGEZOOM_VIEWER", str(tmp_path / "viewer"))
+    drawing, name, alt = tmp_path / "drawing.svg", "a 100%", 'The "water"'
+    drawing.write_text("<svg xmlns='http://www.w3.org/2000/svg' width='400' height='99'><text y='60'>High &lt;water</text></svg>")
+    edgezoom.dzsave(drawing, tmp_path / "ours" / name, viewer=True, alt=alt)
+    program = [os.environ["EDGEZOOM_TILER"], "convert", drawing, "-o", tmp_path / "theirs" / name, "--viewer", "--alt", alt]
+    subprocess.run(program, check=True)
+    ours, theirs = files(tmp_path / "ours"), files(tmp_path / "theirs")
+    assert ours == theirs and {*viewer, f"{name}.dzi", f"{name}_files/9/0_0.jpg"} <= ours.keys()
+    assert b"High \\u003cwater" in ours["index.html"] and b"<h1>drawing</h1>" in ours["index.html"]
+
+    with pytest.raises(FileExistsError, match="index.html exists already"):
+        edgezoom.dzsave(photo, tmp_path / "ours/b", viewer=True)
+    edgezoom.dzsave(photo, tmp_path / "ours/b", viewer=True, replace=True)
+    (tmp_path / "ours/index.html").write_text("my page")
+    with pytest.raises(FileExistsError, match="not a page of this viewer"):
+        edgezoom.dzsave(photo, tmp_path / "ours/b", viewer=True, replace=True)
+    for target, options in [("c", {"layout": "iiif"}), ("c.szi", {}), ("c", {"skip_blanks": 5}), ("_c", {}), (None, {})]:
+        with pytest.raises(ValueError, match="Deep Zoom|begin with _"):
+            edgezoom.dzsave(photo, target and tmp_path / "new" / target, viewer=True, **options)
+    with pytest.raises(edgezoom.CorruptPicture):
+        edgezoom.dzsave(b"\x89PNG\r\n\x1a\n", tmp_path / "new/c", viewer=True)
+    assert not (tmp_path / "new").exists()
+    monkeypatch.setenv("EDGEZOOM_VIEWER", str(tmp_path / "none"))
+    with pytest.raises(FileNotFoundError, match="none/viewer.js"):
+        edgezoom.dzsave(photo, tmp_path / "d", viewer=True)
+
+
+def test_the_command_is_the_program(photo, tmp_path):
+    def run(*arguments):
+        code = f"import sysconfig; sysconfig.get_path = lambda _: {str(tmp_path)!r}; from edgezoom.__main__ import main; main()"
+        return subprocess.run([sys.executable, "-P", "-c", code, *arguments], cwd=tmp_path, capture_output=True, text=True)
+
+    assert run().stderr == "edgezoom: the program is missing; install edgezoom[cli]\n"
+    (tmp_path / "tiler").symlink_to(os.environ["EDGEZOOM_TILER"])
+    (tmp_path / "photo.ppm").write_bytes(ppm(photo))
+    assert run("photo.ppm", "-o", "theirs").returncode == 0
+    edgezoom.dzsave(photo, tmp_path / "ours")
+    assert files(tmp_path / "ours_files") == files(tmp_path / "theirs_files")
+
+
+def files(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize(

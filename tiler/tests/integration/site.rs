@@ -102,7 +102,7 @@ fn an_existing_site_is_kept_unless_forced_and_another_page_in_any_case() {
     fs::write(&page, "my page").unwrap();
     assert_eq!(
         error_line(&convert(folder.path(), &[&source, "-o", "site/b", "--force"])),
-        "tiler: site/index.html is not a page of --viewer: choose another folder for --output"
+        "tiler: choose another folder for --output: site/index.html is not a page of this viewer"
     );
     assert_eq!(fs::read_to_string(&page).unwrap(), "my page");
 }
@@ -116,7 +116,7 @@ fn a_failure_is_one_line_and_leaves_no_site() {
     for (args, expected) in [
         (&["broken.png", "-o", "site/a"][..], "tiler: broken.png: "),
         (&["nothing.png", "-o", "site/a"], "tiler: cannot read nothing.png: "),
-        (&["broken.png", "-o", "site/b/a"], "tiler: cannot create site/b: "),
+        (&["broken.png", "-o", "site/b/a"], "tiler: cannot write site/b: "),
         (&["broken.png", "-o", "site/a", "--container", "zip"], whole),
         (&["broken.png", "-o", "site/a.szi"], whole),
         (&["broken.png", "-o", "site/a", "--layout", "iiif"], whole),

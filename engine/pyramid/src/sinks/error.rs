@@ -18,6 +18,12 @@ pub enum SinkError {
         /// Name of the file that every pyramid of this layout has.
         descriptor: &'static str,
     },
+    /// The page at the destination of a site is another one's, and is not replaced.
+    #[error("{} is not a page of this viewer", .0.display())]
+    OtherPage(PathBuf),
+    /// The site would lack its pyramid.
+    #[error("web hosts leave out files whose names begin with _, . or #: choose another name than {}", .0.display())]
+    Unhosted(PathBuf),
     /// The path does not end in a file name.
     #[error("{} does not end in a name for the pyramid", .0.display())]
     Nameless(PathBuf),

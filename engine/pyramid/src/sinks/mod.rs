@@ -16,6 +16,7 @@ mod directory;
 mod error;
 mod hidden;
 mod output_path;
+mod site;
 mod timestamp;
 mod tree;
 
@@ -24,13 +25,15 @@ use std::io;
 use std::path::Path;
 
 use edgezoom_geometry::Dzi;
+use edgezoom_text::Text;
 
 pub use archive::{ArchiveFormat, ArchiveSink, ArchiveStream};
 pub use directory::DirectorySink;
 pub use error::SinkError;
+pub use site::Site;
 pub use tree::Tree;
 
-use crate::Tile;
+use crate::{Built, Tile};
 
 /// A destination for a pyramid, usable from any thread.
 pub trait Sink: Send + Sync {
@@ -65,6 +68,16 @@ pub trait PyramidWriter: Send {
     fn put_beside(&mut self, name: &OsStr, content: &[u8]) -> Result<(), SinkError> {
         let _ = content;
         Err(SinkError::io(Path::new(name), io::ErrorKind::Unsupported.into()))
+    }
+
+    /// Receives what is known of the picture when its last tile has been [put](Self::put), for a [`Site`]: the title and
+    /// the words are those that the picture states and shows.
+    ///
+    /// # Errors
+    /// Returns an error if a file cannot be written.
+    fn describe(&mut self, built: &Built, title: Option<&str>, text: Option<&Text>) -> Result<(), SinkError> {
+        let _ = (built, title, text);
+        Ok(())
     }
 
     /// Completes the pyramid and makes it visible: the tiles, the descriptor, and the files beside it in their order.

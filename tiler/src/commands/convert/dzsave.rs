@@ -91,12 +91,7 @@ impl TileArgs {
     /// Returns the names of the files.
     pub(super) fn tree(&self) -> Tree {
         let tree = Tree::of(&self.options()).with_id(&*self.id).with_properties(self.properties);
-        if self.has_jpeg_extension() { tree.with_jpeg_extension() } else { tree }
-    }
-
-    /// Returns true if the names of JPEG tiles end in `.jpeg`.
-    pub(super) fn has_jpeg_extension(&self) -> bool {
-        self.suffix.is_some_and(|suffix| suffix.is_jpeg)
+        if self.suffix.is_some_and(|suffix| suffix.is_jpeg) { tree.with_jpeg_extension() } else { tree }
     }
 
     /// Returns true if the pyramid is a directory of its name.

@@ -20,7 +20,7 @@ use anyhow::{Context, anyhow, bail};
 use edgezoom_codecs::SourceError;
 use edgezoom_content::address::RefusedAddress;
 use edgezoom_content::{Alternative, Failure, FailureCode, SourceUrl};
-use edgezoom_pyramid::sinks::ArchiveFormat;
+use edgezoom_pyramid::sinks::{ArchiveFormat, Site};
 use edgezoom_tiler::browser::PageError;
 use edgezoom_tiler::fetch::FetchError;
 use edgezoom_tiler::pipeline::{Origin, Pipeline, PipelineError};
@@ -33,7 +33,7 @@ use capture::CaptureArgs;
 use dzsave::TileArgs;
 use output::{Container, FileSink};
 use progress_bars::ProgressBars;
-use site::{Site, name_of};
+use site::name_of;
 
 /// Exit code after an interrupt: 128 plus the number of SIGINT, as in shells.
 const INTERRUPTED: u8 = 130;
@@ -187,8 +187,7 @@ async fn convert(args: &Args, pipeline: &Pipeline, source: &Path, output: &Path)
         None => args.chosen().and_then(ArchiveFormat::from_path),
     };
     let site = args.viewer.then(|| site(args, source, output, archive)).transpose()?;
-    let sink = FileSink::new(output, archive, args.tiles.tree(), args.force)?;
-    let mut sink = sink.with(args.text, site);
+    let mut sink = FileSink::new(output, archive, args.tiles.tree(), site, args.force)?.with_text(args.text);
     let origin = origin(source)?;
     let mut bars = ProgressBars::new()?;
     let converted = pipeline.convert(origin, &options(args), &mut sink, |progress| bars.show(progress)).await;
@@ -209,8 +208,8 @@ fn site(args: &Args, source: &Path, output: &Path, archive: Option<ArchiveFormat
         );
     }
     let name = if source == Path::new(STANDARD_INPUT) { name_of(output) } else { name_of(source) };
-    let alternative = args.alt.as_deref().and_then(Alternative::of);
-    Site::new(output, name, alternative, args.tiles.has_jpeg_extension(), args.force)
+    let alternative = args.alt.as_deref().and_then(Alternative::of).map(|line| line.as_str().to_owned());
+    Ok(Site { viewer: site::viewer()?, name, alternative })
 }
 
 /// Returns the URL or file that the argument names.

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use bytes::Bytes;
 use clap::ValueEnum;
 use edgezoom_content::{Dzi, PreviewKind, Title};
-use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink, Tree};
+use edgezoom_pyramid::sinks::{
+    self, ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink, Site, Tree,
+};
 use edgezoom_text::Text;
 use edgezoom_tiler::renderer::{Built, Tile};
 use edgezoom_tiler::s3::{SinkError, TileSink};
-
-use super::site::Site;
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum Container {
@@ -44,42 +44,49 @@ pub(super) struct FileSink {
     text: Option<Text>,
     /// True if the words are written to files of their own.
     writes_text: bool,
-    // Dropped last, because the files of the others may be in a folder that it deletes.
-    site: Option<Site>,
 }
 
 impl FileSink {
-    /// Creates a sink at `path` for a tree of files, in an archive or a directory. It discards words.
+    /// Creates a sink at `path` for a tree of files, in an archive or a directory, there with a site if there is one. It
+    /// discards words that are not in the site.
     ///
     /// # Errors
-    /// The directory does not exist, or the pyramid exists and `replace` is not set.
+    /// The directory does not exist and is no site's, or the pyramid exists and `replace` is not set.
     pub(super) fn new(
         path: &Path,
         archive: Option<ArchiveFormat>,
         tree: Tree,
+        site: Option<Site>,
         replace: bool,
     ) -> anyhow::Result<Self> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        if !folder.is_dir() {
-            bail!("the directory {} does not exist: create it first", folder.display());
-        }
+        let other = if site.is_some() { "another folder for --output" } else { "another --output" };
         let sink: Box<dyn Sink> = match archive {
-            None => Box::new(DirectorySink::new(path)?.replacing(replace).with_tree(tree)),
+            None => {
+                let sink = DirectorySink::new(path)?.replacing(replace).with_tree(tree);
+                Box::new(match site {
+                    Some(site) => sink.with_site(site)?,
+                    None => sink,
+                })
+            }
             Some(format) => Box::new(
                 ArchiveSink::new(path, format, SystemTime::now())?.replacing(replace).with_tree(tree),
             ),
         };
-        sink.check().context(if replace {
-            "choose another --output"
-        } else {
-            "add --force to replace it, or choose another --output"
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            bail!("the directory {} does not exist: create it first", folder.display());
+        }
+        sink.check().map_err(|error| match error {
+            sinks::SinkError::Unhosted(_) => error.into(),
+            _ if replace => anyhow::Error::new(error).context(format!("choose {other}")),
+            _ => anyhow::Error::new(error).context(format!("add --force to replace it, or choose {other}")),
         })?;
-        Ok(Self { sink, writer: None, path: path.to_owned(), text: None, writes_text: false, site: None })
+        Ok(Self { sink, writer: None, path: path.to_owned(), text: None, writes_text: false })
     }
 
-    /// Sets whether words are written to files of their own, and the site that is written beside the pyramid.
-    pub(super) fn with(self, writes_text: bool, site: Option<Site>) -> Self {
-        Self { writes_text, site, ..self }
+    /// Sets whether words are written to files of their own.
+    pub(super) fn with_text(self, writes_text: bool) -> Self {
+        Self { writes_text, ..self }
     }
 }
 
@@ -129,11 +136,7 @@ impl TileSink for FileSink {
                 writer.put_beside(path.file_name().unwrap_or_default(), &file)?;
             }
         }
-        if let Some(site) = &self.site {
-            for (name, file) in site.files(built, title, text.as_ref())? {
-                writer.put_beside(name.as_ref(), file.as_bytes())?;
-            }
-        }
+        writer.describe(built, title.map(Title::as_str), text.as_ref())?;
         Ok(writer.publish()?)
     }
 }

@@ -20,13 +20,15 @@ use std::time::SystemTime;
 use std::{fs, io};
 
 use edgezoom_geometry::Dzi;
+use edgezoom_text::Text;
 
 use super::hidden::Hidden;
 use super::output_path::{OutputPath, check_free};
+use super::site::{self, NewFolder};
 use super::timestamp::Timestamp;
 use super::tree::Names;
-use super::{PyramidWriter, Sink, SinkError, Tree};
-use crate::Tile;
+use super::{PyramidWriter, Sink, SinkError, Site, Tree};
+use crate::{Built, Tile};
 use file_writer::{FileWriter, TileFolders};
 
 /// Number of threads that write files. Creating a file costs more than writing it, and the kernel creates files in
@@ -42,6 +44,8 @@ pub struct DirectorySink {
     path: OutputPath,
     replaces: bool,
     tree: Tree,
+    /// With its folder, if that is new. It is dropped after the files in it.
+    site: Option<Arc<(Site, Option<NewFolder>)>>,
 }
 
 /// A pyramid in a hidden folder.
@@ -64,7 +68,12 @@ impl DirectorySink {
     /// # Errors
     /// Returns an error if the path does not end in a name.
     pub fn new(path: impl AsRef<Path>) -> Result<Self, SinkError> {
-        Ok(Self { path: OutputPath::new(path.as_ref(), "dzi")?, replaces: false, tree: Tree::default() })
+        Ok(Self {
+            path: OutputPath::new(path.as_ref(), "dzi")?,
+            replaces: false,
+            tree: Tree::default(),
+            site: None,
+        })
     }
 
     /// Sets whether an existing pyramid is replaced. By default it is an error.
@@ -77,6 +86,16 @@ impl DirectorySink {
     #[must_use]
     pub fn with_tree(self, tree: Tree) -> Self {
         Self { tree, ..self }
+    }
+
+    /// Writes a site beside a whole pyramid of Deep Zoom. Creates its folder if that does not exist; an unfinished site is
+    /// deleted with it.
+    ///
+    /// # Errors
+    /// Returns an error if the folder cannot be created.
+    pub fn with_site(self, site: Site) -> Result<Self, SinkError> {
+        let folder = NewFolder::create(&self.path.folder)?;
+        Ok(Self { site: Some(Arc::new((site, folder))), ..self })
     }
 
     /// Returns the path of Deep Zoom's descriptor.
@@ -99,6 +118,9 @@ impl DirectorySink {
 
 impl Sink for DirectorySink {
     fn check(&self) -> Result<(), SinkError> {
+        if self.site.is_some() {
+            site::check(&self.path, self.replaces)?;
+        }
         let files = self.files();
         match (self.tree.descriptor_name(), self.replaces) {
             (None, false) => check_free(&[self.descriptor(), files]),
@@ -149,6 +171,12 @@ impl PyramidWriter for DirectoryWriter {
 
     fn put_beside(&mut self, name: &OsStr, content: &[u8]) -> Result<(), SinkError> {
         self.hidden.add_file(name, content)
+    }
+
+    fn describe(&mut self, built: &Built, title: Option<&str>, text: Option<&Text>) -> Result<(), SinkError> {
+        let Some(site) = self.sink.site.as_deref() else { return Ok(()) };
+        let files = site.0.files(&self.sink.path, self.names.extension(), built, title, text)?;
+        files.iter().try_for_each(|(name, content)| self.hidden.add_file(name.as_ref(), content.as_bytes()))
     }
 
     fn publish(mut self: Box<Self>) -> Result<(), SinkError> {
