@@ -1,4 +1,5 @@
-//! Downloads pinned by checksum: PDFium, cargo-deny, Mirador, IIIF's validator, PDFs to compare words of.
+//! Downloads pinned by checksum: PDFium, cargo-deny, Mirador, IIIF's validator, anywidget, PDFs to compare words
+//! of.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -181,6 +182,48 @@ pub fn iiif_validator(project: &Project) -> Result<()> {
         command::run(&mut unpack)?;
         Ok(fs::remove_dir_all(folder.join("package"))?)
     })
+}
+
+/// Maturin, which makes Python packages, and Zig, which links them, with their checksums on x86-64 and ARM64.
+const WHEEL_TOOLS: &str = "\
+maturin==1.16.0 --hash=sha256:837db2f4d93d4899c3ac393fb3cc9eebf35b6002336e5d574f4a4fb6c49fe283 \
+--hash=sha256:e285ec9eb10243d45d10417178cb2eb76e0cbb184d0aa4378b503489fa12ee78
+ziglang==0.17.1 --hash=sha256:ea6cc5d87b033cf0aedfbc8f9549a908cae6c50ac31f1698188fa48a74524b54 \
+--hash=sha256:b7c5f02fccd40f89b999ee16a1f5ddced56e6182370f8affe494bcf8a28cf07e
+";
+
+/// Installs the tools of Python packages into `target/wheel-tools/`, and returns the paths of Maturin and Zig.
+pub fn wheel_tools(project: &Project) -> Result<(PathBuf, PathBuf)> {
+    let _lock = project.lock()?;
+    debian::require(&[debian::PYTHON])?;
+    let folder = project.target.join("wheel-tools");
+    install("Maturin and Zig", &folder, WHEEL_TOOLS, || {
+        let requirements = folder.join("requirements.txt");
+        fs::write(&requirements, WHEEL_TOOLS)?;
+        install_python_packages(&folder, "python3", &requirements, &[])
+    })?;
+    Ok((folder.join("bin/maturin"), folder.join("ziglang/zig")))
+}
+
+/// Installs the packages with which the notebook's viewer is tested into `target/notebook/`, for Debian's Python.
+pub fn notebook(project: &Project) -> Result<()> {
+    let folder = project.target.join("notebook");
+    let requirements = project.root.join("engine/python/tests/notebook.txt");
+    let pinned = fs::read_to_string(&requirements)?;
+    install("anywidget", &folder, &pinned, || {
+        // Those for every Python and machine, so that each has one checksum.
+        let options = ["--platform=any", "--implementation=py", "--abi=none"];
+        install_python_packages(&folder, "/usr/bin/python3", &requirements, &options)
+    })
+}
+
+/// Installs Python packages into a folder. pip rejects one with another checksum.
+fn install_python_packages(folder: &Path, python: &str, requirements: &Path, options: &[&str]) -> Result<()> {
+    let mut pip = Command::new(python);
+    pip.args(["-m", "pip", "install", "--require-hashes", "--no-deps", "--only-binary=:all:"]).args(options);
+    pip.args(["--quiet", "--disable-pip-version-check", "--root-user-action=ignore"]);
+    pip.args(["--retries=1", "--timeout=10"]); // fail quickly without a network
+    command::run(pip.arg("--target").arg(folder).arg("--requirement").arg(requirements))
 }
 
 const PDF_JS: &str = "https://github.com/mozilla/pdf.js";

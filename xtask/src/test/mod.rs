@@ -207,7 +207,9 @@ impl Step {
             })
             .needs(&["edge"]),
             Self::Viewer => Check::new("viewer", |out| {
-                session.run("viewer", &node_files(project, "edge/viewer/tests")?, out)
+                let files =
+                    [node_files(project, "edge/viewer/tests")?, node_files(project, "engine/python/tests")?];
+                session.run("viewer", &files.concat(), out)
             })
             .needs(&["edge"]),
             Self::EndToEnd => {

@@ -195,10 +195,11 @@ fn certainty(suite: &Suite, test: &Ended) -> Option<&'static str> {
 }
 
 /// Tests that wait for browsers, processes or networks, by the beginnings of their names. Only these get a second look.
-const WAITING: [&str; 14] = [
+const WAITING: [&str; 15] = [
     "deploy/tests/",
     "edge/tests/",
     "edge/viewer/tests/",
+    "engine/python/tests/",
     "tests e2e › ",
     "tiler integration › admin::",
     "tiler integration › arriving::",
