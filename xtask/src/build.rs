@@ -48,7 +48,7 @@ pub fn programs(project: &Project, names: &[&str], profile: Profile) -> Command 
 /// Lets the tiler and the Worker say the commit and its date, unless the variable is set, as in the image's build,
 /// which has no Git. Builds for tests do without it: each commit would make other programs, and tests that have passed
 /// would run again.
-fn stamp(project: &Project, cargo: &mut Command) {
+pub fn stamp(project: &Project, cargo: &mut Command) {
     if std::env::var(BUILD).is_ok_and(|build| !build.is_empty()) {
         return;
     }

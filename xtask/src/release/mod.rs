@@ -1,7 +1,7 @@
 //! `cargo xtask release`: an archive with the tiler, PDFium, the viewer of sites, all licences, man pages, completions,
 //! the systemd unit and the monitoring. It runs on any Linux whose glibc is at least as new as this machine's: PDFium is
 //! a glibc library loaded at run time, so static linking is impossible. `cargo xtask release deb` makes a Debian package
-//! of the same files; `worker`, `button` and `local` have the built Worker.
+//! of the same files; `worker`, `button` and `local` have the built Worker; `wheel` makes the Python packages.
 //!
 //! The same commit makes the same bytes in any directory, with the same Rust, C compiler and cargo: nothing in an
 //! archive has a time or a path of the machine. `--check` builds twice and compares.
@@ -10,6 +10,7 @@ mod deb;
 mod packages;
 mod sbom;
 mod service;
+mod wheel;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -22,7 +23,7 @@ use clap::ValueEnum;
 use crate::project::{Profile, Project};
 use crate::setup::{self, Purpose, pinned};
 use crate::{build, command};
-use packages::Package;
+use packages::{Package, TILER};
 
 /// A part of a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -37,6 +38,8 @@ enum Part {
     Button,
     /// The tiler and the built Worker with wrangler, which run the service on one machine
     Local,
+    /// The Python packages of the engine and the tiler, for any Linux with glibc 2.28
+    Wheel,
 }
 
 /// The options of `cargo xtask release`.
@@ -54,11 +57,20 @@ pub struct Options {
     /// Machine that the tiler is for: x86_64-unknown-linux-gnu or aarch64-unknown-linux-gnu [default: this one]
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
-    /// Build the archive again in a clone in another directory, and fail unless both are the same bytes
+    /// Build the files again in a clone in another directory, and fail unless both are the same bytes
     #[arg(long, conflicts_with_all = ["folder", "profile"])]
     check: bool,
 }
 
+impl Options {
+    /// Returns the options that build the Python packages for this machine.
+    pub fn of_wheel() -> Self {
+        Self { part: Part::Wheel, folder: None, profile: Profile::Release, target: None, check: false }
+    }
+}
+
+/// The folder of all files, in that of Cargo.
+const ARCHIVES: &str = "release-archives";
 /// Files of the repository, and their names in the archive.
 const FILES: [(&str, &str); 8] = [
     ("LICENSE", "LICENSE"),
@@ -70,6 +82,8 @@ const FILES: [(&str, &str); 8] = [
     ("deploy/monitoring/alerts.yml", "monitoring/alerts.yml"),
     ("deploy/monitoring/dashboard.json", "monitoring/dashboard.json"),
 ];
+/// The first line of NOTICES.
+const NOTICE: &str = "The tiler contains these packages. PDFium's licences are in pdfium/licenses/, the viewer's in viewer/viewer.js.";
 /// Shells, and the names of their completions.
 const COMPLETIONS: [(&str, &str); 3] = [("bash", "tiler.bash"), ("fish", "tiler.fish"), ("zsh", "_tiler")];
 /// Prefixes of the names of licence files in packages.
@@ -81,7 +95,7 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
     let target = options.target.as_ref().unwrap_or(&host);
     setup::prepare(project, Purpose::Release)?;
     setup::target(project, target, &host)?;
-    let tiler = build::for_target(project, target, options.profile)?;
+    let tiler = || build::for_target(project, target, options.profile);
     let (version, machine) = (env!("CARGO_PKG_VERSION"), target.split('-').next().unwrap_or(target));
     let name = match options.part {
         Part::Tiler => format!("edgezoom-tiler-{version}-{machine}-linux"),
@@ -89,39 +103,49 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
         Part::Worker => format!("edgezoom-worker-{version}"),
         Part::Button => format!("edgezoom-deploy-{version}"),
         Part::Local => format!("edgezoom-local-{version}-{machine}-linux"),
+        Part::Wheel => format!("edgezoom-wheels-{version}-{machine}"),
     };
-    let parent = project.target.join("release-archives");
+    let parent = project.target.join(ARCHIVES);
     let folder = options.folder.clone().unwrap_or_else(|| parent.join(&name));
     if options.folder.is_none() {
         let _ = fs::remove_dir_all(&folder); // it may not exist
     }
     fs::create_dir_all(&folder).with_context(|| format!("{}", folder.display()))?;
+    let mut files = vec![];
     match options.part {
-        Part::Tiler => fill(project, target, &tiler, &folder)?,
+        Part::Tiler => fill(project, target, &tiler()?, &folder)?,
         Part::Deb => {
-            fill(project, target, &tiler, &folder.join("opt/edgezoom"))?;
+            fill(project, target, &tiler()?, &folder.join("opt/edgezoom"))?;
             deb::fill(project, &folder, machine)?;
         }
-        Part::Worker => service::worker(project, &tiler, &folder)?,
-        Part::Button => service::button(project, &tiler, &folder)?,
+        Part::Worker => service::worker(project, &tiler()?, &folder)?,
+        Part::Button => service::button(project, &tiler()?, &folder)?,
         Part::Local => {
             ensure!(
                 *target == host,
                 "the local service has Node.js for this machine; build on the other one"
             );
+            let tiler = tiler()?;
             fill(project, target, &tiler, &folder)?;
             service::local(project, &tiler, &folder.join("service"))?;
         }
+        Part::Wheel => files = wheel::build(project, target, &folder)?,
     }
     if options.folder.is_some() {
         return Ok(());
     }
-    let file = if options.part == Part::Deb { deb::pack(&folder)? } else { pack(&parent, &name)? };
-    let file_name = file.file_name().unwrap_or_default();
-    let sum = command::output(Command::new("sha256sum").current_dir(&parent).arg(file_name))?;
-    fs::write(file.with_added_extension("sha256"), &sum)?;
-    print!("{}\n{sum}", file.display());
-    if options.check { check(project, target, options.part, &file) } else { Ok(()) }
+    match options.part {
+        Part::Wheel => {}
+        Part::Deb => files.push(deb::pack(&folder)?),
+        _ => files.push(pack(&parent, &name)?),
+    }
+    for file in &files {
+        let (folder, name) = (file.parent().unwrap_or(&parent), file.file_name().unwrap_or_default());
+        let sum = command::output(Command::new("sha256sum").current_dir(folder).arg(name))?;
+        fs::write(file.with_added_extension("sha256"), &sum)?;
+        print!("{}\n{sum}", file.display());
+    }
+    if options.check { check(project, target, options.part, &files) } else { Ok(()) }
 }
 
 /// Packs the directory `name` and returns the archive.
@@ -137,8 +161,8 @@ fn pack(parent: &Path, name: &str) -> Result<PathBuf> {
     Ok(archive)
 }
 
-/// Builds the archive again from nothing, in a clone of the commit with directories of its own, and compares.
-fn check(project: &Project, target: &str, part: Part, archive: &Path) -> Result<()> {
+/// Builds the files again from nothing, in a clone of the commit with directories of its own, and compares.
+fn check(project: &Project, target: &str, part: Part, files: &[PathBuf]) -> Result<()> {
     let changes = command::output(project.command("git").args(["status", "--porcelain"]))?;
     ensure!(changes.is_empty(), "commit these changes first, so that the clone has them:\n{changes}");
     let parent = project.target.join("release-check");
@@ -153,8 +177,10 @@ fn check(project: &Project, target: &str, part: Part, archive: &Path) -> Result<
     again.current_dir(&clone).args(["xtask", "release", part.get_name(), "--target", target]);
     again.env("CARGO_HOME", &cargo_home).env_remove("CARGO_TARGET_DIR");
     command::run(&mut again)?;
-    let other = clone.join("target/release-archives").join(archive.file_name().unwrap_or_default());
-    command::run(Command::new("cmp").args([archive, &other]))?;
+    for file in files {
+        let other = clone.join("target").join(file.strip_prefix(&project.target)?);
+        command::run(Command::new("cmp").args([file, &other]))?;
+    }
     println!("the same bytes again");
     fs::remove_dir_all(&parent).with_context(|| format!("cannot remove {}", parent.display()))
 }
@@ -177,8 +203,8 @@ fn fill(project: &Project, target: &str, tiler: &Path, folder: &Path) -> Result<
     if target == host {
         write_help(tiler, folder)?;
     }
-    let packages = packages::linked(project, target)?;
-    fs::write(folder.join("NOTICES"), notices(&packages)?).context("cannot write NOTICES")?;
+    let packages = packages::linked(project, TILER, target)?;
+    fs::write(folder.join("NOTICES"), notices(NOTICE, &packages)?).context("cannot write NOTICES")?;
     let sum = command::output(Command::new("sha256sum").arg(pdfium.join("libpdfium.so")))?;
     let bill = sbom::cyclonedx(&packages, sum.split(' ').next().unwrap_or_default(), target)?;
     fs::write(folder.join("sbom.cdx.json"), bill).context("cannot write the SBOM")
@@ -205,10 +231,9 @@ fn write_help(tiler: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the licences of all crates in the tiler, with their licence files.
-fn notices(packages: &[Package]) -> Result<String> {
-    let mut text =
-        "The tiler contains these packages. PDFium's licences are in pdfium/licenses/, the viewer's in viewer/viewer.js.\n".to_owned();
+/// Returns the licences of all crates in a program, with their licence files, below a line.
+fn notices(first: &str, packages: &[Package]) -> Result<String> {
+    let mut text = format!("{first}\n");
     for package in packages.iter().filter(|package| !package.is_ours()) {
         let Package { name, version, licence, repository, .. } = package;
         write!(text, "\n{}\n{name} v{version}: {licence}\n{repository}\n", "-".repeat(80))?;

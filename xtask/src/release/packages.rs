@@ -1,4 +1,4 @@
-//! The packages that are linked into the tiler, for its licences and its SBOM.
+//! The packages that are linked into a program, for its licences and its SBOM.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +13,7 @@ use crate::project::Project;
 /// The package of the program itself.
 pub const TILER: &str = "edgezoom-tiler";
 
-/// A package that is linked into the tiler.
+/// A package that is linked into a program.
 #[derive(Debug)]
 pub struct Package {
     pub name: String,
@@ -36,10 +36,10 @@ impl Package {
     }
 }
 
-/// Returns the packages in the tiler for this target, by name and version.
-pub fn linked(project: &Project, target: &str) -> Result<Vec<Package>> {
+/// Returns the packages in the program or library of a package for this target, by name and version.
+pub fn linked(project: &Project, package: &str, target: &str) -> Result<Vec<Package>> {
     let mut tree = project.cargo();
-    tree.args(["tree", "--package", TILER, "--edges=normal", "--prefix=none", "--locked"]);
+    tree.args(["tree", "--package", package, "--edges=normal", "--prefix=none", "--locked"]);
     let tree = command::output(tree.args(["--format={p}", "--target", target]))?;
     let linked: BTreeSet<(&str, &str)> =
         tree.lines().filter_map(|line| line.split(" (").next()?.split_once(" v")).collect();

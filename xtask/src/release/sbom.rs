@@ -101,7 +101,7 @@ mod tests {
     fn the_sbom_has_every_linked_package_with_its_checksum_and_what_it_uses() {
         let project = Project::locate().unwrap();
         for target in ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"] {
-            let packages = packages::linked(&project, target).unwrap();
+            let packages = packages::linked(&project, TILER, target).unwrap();
             let text = cyclonedx(&packages, &"0".repeat(64), target).unwrap();
             let document: Value = serde_json::from_str(&text).unwrap();
             let components = document["components"].as_array().unwrap();
