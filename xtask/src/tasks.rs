@@ -11,6 +11,7 @@ use clap::ValueEnum;
 use crate::build::{self, TILER, TOOLS};
 use crate::command;
 use crate::project::{Profile, Project};
+use crate::release;
 use crate::setup::{self, Purpose, pinned};
 
 /// The subject of a benchmark.
@@ -30,6 +31,8 @@ pub enum Subject {
     Sources,
     /// The Worker's answers for finished contents, compared with a minimal Worker in JavaScript
     Worker,
+    /// The Python package compared with pyvips and sharp
+    Wheel,
 }
 
 /// Builds what a benchmark measures, in release profile, and runs the benchmark.
@@ -57,6 +60,11 @@ pub fn bench(project: &Project, subject: Subject, options: &[String]) -> Result<
         Subject::Worker => {
             build::worker_alone(project, Purpose::BenchService)?;
             return command::run_shown(project.npm()?.args(["run", "--silent", "bench:worker"]));
+        }
+        Subject::Wheel => {
+            setup::prepare(project, Purpose::BenchPyramid)?;
+            release::run(project, &release::Options::of_wheel())?;
+            return run("pyramid", &[&["--wheel".to_owned()][..], options].concat());
         }
     };
     setup::prepare(project, purpose)?;

@@ -1,6 +1,7 @@
-//! The compared programs: the tiler, Debian's `vips`, and the newer libvips of PyPI's `pyvips-binary`; and the
-//! directories for their output.
+//! The compared programs: the tiler, Debian's `vips`, and the newer libvips of PyPI's `pyvips-binary`; or the Python
+//! package, `pyvips-binary` and sharp; and the directories for their output.
 
+use std::env::consts::ARCH;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -18,13 +19,18 @@ pub struct Contender {
 enum Program {
     Tiler(PathBuf),
     Vips,
-    /// A Python interpreter with pyvips.
-    Pyvips(PathBuf),
+    /// A Python interpreter, and the module to import.
+    Python(PathBuf, &'static str),
+    /// A Node.js.
+    Sharp(PathBuf),
 }
 
 const SCRIPT: &str = include_str!("dzsave.py");
 /// Pinned to keep results comparable.
-const PACKAGES: [&str; 2] = ["pyvips==3.2.0", "pyvips-binary==8.18.7"];
+const PACKAGES: [&str; 3] = ["numpy==2.3.5", "pyvips==3.2.0", "pyvips-binary==8.18.7"];
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The module of the Python package.
+const WHEEL: &str = "edgezoom";
 
 /// Returns the tiler and every available libvips.
 pub fn all(target: &Path, folder: &Path) -> Result<Vec<Contender>> {
@@ -41,6 +47,22 @@ pub fn all(target: &Path, folder: &Path) -> Result<Vec<Contender>> {
     Ok(all)
 }
 
+/// Returns the Python package, of the wheel that `cargo xtask bench wheel` has built, and the programs to compare it with.
+pub fn wheels(target: &Path, folder: &Path) -> Result<Vec<Contender>> {
+    let pyvips = pyvips(&folder.join("python"))?;
+    let Program::Python(python, _) = &pyvips.program else { return Ok(vec![]) };
+    let built = Path::new("release-archives").join(format!("edgezoom-wheels-{VERSION}-{ARCH}"));
+    let wheel = target.join(built).join(format!("edgezoom-{VERSION}-cp311-abi3-manylinux_2_28_{ARCH}.whl"));
+    let install = ["-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps"];
+    said(Command::new(python).args(install).arg(&wheel))?;
+    let node = Path::new(env!("CARGO_MANIFEST_DIR")).join("../node_modules/.bin/node");
+    let version = "import sharp from 'sharp'; console.log('sharp-' + sharp.versions.sharp)";
+    let name = said(Command::new(&node).args(["--input-type=module", "--eval", version]))?;
+    let ours =
+        Contender { name: format!("edgezoom-{VERSION}"), program: Program::Python(python.clone(), WHEEL) };
+    Ok(vec![ours, pyvips, Contender { name, program: Program::Sharp(node) }])
+}
+
 /// Installs pyvips into a virtual environment.
 fn pyvips(folder: &Path) -> Result<Contender> {
     let python = folder.join("bin/python");
@@ -53,7 +75,7 @@ fn pyvips(folder: &Path) -> Result<Contender> {
         said(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(PACKAGES))?;
         ask()
     })?;
-    Ok(Contender { name: format!("pyvips-{version}"), program: Program::Pyvips(python) })
+    Ok(Contender { name: format!("pyvips-{version}"), program: Program::Python(python, "pyvips") })
 }
 
 /// Returns the first word of a command's output: a program and its version.
@@ -65,7 +87,7 @@ fn said(command: &mut Command) -> Result<String> {
 
 impl Contender {
     pub fn is_ours(&self) -> bool {
-        matches!(self.program, Program::Tiler(_))
+        matches!(self.program, Program::Tiler(_) | Program::Python(_, WHEEL))
     }
 
     /// Makes a pyramid and returns its cost.
@@ -91,19 +113,29 @@ impl Contender {
                 command.envs(case.single.then_some(("VIPS_CONCURRENCY", "1")));
                 measure::run(&mut command).map(|(cost, _)| cost)
             }
-            Program::Pyvips(python) => {
+            Program::Python(python, module) => {
                 let mut command = Command::new(python);
-                command.args(["-c", SCRIPT]).arg(turned).arg(output);
-                command.args([tile_size, overlap].map(u32::to_string)).arg(quality.to_string());
+                command.args(["-c", SCRIPT, module]).arg(turned);
                 command.envs(case.single.then_some(("VIPS_CONCURRENCY", "1")));
-                let (cost, said) = measure::run(&mut command)?;
-                // The script's figures exclude the interpreter's start.
-                let mut figures = said.split_whitespace().map(str::parse);
-                let mut next = || figures.next().context("no figure").and_then(|figure| Ok(figure?));
-                Ok(Cost { wall: next()?, cpu: next()?, ..cost })
+                run_script(command, case, output)
+            }
+            Program::Sharp(node) => {
+                let mut command = Command::new(node);
+                command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/pyramid/dzsave.mjs"));
+                command.arg(source);
+                run_script(command, case, output)
             }
         }
     }
+}
+
+/// Runs a script, whose figures exclude the interpreter's start.
+fn run_script(mut command: Command, case: &Case, output: &Path) -> Result<Cost> {
+    command.arg(output).args([case.tile_size, case.overlap].map(|pixels| pixels.to_string()));
+    let (cost, said) = measure::run(command.arg(case.quality.to_string()))?;
+    let mut figures = said.split_whitespace().map(str::parse);
+    let mut next = || figures.next().context("no figure").and_then(|figure| Ok(figure?));
+    Ok(Cost { wall: next()?, cpu: next()?, ..cost })
 }
 
 /// Linux's file system in memory.

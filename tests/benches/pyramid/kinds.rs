@@ -73,6 +73,20 @@ pub fn all() -> Vec<Case> {
     cases.collect()
 }
 
+/// Returns the cases of `--wheel`: common formats, and arrays, in two grids.
+pub fn of_wheel() -> Vec<Case> {
+    let chosen = ["JPEG 4:2:0", "PNG", "TIFF LZW in strips", "AVIF"];
+    let chosen = FORMATS.iter().filter(|(name, ..)| chosen.contains(name)).copied();
+    let formats: Vec<_> = chosen.chain([("array", "ppm", Shell("cat >\"$1\""))]).collect();
+    let cases = formats.into_iter().flat_map(|(name, extension, encoder)| {
+        [Content::Noise, Content::Text, Content::Photograph].into_iter().flat_map(move |content| {
+            let picture = Picture { name, extension, encoder, content, ..pixels(content) };
+            [Case::new(picture, RUNS), Case::new(picture, RUNS).with_default_grid()]
+        })
+    });
+    cases.collect()
+}
+
 /// Returns a picture that is trivial to decode.
 pub fn pixels(content: Content) -> Picture {
     let (name, extension) = ("TIFF plain", "tif");

@@ -3,7 +3,8 @@
 //! better libvips of each figure.
 //!
 //! `--quick` runs each case once; `--record` writes the table to `docs/benchmarks`; a word selects cases by name;
-//! `--pictures` only makes the pictures; `--kinds` measures every format with noise, text and a photograph.
+//! `--pictures` only makes the pictures; `--kinds` measures every format with noise, text and a photograph; `--wheel`
+//! compares the Python package with pyvips and sharp.
 
 mod case;
 mod contender;
@@ -31,6 +32,7 @@ struct Request {
     record: bool,
     pictures: bool,
     kinds: bool,
+    wheel: bool,
     /// Part of the names of the cases to run.
     only: Option<String>,
 }
@@ -40,8 +42,14 @@ fn main() -> Result<()> {
     let target = target()?;
     let folder = target.join("bench");
     fs::create_dir_all(folder.join("pictures"))?;
-    let contenders = contender::all(&target, &folder)?;
-    let cases: Vec<Case> = if request.kinds { kinds::all() } else { case::all() }
+    let contenders =
+        if request.wheel { contender::wheels(&target, &folder)? } else { contender::all(&target, &folder)? };
+    let cases = match request {
+        Request { wheel: true, .. } => kinds::of_wheel(),
+        Request { kinds: true, .. } => kinds::all(),
+        _ => case::all(),
+    };
+    let cases: Vec<Case> = cases
         .into_iter()
         .filter(|case| request.only.as_ref().is_none_or(|word| case.name().contains(word.as_str())))
         .collect();
@@ -54,23 +62,35 @@ fn main() -> Result<()> {
     let outputs = Outputs::new(&folder)?;
     let pictures = folder.join("pictures");
     let mut floors = Floors::new(&pictures);
-    let mut report = table::heading(&request.options(), &contenders)?;
-    if request.kinds {
-        report += table::KINDS;
+    let mut report = table::heading(&request.command(), &contenders)?;
+    match request {
+        Request { wheel: true, .. } => report += table::WHEEL,
+        Request { kinds: true, .. } => report += &[table::FIGURES_OF_TILER, table::KINDS].concat(),
+        _ => report += table::FIGURES_OF_TILER,
     }
     print!("{report}");
+    let mut ratios = <[Vec<f64>; 2]>::default();
     for case in &cases {
         let rows = run(case, &contenders, &folder, &outputs, request.quick)?;
-        let text = if request.kinds {
-            table::line(case, &rows, floors.seconds(case)?)
-        } else {
-            table::case(case, &rows)
+        let text = match request {
+            Request { wheel: true, .. } => table::wheel(case, &rows, &mut ratios),
+            Request { kinds: true, .. } => table::line(case, &rows, floors.seconds(case)?),
+            _ => table::case(case, &rows),
         };
         print!("{text}");
         report += &text;
     }
+    if request.wheel {
+        let text = table::summary(&mut ratios);
+        print!("{text}");
+        report += &text;
+    }
     if request.record {
-        let name = if request.kinds { "kinds-results.md" } else { "pyramid-results.md" };
+        let name = match request {
+            Request { wheel: true, .. } => "wheel-results.md",
+            Request { kinds: true, .. } => "kinds-results.md",
+            _ => "pyramid-results.md",
+        };
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/benchmarks").join(name);
         fs::write(&path, report).with_context(|| path.display().to_string())?;
     }
@@ -120,13 +140,15 @@ fn run(
 
 impl Request {
     fn read(arguments: impl Iterator<Item = String>) -> Result<Self> {
-        let mut request = Self { quick: false, record: false, pictures: false, kinds: false, only: None };
+        let mut request =
+            Self { quick: false, record: false, pictures: false, kinds: false, wheel: false, only: None };
         for argument in arguments {
             match argument.as_str() {
                 "--quick" => request.quick = true,
                 "--record" => request.record = true,
                 "--pictures" => request.pictures = true,
                 "--kinds" => request.kinds = true,
+                "--wheel" => request.wheel = true,
                 "--bench" => {} // Cargo's
                 other if other.starts_with('-') => bail!("unknown option {other}"),
                 word => request.only = Some(word.to_owned()),
@@ -135,12 +157,13 @@ impl Request {
         Ok(request)
     }
 
-    /// Returns the options that affect results.
-    fn options(&self) -> String {
+    /// Returns the benchmark's name and the options that affect results.
+    fn command(&self) -> String {
+        let name = if self.wheel { "wheel" } else { "pyramid" };
         let options = [(self.kinds, " --kinds"), (self.quick, " --quick")];
         let given: String =
             options.into_iter().filter(|(is_given, _)| *is_given).map(|(_, name)| name).collect();
-        if given.is_empty() { given } else { format!(" --{given}") }
+        if given.is_empty() { name.to_owned() } else { format!("{name} --{given}") }
     }
 }
 

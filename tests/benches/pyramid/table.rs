@@ -28,16 +28,15 @@ impl Row {
 }
 
 /// Returns the heading of all results.
-pub fn heading(options: &str, contenders: &[Contender]) -> Result<String> {
+pub fn heading(command: &str, contenders: &[Contender]) -> Result<String> {
     let names: Vec<&str> = contenders.iter().map(|contender| contender.name.as_str()).collect();
-    Ok(format!(
-        "# `cargo xtask bench pyramid{options}`\n\n{}\n\n{}. Medians of alternating runs. Memory is the sum of all \
-         processes' high-water marks, for pyvips with its interpreter. The ratio compares the tiler with the better libvips of each \
-         figure; for PSNR it is the difference.\n",
-        machine()?,
-        names.join(", "),
-    ))
+    let (machine, names) = (machine()?, names.join(", "));
+    Ok(format!("# `cargo xtask bench {command}`\n\n{machine}\n\n{names}. Medians of alternating runs."))
 }
+
+/// Continues the heading of all results but [`WHEEL`].
+pub const FIGURES_OF_TILER: &str = " Memory is the sum of all processes' high-water marks, for pyvips with its interpreter. The ratio compares \
+                                    the tiler with the better libvips of each figure; for PSNR it is the difference.\n";
 
 /// Heading of the lines of [`line`].
 pub const KINDS: &str = "\n50 megapixels, tiles 254+1 unless named, Q75. \"noise\": of all scales, independent in each channel; \"text\": small characters on white; \
@@ -57,6 +56,37 @@ pub fn line(case: &Case, rows: &[Row], floor: f64) -> String {
         text += &floor.map_or(String::new(), |floor| format!(" {:.2} |", floor / best));
     }
     text + "\n"
+}
+
+/// Heading of the lines of [`wheel`].
+pub const WHEEL: &str = "\n\n50 megapixels, Q75; each run is a process of its own, without its start and imports. sharp has two threads and no \
+                         optimised Huffman tables, its fastest setting. The ratio compares with the better of both in each figure.\n\n\
+                         | | wall s | pyvips | sharp | ratio | CPU s | pyvips | sharp | ratio |\n\
+                         |---|---|---|---|---|---|---|---|---|\n";
+
+/// Returns a case of the Python package in one line, and adds its ratios of wall and CPU time.
+pub fn wheel(case: &Case, rows: &[Row], ratios: &mut [Vec<f64>; 2]) -> String {
+    let mut text = format!("| {} |", case.name().trim_end_matches(", Q75"));
+    for (figure, ratios) in FIGURES.into_iter().zip(ratios) {
+        let Some((ours, theirs)) = rows.split_first() else { return text };
+        let ratio = ours.median(figure) / best(rows, figure);
+        let _ = write!(text, " {:.2} |", ours.median(figure));
+        theirs.iter().for_each(|row| text += &format!(" {:.2} |", row.median(figure)));
+        let _ = write!(text, " **{ratio:.2}** |");
+        ratios.push(ratio);
+    }
+    text + "\n"
+}
+
+/// Returns the medians and ranges of ratios.
+pub fn summary(ratios: &mut [Vec<f64>; 2]) -> String {
+    let [wall, cpu] = ratios.each_mut().map(|ratios| {
+        ratios.sort_by(f64::total_cmp);
+        let at = |index: usize| ratios.get(index).copied().unwrap_or(f64::NAN);
+        let last = ratios.len().saturating_sub(1);
+        format!("{:.2} ({:.2} to {:.2})", (at(last / 2) + at(last.div_ceil(2))) / 2.0, at(0), at(last))
+    });
+    format!("\nRatios, median and range: wall {wall}, CPU {cpu}.\n")
 }
 
 const FIGURES: [fn(&Cost) -> f64; 3] = [|cost| cost.wall, |cost| cost.cpu, |cost| cost.peak_mib];
