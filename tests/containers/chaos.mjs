@@ -42,7 +42,16 @@ const engine = await startEngine(
   },
 );
 const system = await startWithContainers(
-  { ALLOW_NETWORKS: "127.0.0.0/8", CONTAINERS: "3", LEASE_SECONDS: "12", RETRY_SECONDS: "1,2,3", EDGEZOOM_EXIT_WHEN_IDLE: "3", EDGEZOOM_JOBS: "2", EDGEZOOM_LOG: "json" },
+  {
+    ALLOW_NETWORKS: "127.0.0.0/8",
+    CONTAINERS: "3",
+    LEASE_SECONDS: "12",
+    RETRY_SECONDS: "1,2,3",
+    EDGEZOOM_DOCTOR: "off", // this machine is no container
+    EDGEZOOM_EXIT_WHEN_IDLE: "3",
+    EDGEZOOM_JOBS: "2",
+    EDGEZOOM_LOG: "json",
+  },
   socket,
 );
 const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
