@@ -247,6 +247,11 @@ impl Core {
         let whole = Self::from(at);
         let (length, height) = whole.sides(line);
         let (all, signs) = (word.chars().count(), word.chars().filter(is_sign).count());
+        if signs == all {
+            // They say nothing, and some fonts draw the dots of a leader beside their boxes.
+            let by = whole.shorter / 2.0;
+            return whole.grown(by);
+        }
         if 2 * signs > all || height > MAX_HEIGHT * length / all as f64 {
             return whole;
         }
@@ -489,6 +494,8 @@ mod tests {
         let sheet = Sheet::new().fill([20, 53, 8, 1], 0).fill([41, 40, 2, 3], 0);
         assert_eq!(sheet.words(vec![line("_ ' —", 20, 40)]), "_ '");
         assert_eq!(sheet.words(vec![line("_ ˆ ²", 20, 40)]), "_ ˆ", "an accent alone is above the band");
+        let dots = [29, 45, 61].into_iter().fold(Sheet::new(), |sheet, left| sheet.fill([left, 53, 2, 2], 0));
+        assert_eq!(dots.words(vec![line(". . .", 20, 40)]), ". . .", "dots beside their boxes");
         let small = Line::new(Rect::new(9, 9, 4, 1), "small", vec![0, 4]);
         assert_eq!(Sheet::new().words(vec![small]), "small");
     }
