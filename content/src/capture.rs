@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use url::form_urlencoded;
 
-/// How a web page is captured. As text, it is a query with the options that are given, in the order of [`NAMES`].
+/// Options of a web page's capture. As text, they are a query of those that are given, in the order of [`NAMES`].
 ///
 /// The values are texts that were checked, because the Worker only passes them on: a type for each made its module three
 /// kilobytes larger.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Capture([String; NAMES.len()]);
 
-/// What to wait for.
+/// The event or time to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait<'a> {
     /// Time on the page's clock.

@@ -44,7 +44,7 @@ const MIN_LOOKS: u64 = 16;
 /// The words of a picture, while its rows pass.
 pub struct Ink<'a> {
     text: &'a Text,
-    /// Where ink is expected, in the order of the text.
+    /// The areas in which ink is expected, in the order of the text.
     areas: Vec<Area>,
     /// Numbers of areas that the rows have not reached, the next one last.
     waiting: Vec<u32>,

@@ -135,7 +135,7 @@ pub struct Line {
 pub struct Link {
     /// Its place.
     pub at: Rect,
-    /// Where it leads.
+    /// The target.
     pub to: Target,
 }
 

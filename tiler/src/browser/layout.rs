@@ -27,13 +27,13 @@ pub(super) struct Area {
     pub height: u32,
 }
 
-/// What `unfold.js` returns about a document.
+/// The answer of `unfold.js` about a document.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Unfolded {
     /// Height of the content.
     height: f64,
-    /// How much of it does not fit into the window.
+    /// Its length that does not fit into the window.
     more: f64,
     /// True if the document consists of frames.
     is_frameset: bool,
@@ -45,7 +45,7 @@ struct Unfolded {
     hosts: u32,
 }
 
-/// What `find.js` returns about a selector.
+/// The answer of `find.js` about a selector.
 #[derive(Debug, Deserialize)]
 struct Found {
     /// True if it is one.

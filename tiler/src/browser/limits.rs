@@ -122,7 +122,7 @@ pub struct PageLimits {
     /// Maximum number of words of a page that are read; 0 reads none.
     #[arg(skip = MAX_PAGE_WORDS)]
     pub words: usize,
-    /// How a page is captured if its source does not say.
+    /// The capture of a page whose source states no options.
     #[arg(skip)]
     pub capture: Capture,
     /// Maximum number of open pages. Each takes about one core and 300 MiB.

@@ -44,7 +44,7 @@ pub struct UnpackRequest {
     cpu_seconds: u64,
 }
 
-/// What to do with the source.
+/// The next step with the source.
 #[derive(Debug, Serialize, Deserialize)]
 enum Task {
     /// Remove its codings, which are in the order in which they were applied.

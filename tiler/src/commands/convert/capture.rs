@@ -3,7 +3,7 @@
 use edgezoom_content::Capture;
 use edgezoom_content::capture::CaptureError;
 
-/// How web pages are captured. `--web-width` and `--web-scale` are settings of the tiler.
+/// Flags for the capture of web pages. `--web-width` and `--web-scale` are settings of the tiler.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Web pages")]
 pub struct CaptureArgs {

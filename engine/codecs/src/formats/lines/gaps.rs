@@ -10,14 +10,14 @@ const TIMES_WIDER: f64 = 3.0;
 const SPREAD: usize = 4;
 const SPREAD_GAP: f64 = 1.6;
 
+/// Gap at which a word begins, as a multiple of the narrowest beside it, and the least one, as a part of the letters'
+/// height.
+const BESIDE: f64 = 1.2;
+const LEAST: f64 = 0.02;
+
 /// Puts spaces at single gaps between letters that otherwise adjoin.
 pub fn with_unwritten(letters: Vec<Letter>) -> Vec<Letter> {
-    let gap = |index: usize| match letters.get(index..index + 2)? {
-        [one, other] if !one.letter.is_whitespace() && !other.letter.is_whitespace() => {
-            Some(one.gap(other) / one.height().min(other.height()))
-        }
-        _ => None,
-    };
+    let gap = |index: usize| gap(&letters, index, index + 1);
     let is_single = |index: usize, wide: f64| {
         let beside = [index.checked_sub(1).and_then(gap), gap(index + 1)];
         beside.iter().any(Option::is_some) && beside.iter().flatten().all(|gap| TIMES_WIDER * gap < wide)
@@ -68,4 +68,28 @@ pub fn gathered(mut letters: Vec<Letter>) -> Vec<Letter> {
         index < 2 || is_kept.get(index - 2).copied().unwrap_or(true)
     });
     letters
+}
+
+/// Removes spaces that are no wider than the gaps between the letters beside them. PDFium adds some where a text ends.
+pub fn without_even(mut letters: Vec<Letter>) -> Vec<Letter> {
+    let gap = |one: usize, other: usize| gap(&letters, one, other);
+    let is_even = |space: usize| {
+        let before = space.checked_sub(2).and_then(|before| gap(before, before + 1));
+        let beside = [before, gap(space + 1, space + 2)].into_iter().flatten().reduce(f64::min);
+        let here = space.checked_sub(1).and_then(|before| gap(before, space + 1));
+        here.zip(beside)
+            .is_some_and(|(gap, beside)| (-LEAST..BESIDE * beside.max(0.0) + LEAST).contains(&gap))
+    };
+    let even: Vec<bool> =
+        letters.iter().enumerate().map(|(index, letter)| letter.letter == AT_GAP && is_even(index)).collect();
+    let mut even = even.into_iter();
+    letters.retain(|_| !even.next().unwrap_or(false));
+    letters
+}
+
+/// Returns the gap between the letters at two places as a part of their height; `None` if one is a space.
+fn gap(letters: &[Letter], one: usize, other: usize) -> Option<f64> {
+    let (one, other) = (letters.get(one)?, letters.get(other)?);
+    let are_seen = !one.letter.is_whitespace() && !other.letter.is_whitespace();
+    are_seen.then(|| one.gap(other) / one.height().min(other.height()))
 }

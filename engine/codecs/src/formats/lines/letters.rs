@@ -3,6 +3,8 @@
 //! Source: Unicode Standard Annex #9, the bidirectional algorithm, which is followed backwards: from the order in which
 //! letters are seen to that in which they are read.
 
+use std::collections::HashSet;
+
 use unicode_bidi::{BidiClass, bidi_class};
 
 /// Gap up to which letters adjoin, as a part of their height.
@@ -142,10 +144,20 @@ fn backwards(letters: Vec<Letter>, height: f64, space: char) -> Vec<Letter> {
         let ((start, end), (other_start, other_end)) = (ends(one), ends(other));
         other_start.total_cmp(&start).then(other_end.total_cmp(&end))
     });
+    // Fonts of Arabic may state widths that leave gaps within words.
+    let key = |one: &Letter, other: &Letter| {
+        [one.at[0].min(other.at[0]), one.at[0].max(other.at[0])].map(f64::to_bits)
+    };
+    let pair = |pair: &[Letter]| match pair {
+        [one, other] if is_rtl(one.letter) && is_rtl(other.letter) => Some(key(one, other)),
+        _ => None,
+    };
+    let together: HashSet<[u64; 2]> = letters.windows(2).filter_map(pair).collect();
     let mut spaced: Vec<Cluster> = Vec::with_capacity(clusters.len());
     for cluster in clusters {
         if let (Some(last), Some(next)) = (spaced.last().and_then(|last| last.first()), cluster.first())
             && last.is_apart(next, height)
+            && !together.contains(&key(last, next))
         {
             spaced.push(vec![Letter { letter: space, ..*last }]);
         }

@@ -11,7 +11,7 @@ use edgezoom_text::{Block, Line, Rect, Role, SOFT_HYPHEN};
 
 pub use capitals::put_capitals;
 use columns::by_columns;
-use gaps::{gathered, with_unwritten};
+use gaps::{gathered, with_unwritten, without_even};
 use letters::in_order;
 pub use letters::{Letter, around, is_rtl};
 
@@ -253,7 +253,7 @@ impl Row {
         let letters = if self.has_rtl {
             in_order(self.letters, rtl, self.whole.height(), AT_GAP)
         } else {
-            with_unwritten(gathered(self.letters))
+            with_unwritten(without_even(gathered(self.letters)))
         };
         let words = letters.split(|letter| letter.letter.is_whitespace());
         let mut words: Vec<Word> = words.filter(|letters| !letters.is_empty()).map(Word::of).collect();

@@ -123,6 +123,39 @@ fn letters_that_are_set_apart_evenly_are_a_word() {
 }
 
 #[test]
+fn a_space_as_wide_as_the_gaps_beside_it_is_none() {
+    // Letters that are 10 wide, their left edges, and the letter before which a space is added.
+    let of = |text: &str, places: [f64; 6], space: usize| {
+        let mut lines = Lines::default();
+        for (index, (letter, left)) in text.chars().zip(places).enumerate() {
+            if index == space {
+                lines.push_space(Space::Added);
+            }
+            push(&mut lines, letter, [left, 0.0, left + 10.0, 20.0], 0.0);
+        }
+        texts(&lines.finish())
+    };
+    assert_eq!(of("anchor", [0.0, 14.0, 28.0, 42.0, 56.0, 70.0], 5), ["anchor"]);
+    assert_eq!(of("anchor", [0.0, 10.0, 20.0, 30.0, 40.0, 50.0], 1), ["anchor"]);
+    assert_eq!(of("allsea", [0.0, 14.0, 28.0, 46.0, 60.0, 74.0], 3), ["all sea"]);
+    assert_eq!(of("allsea", [0.0, 10.0, 20.0, 32.0, 42.0, 52.0], 3), ["all sea"]);
+}
+
+#[test]
+fn a_gap_within_a_word_of_arabic_is_no_space() {
+    let mut lines = Lines::default();
+    // PDFium gives words from right to left, and their letters from left to right. The font says a wrong width of one.
+    for (word, left) in [("ایرد", 60.0), ("رون", 20.0)] {
+        for (index, letter) in word.chars().enumerate() {
+            let left = left + 10.0 * index as f64 + if index > 1 { 3.0 } else { 0.0 };
+            push(&mut lines, letter, [left, 0.0, left + 10.0, 20.0], 0.0);
+        }
+        lines.push_space(Space::Added);
+    }
+    assert_eq!(texts(&lines.finish()), ["دریا نور"]);
+}
+
+#[test]
 fn columns_of_prose_that_are_drawn_row_by_row_follow_each_other_and_cells_do_not() {
     let of = |cells: &[[&str; 2]]| {
         let mut lines = Lines::default();

@@ -22,7 +22,7 @@ const MAX_DEPTH: usize = 8;
 /// Maximum number of objects of a page that are searched for pictures.
 const MAX_OBJECTS: usize = 1 << 18;
 
-/// What a page shows, as far as its resolution depends on it.
+/// The content of a page on which its resolution depends.
 pub struct Contents<'page> {
     pictures: Vec<Picture<'page>>,
     /// True if something other than pictures is visible.

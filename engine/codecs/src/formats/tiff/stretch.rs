@@ -30,7 +30,7 @@ pub struct Stretch {
     /// Values of each band that become 0 and 255.
     bands: Vec<(f64, f64)>,
     no_data: Option<NoData>,
-    /// What is shown for each value between them, if not that value itself.
+    /// The sample for each value between them; `None` if it is the value itself.
     gamma: Option<Vec<u8>>,
 }
 
