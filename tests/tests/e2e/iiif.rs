@@ -114,5 +114,5 @@ async fn mirador_finds_a_word_and_shows_its_page() -> Result<()> {
 
 /// Returns the path of Mirador's script.
 fn mirador() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("mirador/dist/mirador.min.js")
+    Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("viewers/mirador-4.0.0/dist/mirador.min.js")
 }

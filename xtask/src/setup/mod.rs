@@ -1,5 +1,5 @@
 //! Installs what a task needs: system packages, the compiler's WebAssembly target, npm packages, PDFium, cargo-deny,
-//! Mirador, IIIF's validator, anywidget. Every check looks at the machine and is quick, so each task starts with its set-up.
+//! IIIF's viewers and validator, anywidget. Every check looks at the machine and is quick, so each task starts with its set-up.
 
 mod debian;
 pub mod pinned;
@@ -80,7 +80,7 @@ pub fn prepare(project: &Project, purpose: Purpose) -> Result<()> {
         npm_packages(project)?;
     }
     if purpose == Purpose::Test {
-        pinned::mirador(project)?;
+        pinned::viewers(project)?;
         pinned::iiif_validator(project)?;
         pinned::notebook(project)?;
         debian::print_browsers();

@@ -1,12 +1,11 @@
-//! Downloads pinned by checksum: PDFium, cargo-deny, Mirador, IIIF's validator, anywidget, PDFs to compare words
-//! of.
+//! Downloads pinned by checksum: PDFium, cargo-deny, IIIF's viewers and validator, anywidget, PDFs to compare words of.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::debian;
 use crate::command;
@@ -141,27 +140,43 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?)
 }
 
-const MIRADOR: &str = "mirador@4.0.0";
-const MIRADOR_FILE: &str = "mirador-4.0.0.tgz";
-const MIRADOR_CHECKSUM: &str = "ac2423944bd52ffb5a0fc02ff280c117fe39433fac56e50c0b79f0d1ca7c57e6";
-/// The files of the package that are unpacked.
-const MIRADOR_PARTS: [&str; 2] = ["package/dist/mirador.min.js", "package/LICENSE"];
+/// IIIF viewers that tests open: the checksum of an npm package, its name and version, and the parts that are unpacked.
+const VIEWERS: &str = "\
+38766a711dd484739787eaa614abfbcda7b05c14fd13ba0fcb8a57ec4b40ec63 @samvera/clover-iiif@3.3.8 dist/web-components/index.umd.js
+ac2423944bd52ffb5a0fc02ff280c117fe39433fac56e50c0b79f0d1ca7c57e6 mirador@4.0.0 dist/mirador.min.js
+3b04f017d634856ddbd441047fbfee2c7352c3966f2ea7ea787ac71d9850a228 openseadragon@4.1.0 build/openseadragon/openseadragon.min.js
+4762c9432cee1d941644d0df9ce61ebb61d3dcd6f7312e843f24d26912354502 openseadragon@5.0.1 build/openseadragon/openseadragon.min.js
+9519bd73c699be4294b9658d97970c738294eff12451228a7e26fa2d71b165fe openseadragon@6.0.2 build/openseadragon/openseadragon.min.js
+b4ab2942f33b90e0448e4d20fc5ed14cee049f1f3ae49d70afd4b05e9a2f92d0 openseadragon@6.1.1 build/openseadragon/openseadragon.min.js
+36deca68f2a5af3d1c63aea75f6a7412473881a3ebb48bc940cd270833a50b4c tify@0.35.0 dist/tify.js dist/tify.css
+5f6b3123e4c0e60255dd3b271363e171b68184d0411c50c08dcf8200bd87a3a6 universalviewer@4.1.0 dist/umd dist/uv.css
+5eeffe8c7ad3fc8833d1cfbc6b0b628c5f0666c7140e5b464ca1ce22f9a49671 universalviewer@4.4.0 dist/umd dist/uv.css
+";
 
-/// Installs Mirador, a IIIF viewer that a test uses, into `target/mirador/`: only its bundled script. As an npm
-/// dependency it would install 250 packages that this script already contains.
-pub fn mirador(project: &Project) -> Result<()> {
-    let folder = project.target.join("mirador");
-    install("Mirador", &folder, MIRADOR_CHECKSUM, || {
+/// Installs the viewers into `target/viewers/`, each into a folder of its name and version: only bundles and licences.
+/// As npm dependencies they would install hundreds of packages that the bundles already contain.
+pub fn viewers(project: &Project) -> Result<()> {
+    let folder = project.target.join("viewers");
+    install("IIIF viewers", &folder, VIEWERS, || {
+        let rows = VIEWERS.lines().map(|line| line.split(' ').collect::<Vec<_>>()).collect::<Vec<_>>();
         let mut pack = project.npm()?;
-        command::run(pack.args(["pack", MIRADOR, "--silent", "--pack-destination"]).arg(&folder))?;
-        let sums = folder.join("sums");
-        fs::write(&sums, format!("{MIRADOR_CHECKSUM}  {MIRADOR_FILE}\n"))?;
-        let mut check = Command::new("sha256sum");
-        command::run(check.current_dir(&folder).args(["--check", "--status"]).arg(&sums))?;
-        let mut unpack = Command::new("tar");
-        unpack.current_dir(&folder).args(["-xzf", MIRADOR_FILE, "--strip-components=1"]);
-        command::run(unpack.args(MIRADOR_PARTS))?;
-        Ok(fs::remove_file(folder.join(MIRADOR_FILE))?)
+        pack.args(["pack", "--silent", "--pack-destination"]).arg(&folder);
+        command::run(pack.args(rows.iter().map(|row| row[1])))?;
+        for row in rows {
+            let [checksum, package, parts @ ..] = &row[..] else { bail!("{row:?} names no package") };
+            let name = package.trim_start_matches('@').replace(['/', '@'], "-");
+            let sums = folder.join("sums");
+            fs::write(&sums, format!("{checksum}  {name}.tgz\n"))?;
+            let mut check = Command::new("sha256sum");
+            command::run(check.current_dir(&folder).args(["--check", "--status"]).arg(&sums))?;
+            fs::create_dir(folder.join(&name))?;
+            let mut unpack = Command::new("tar");
+            unpack.current_dir(folder.join(&name)).arg("-xzf").arg(format!("../{name}.tgz"));
+            unpack.args(["--strip-components=1", "--wildcards", "package/LICENSE*"]);
+            command::run(unpack.args(parts.iter().map(|part| format!("package/{part}"))))?;
+            fs::remove_file(folder.join(format!("{name}.tgz")))?;
+        }
+        Ok(())
     })
 }
 
