@@ -366,6 +366,56 @@ async function touch(at) {
   await dispatch("touchEnd", [], 1);
 }
 
+/** Returns where the window has the picture of an embed whose words are placed on it: `{ left, top, scale }`. */
+const placeOfPicture = () =>
+  embeds().evaluate((host) => {
+    const layer = host.shadowRoot.querySelector(".text");
+    const { left, top } = layer.getBoundingClientRect();
+    return { left, top, scale: new DOMMatrix(getComputedStyle(layer).transform).a * layer.currentCSSZoom };
+  });
+
+for (const zoom of [1, 1.5, 0.8]) {
+  for (const place of ["body", "#box > div"]) {
+    if (zoom === 1 && place !== "body") continue;
+    test(`with a CSS zoom of ${zoom} of ${place} the point below the pointer stays`, async () => {
+      const id = service.create({ kind: "ready", ...manual(1) });
+      await openElsewhere(`<style>${place} { zoom: ${zoom} }</style><div id="box">${script("?width=500&height=500", id)}</div>`, {}, { hasTouch: true, reducedMotion: "reduce" });
+      await painted(page);
+      const viewer = parts(page);
+      const { width } = await viewer.picture.boundingBox();
+      assert.equal(Math.round(width), 500 * zoom);
+      assert.equal(await embeds().evaluate((host) => host.shadowRoot.querySelector("canvas").width), 500 * zoom, "the picture is not sharp");
+      const point = [600, 750]; // without words
+      let { left, top, scale } = await placeOfPicture();
+      const at = [left + point[0] * scale, top + point[1] * scale];
+      const drop = [at[0] + 60, at[1] + 40];
+      /** Waits until the picture is this much larger, and fails if the point is elsewhere. */
+      async function isAt([x, y], least, what) {
+        const before = scale;
+        await assertEventually(async () => {
+          ({ left, top, scale } = await placeOfPicture());
+          return scale >= before * least;
+        }, `${what}: it does not zoom`);
+        const found = [left + point[0] * scale, top + point[1] * scale];
+        assert.ok(Math.hypot(found[0] - x, found[1] - y) < 3, `${what}: ${found}, not ${[x, y]}`);
+      }
+      await page.mouse.move(...at);
+      await page.keyboard.down("Control");
+      await page.mouse.wheel(0, -200);
+      await isAt(at, 1.2, "wheel");
+      await page.keyboard.up("Control");
+      await page.mouse.dblclick(...at);
+      await isAt(at, 1.2, "double click");
+      await page.mouse.down();
+      await page.mouse.move(...drop, { steps: 5 });
+      await page.mouse.up();
+      await isAt(drop, 1, "drag");
+      await touch((step) => [-1, 1].map((side) => ({ x: drop[0], y: drop[1] + side * (20 + step * 5) })));
+      await isAt(drop, 1.5, "pinch");
+    });
+  }
+}
+
 test("without fullscreen the viewer covers the page, and Escape ends that", async () => {
   await openElsewhere(script());
   await page.addInitScript(() => delete Element.prototype.requestFullscreen);

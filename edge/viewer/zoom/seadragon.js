@@ -56,6 +56,9 @@ export function openPicture(element, dzi, { still, cooperative, drawer = Seamles
     life.abort();
     viewer.overlaysContainer = {}; // it assigns HTML, which Trusted Types forbid
   });
+  // Two fingers are two events of a frame. OpenSeadragon (6.1.1) would start the second from where the picture was before
+  // the first.
+  viewer.addHandler("canvas-pinch", () => viewer.isOpen() && springs(viewer).forEach((spring) => spring.update()));
   pauseAtRest(viewer);
   followDensity(viewer);
   when.then(() => viewer.open(tileSource(dzi)));

@@ -58,6 +58,7 @@ export function mountViewer(host, content, options = {}) {
   if (content.pages > 1 && !place?.zoom) setTimeout(open, WORDS_MS);
   else open();
   const viewer = openPicture(canvas, content.dzi, { still: stillness.matches, cooperative, when });
+  undoZoom(host, region, viewer.ended);
   const { width, height } = content.dzi;
   const camera = new Camera(viewer, { width, height }, { fit, isStill: () => stillness.matches, covered });
   function covered() {
@@ -142,6 +143,20 @@ export function mountViewer(host, content, options = {}) {
   }
 
   return { viewer, canvas, focus: () => picture.focus({ preventScroll: true }) };
+}
+
+/**
+ * Undoes the CSS `zoom` of the page around: browsers give places of pointers and boxes in pixels of the window, but sizes
+ * of elements in zoomed ones. So the picture has the screen's pixels, too. Engines without `currentCSSZoom` have only one
+ * kind.
+ */
+function undoZoom(host, region, ended) {
+  if (host.currentCSSZoom === undefined) return;
+  const undo = () => (region.style.zoom = 1 / host.currentCSSZoom);
+  undo();
+  const sizes = new ResizeObserver(undo);
+  sizes.observe(host, { box: "device-pixel-content-box" });
+  ended.addEventListener("abort", () => sizes.disconnect());
 }
 
 /** Names the picture for screen readers. A pointer gives it the focus, for keys, but no focus ring. */

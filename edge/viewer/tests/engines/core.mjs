@@ -89,6 +89,27 @@ export function testsOf(name, start) {
     await until("it has moved", async () => (await placeOf(engine))?.x > placed.x + 20);
   });
 
+  for (const zoom of [1.5, 0.8]) {
+    it(`with a CSS zoom of ${zoom} of the page the point below the pointer stays`, async () => {
+      const id = service.create({ kind: "ready", ...manual(1) });
+      await engine.open(host.put(`<style>body { zoom: ${zoom} }</style><script src="${service.origin}/${id}.js?height=600"></script>`));
+      await painted(engine);
+      const heading = () => seen(".words > :first-child");
+      const start = await until("the heading is there", heading);
+      const at = [start.right + start.height, start.bottom];
+      const isAt = ([x, y], by, what) =>
+        until(what, async () => {
+          const box = await heading();
+          const expected = [x - start.height * by, y, start.height * by];
+          return box && [box.right, box.bottom, box.height].every((value, index) => Math.abs(value - expected[index]) < 2);
+        });
+      await engine.act(mouse(to(at), DOWN, UP, DOWN, UP));
+      await isAt(at, 2, "a double click zooms about the pointer");
+      await drag(engine, at, [at[0] + 60, at[1] + 40]);
+      await isAt([at[0] + 60, at[1] + 40], 2, "the picture follows the pointer");
+    });
+  }
+
   it("keys zoom, move, rotate and go home", async () => {
     await share();
     const home = await resting();
