@@ -1,12 +1,13 @@
 // The embed script in pages of other sites, however it is inserted, and the page for frames.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { decodePng } from "../png.mjs";
 import { assertAccessible, assertEventually, globalsLeft, painted, parts, restingScale } from "./browser.mjs";
 import { manual } from "./manual.mjs";
-import { host, openEmpty, page, ready, service, setUp } from "./site.mjs";
+import { browser, host, openEmpty, page, ready, service, setUp } from "./site.mjs";
 
 setUp();
 
@@ -89,6 +90,42 @@ test("embeds that are removed free their memory; one that is put back shows its 
   await page.evaluate(() => document.getElementById("box").append(window.kept));
   await painted(page);
   assert.deepEqual(page.wrongs, []);
+});
+
+/** Returns the memory of the browser's renderers in MiB, without garbage. */
+async function renderersMemory() {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send("HeapProfiler.collectGarbage");
+  await devtools.detach();
+  const session = await browser.newBrowserCDPSession();
+  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+  await session.detach();
+  const renderers = processInfo.filter(({ type }) => type === "renderer");
+  const of = ({ id }) => Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${id}/smaps_rollup`, "latin1"))[1]);
+  return renderers.reduce((sum, renderer) => sum + of(renderer), 0) / 1024;
+}
+
+test("ten embeds that are removed give their memory back", async () => {
+  const show = async (count) => {
+    await page.evaluate(([src, number]) => {
+      for (let index = 0; index < number; index += 1) document.getElementById("box").append(Object.assign(document.createElement("script"), { src }));
+    }, [`${service.origin}/${ready}.js?width=1100&height=700&id=box`, count]);
+    for (let index = 0; index < count; index += 1) await painted(page, embeds().nth(index));
+  };
+  const remove = () => page.evaluate(() => document.getElementById("box").replaceChildren());
+  await openElsewhere(`<div id="box"></div>`);
+  await show(1);
+  await remove();
+  await assertEventually(async () => (await canvases(await page.context().newCDPSession(page))) === 0, "a canvas stays");
+  const before = await renderersMemory();
+  await show(10);
+  const shown = await renderersMemory();
+  await remove();
+  let after;
+  await assertEventually(async () => {
+    after = await renderersMemory();
+    return after - before < (shown - before) / 5;
+  }, "it stays").catch(() => assert.fail(`${before} MiB, ${shown} with ten embeds, ${after} without`));
 });
 
 test("another density of the screen, without another size, makes the picture sharp again", async () => {
