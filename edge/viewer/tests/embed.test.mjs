@@ -1,6 +1,7 @@
 // The embed script in pages of other sites, however it is inserted, and the page for frames.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
@@ -154,6 +155,33 @@ test("on paper the picture keeps its shape, and has its name and address instead
   assert.match(paper.caption, new RegExp(`${service.origin}/${ready}`));
   assert.equal(await parts(page).zoomIn.isVisible(), false);
 });
+
+test("a printed article has the picture, seen or not, in its shape", async () => {
+  const breaks = "@media print { p { height: auto !important; break-after: page } }";
+  await openElsewhere(`<style>${breaks}</style><p style="height: 5000px">Long text</p>${script("?width=600&height=300")}`);
+  const previews = [];
+  page.on("request", (request) => /preview\.jpg$/.test(request.url()) && previews.push(request.url()));
+  // An observer that was created later is called later.
+  await embeds().evaluate((host) => new Promise((resolve) => new IntersectionObserver(resolve).observe(host)));
+  assert.deepEqual([viewerLoads, previews.length], [0, 0]);
+  assert.deepEqual(printedBox(await page.pdf()), [450, 300]);
+  await embeds().scrollIntoViewIfNeeded();
+  await painted(page);
+  const [width, height] = printedBox(await page.pdf());
+  assert.ok(Math.abs(width / height - 1.5) < 0.05 && height > 200, `${width} × ${height}`);
+  assert.equal(previews.length, 1);
+  assert.deepEqual(page.wrongs, []);
+});
+
+/** Returns the size of what is coloured on the second page of a PDF, in CSS pixels. */
+function printedBox(pdf) {
+  const printed = execFileSync("pdftoppm", ["-r", "96", "-f", "2", "-l", "2", "-png", "-"], { input: pdf, maxBuffer: 1e8 });
+  const { width, height, channels, pixels } = decodePng(printed);
+  const isColoured = (at) => Math.max(...pixels.subarray(at, at + 3)) - Math.min(...pixels.subarray(at, at + 3)) > 20;
+  const places = Array.from({ length: width * height }, (_, at) => at).filter((at) => isColoured(at * channels));
+  const span = (values) => values.reduce((most, value) => Math.max(most, value), 0) - values.reduce((least, value) => Math.min(least, value), Infinity) + 1;
+  return [span(places.map((at) => at % width)), span(places.map((at) => Math.floor(at / width)))];
+}
 
 test("embedHtml that is written into a frame shows the picture there", async () => {
   const { embedHtml } = await (await fetch(`${service.origin}/v1/content/${ready}`)).json();
