@@ -30,10 +30,7 @@ export function wordLayer(viewer, camera, document, anchor) {
 
   /** Moves the layer with the picture. */
   function follow() {
-    const { x, y } = camera.inView({ x: 0, y: 0 });
-    const turn = (viewer.viewport.getRotation(true) * Math.PI) / 180;
-    const [across, down] = [Math.cos(turn), Math.sin(turn)].map((part) => part * camera.scale(true));
-    const matrix = `matrix(${across}, ${down}, ${-down}, ${across}, ${x}, ${y})`;
+    const matrix = String(camera.matrix);
     if (matrix === followed) return; // only tiles have changed
     layer.style.transform = followed = matrix;
     words.classList.add("moving");

@@ -79,6 +79,12 @@ export class Camera {
     return Math.round(this.scale(now) * 100);
   }
 
+  /** The transform from pixels of the picture to CSS pixels of the view. */
+  get matrix() {
+    const { x, y } = this.inView({ x: 0, y: 0 });
+    return new DOMMatrix().translate(x, y).rotate(this.#viewport.getRotation(true)).scale(this.scale(true));
+  }
+
   /** Returns where a point of the picture is in the view, in CSS pixels. */
   inView({ x, y }) {
     return this.#viewport.pixelFromPoint(this.#viewport.imageToViewportCoordinates(x, y), true);
