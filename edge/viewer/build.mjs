@@ -1,5 +1,5 @@
 // Builds the viewer and the pages' files into edge/build/assets/, which the Worker serves: a module for embeds, one for
-// each kind of page, one for pictures with words, styles, icons, and OpenSeadragon's licence. The embed script itself
+// each kind of page, one for words, one for vectors, styles, icons, and OpenSeadragon's licence. The embed script itself
 // is part of the Worker. edge/build/site/ is for `tiler convert --viewer`: the page of a site with the viewer in one
 // classic script, because browsers load no modules from a disk.
 
@@ -33,11 +33,11 @@ const script = {
   ...shared,
   format: "esm",
   plugins: [styles],
-  external: ["./text.js"], // the viewer imports it from beside itself, if the picture has words
+  external: ["./text.js", "./vector.js"], // the viewer imports them from beside itself, if the picture has words or vectors
   // In a page with an AMD loader, OpenSeadragon would register there instead of exporting itself.
   define: { define: "undefined" },
 };
-await build({ ...script, entryPoints: ["embed/viewer.js", "pages/share.js", "pages/home.js", "text/text.js"].map(from) });
+await build({ ...script, entryPoints: ["embed/viewer.js", "pages/share.js", "pages/home.js", "text/text.js", "vector/vector.js"].map(from) });
 await build({ ...shared, entryPoints: [from("pages/page.css")] });
 
 // A site is a copy of the viewer, so its script has the licences.
@@ -58,7 +58,7 @@ await access(`${to}assets/hero.json`).catch(() => writeFile(`${to}assets/hero.js
 
 // Deletes files of earlier builds. The folder stays: a running `wrangler dev` does not notice a new one.
 const others = ["hero.json", "hero.dzi", "hero_files", "docs.css"]; // docs.css: see edge/interface/build.mjs
-const made = ["viewer.js", "share.js", "home.js", "text.js", "page.css", "openseadragon-licence.txt"];
+const made = ["viewer.js", "share.js", "home.js", "text.js", "vector.js", "page.css", "openseadragon-licence.txt"];
 const built = new Set([...made, ...(await readdir(from("icons"))), ...others]);
 for (const name of await readdir(`${to}assets`)) {
   if (!built.has(name)) await rm(`${to}assets/${name}`, { recursive: true });

@@ -15,7 +15,7 @@ export const widget = {
   format: "esm",
   target: ["es2022"],
   loader: { ".css": "text" }, // for shadow roots
-  external: ["./text.js"], // for pictures with words
+  external: ["./text.js", "./vector.js"], // for pictures with words or vectors
   define: { define: "undefined" }, // OpenSeadragon would register in an AMD loader
   legalComments: "eof",
   logLevel: "warning",

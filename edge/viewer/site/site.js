@@ -1,8 +1,10 @@
-// The script of a site that `tiler convert --viewer` writes. It requests nothing but tiles: the page has the content
-// object, with the words themselves as `text`, because a page that is opened from a disk cannot fetch.
+// The script of a site that `tiler convert --viewer` writes. It requests nothing but tiles and vectors: the page has the
+// content object, with the words themselves as `text` and the places of vectors as `vector`, because a page opened from a
+// disk cannot fetch.
 
 import { coverBy, describe } from "../pages/panels.js";
 import { mountText } from "../text/text.js";
+import { mountVector } from "../vector/vector.js";
 import { mountViewer } from "../zoom/viewer.js";
 
 const stage = document.getElementById("stage");
@@ -15,4 +17,5 @@ mountViewer(stage, content, {
   search: location.search,
   coveredTop: coverBy(document.querySelector(".top"), stage),
   loadText: async (text) => ({ text, mountText }),
+  loadVector: async (vector) => ({ vector, mountVector }),
 });

@@ -9,10 +9,12 @@ import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { aroundTests } from "../../tests/around.mjs";
+import { decodePng } from "../png.mjs";
 import { assertAccessible, newPage, startBrowser } from "./browser.mjs";
 import { CONTROL, boxOf, inPage, painted, type, until } from "./engines/core.mjs";
 import { startFirefox } from "./engines/firefox.mjs";
 import { expressionOf } from "./engines/process.mjs";
+import { edgeAt, lean } from "./engines/vector.mjs";
 import { startWebKit } from "./engines/webkit.mjs";
 import { line, manual } from "./manual.mjs";
 import { pyramidOf, scene } from "./pyramid.mjs";
@@ -23,7 +25,9 @@ const BUILT = fileURLToPath(new URL("../../build/site/", import.meta.url));
 const HOSTILE = `</title></script><!--<script><img src=x onerror="hacked=1">{content}&lt;'"$&`;
 const ALTERNATIVE = `Tides "of" <b>Brest</b>`;
 const NAME = "50% of #1 Straße";
-const TYPES = { html: "text/html; charset=utf-8", js: "text/javascript", css: "text/css", png: "image/png" };
+const TYPES = { html: "text/html; charset=utf-8", js: "text/javascript", css: "text/css", png: "image/png", svg: "image/svg+xml" };
+/** A black bar of the first page's vectors, in pixels. */
+const BAR = [300, 400, 500, 500];
 
 let browser;
 let folder;
@@ -42,7 +46,7 @@ aroundTests(async () => {
   });
 }, () => Promise.all([browser?.close(), server?.close(), folder && rm(folder, { recursive: true })]));
 
-/** Writes a site with a document of two pages and a scale. */
+/** Writes a site with a document of two pages, of which the first has vectors, and a scale. */
 async function writeSite(site) {
   const { text, size } = manual(2);
   text.pages[0].blocks[2].lines = [line(HOSTILE, 100, 360)];
@@ -52,9 +56,13 @@ async function writeSite(site) {
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, tile);
   }
+  const [x, y, width, height] = text.pages[0].at;
+  await mkdir(join(site, `${NAME}_files`, "vector"));
+  await writeFile(join(site, `${NAME}_files`, "vector", "0.svg"), lean(width, height, [BAR]));
+  const vector = { pages: [{ x, y, width, height, url: `${encodeURIComponent(NAME)}_files/vector/0.svg` }, null] };
   const url = `${encodeURIComponent(NAME)}.dzi`;
   const scale = { value: 2.5e-7, unit: "metre", basis: "MPP of the Aperio slide" };
-  const content = { title: HOSTILE, alt: ALTERNATIVE, dzi: { url, ...dzi }, scale, pages: text.pages.length, text };
+  const content = { title: HOSTILE, alt: ALTERNATIVE, dzi: { url, ...dzi }, scale, pages: text.pages.length, text, vector };
   const values = {
     title: escapeHtml(HOSTILE),
     description: escapeHtml(ALTERNATIVE),
@@ -133,6 +141,19 @@ async function checkSite(engine, base) {
   await engine.open(`${index}?page=2`);
   await until("the second page is open", () => engine.evaluate(inPage, ".pages input", "2"));
   await painted(engine);
+
+  // The corner of the bar at 64 times, where a pixel of the tiles is 64 pixels of the screen.
+  await engine.open("about:blank");
+  const zoom = await engine.evaluate((width) => (64 * width) / innerWidth, 2240);
+  await engine.open(`${index}?at=${BAR[0]},${BAR[1]},${zoom.toFixed(3)}`);
+  const [middle, down] = await engine.evaluate(() => [innerWidth / 2, innerHeight / 2]);
+  const isSharp = ({ off, blur }) => Math.abs(off) <= 1 && blur <= 2;
+  await until("the vectors are sharp and in place", async () => {
+    const shot = decodePng(await engine.screenshot());
+    return isSharp(edgeAt(shot, [middle, down + 200], [1, 0])) && isSharp(edgeAt(shot, [middle + 400, down], [0, 1]));
+  });
+  assert.equal(await percent(), 6400);
+  await until("the words are over the vectors", () => engine.evaluate(() => document.querySelector("#stage").shadowRoot.querySelector("canvas + canvas[aria-hidden=true] ~ .text") !== null));
 
   assert.equal(await engine.evaluate(() => typeof hacked), "undefined");
   assert.equal(await engine.evaluate(() => document.querySelectorAll("img").length), 0);

@@ -13,6 +13,7 @@ import { compressed, firstPaint } from "./slow.mjs";
 const MAX_BYTES = 120 * 1024;
 const MAX_LOADER_BYTES = 4096;
 const MAX_TEXT_BYTES = 12 * 1024;
+const MAX_VECTOR_BYTES = 2 * 1024;
 const MAX_SECONDS = 2.5;
 
 let service;
@@ -30,14 +31,15 @@ test("the embed script has at most 4 KB, writes into no document and evaluates n
   assert.doesNotMatch(text, /document\.write|eval\(|new Function|innerHTML|window\.\w+ =|globalThis/);
 });
 
-test("script and style of a share page have at most 120 KB, compressed, and the script for words 12 KB", async () => {
-  const files = ["share.js", "page.css", "text.js"];
+test("script and style of a share page have at most 120 KB, compressed, the script for words 12 KB, and that for vectors 2 KB", async () => {
+  const files = ["share.js", "page.css", "text.js", "vector.js"];
   const assets = new URL("../../build/assets/assets/", import.meta.url);
   const contents = await Promise.all(files.map((name) => readFile(new URL(name, assets))));
-  const [script, style, words] = contents.map((content) => gzipSync(content, { level: 9 }).length);
+  const [script, style, words, vectors] = contents.map((content) => gzipSync(content, { level: 9 }).length);
   assert.ok(words <= MAX_TEXT_BYTES, `text.js: ${words} bytes`);
+  assert.ok(vectors <= MAX_VECTOR_BYTES, `vector.js: ${vectors} bytes`);
   const imports = contents.map((content) => content.toString().match(/\bimport\s*["'(].*?\.js["']\)?/g));
-  assert.deepEqual(imports, [['import("./text.js")'], null, null], "it loads another script, whose size counts too");
+  assert.deepEqual(imports, [['import("./text.js")', 'import("./vector.js")'], null, null, null], "it loads another script, whose size counts too");
   assert.ok(script + style <= MAX_BYTES, `share.js: ${script} bytes, page.css: ${style} bytes`);
 });
 

@@ -27,11 +27,12 @@ test("a rotated picture is measured by its other side", () => {
   near(scaleOf(range.home, { width: 4000 }, { width: 400 }), 0.2);
 });
 
-test("large pictures can be magnified eightfold, small ones until they fill the view", () => {
+test("large pictures can be magnified eightfold, small ones until they fill the view, vectors 64 times", () => {
   const view = { width: 1000, height: 1000 };
-  const most = (side) => scaleOf(zoomRange({ width: side, height: side }, view, false, "contain").most, { width: side }, view);
+  const most = (side, vectors) => scaleOf(zoomRange({ width: side, height: side, vectors }, view, false, "contain").most, { width: side }, view);
   near(most(20_000), 8);
   near(most(100), 10);
+  near(most(20_000, true), 64);
 });
 
 test("a small picture opens at its own size, a large one in the uncovered view", () => {

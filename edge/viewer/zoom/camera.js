@@ -1,7 +1,7 @@
 // The view of a picture: its position, its limits, and the moves of controls, keys and URLs. It drives OpenSeadragon's
 // viewport and knows neither buttons nor pages.
 
-import { freeHeight, isCrisp, scaleOf, zoomRange } from "./geometry.js";
+import { VECTORS_FROM, freeHeight, isCrisp, scaleOf, zoomRange } from "./geometry.js";
 
 /** Relative difference below which two zooms or positions are equal. */
 const TOLERANCE = 1e-3;
@@ -19,7 +19,7 @@ export class Camera {
   #smooth = null;
 
   /**
-   * `picture` is `{ width, height }`, `fit` is `contain` or `cover`, `isStill()` returns true if moves are not
+   * `picture` is `{ width, height, vectors }`, with `vectors` true if it has any, `fit` is `contain` or `cover`, `isStill()` returns true if moves are not
    * animated, and `covered()` returns the CSS pixels that panels and controls cover, `{ top, bottom, isLow }`. In a low
    * view the controls may cover the picture, as far as there is no room beside it.
    */
@@ -77,6 +77,11 @@ export class Camera {
   /** Returns the same in percent. */
   percent(now) {
     return Math.round(this.scale(now) * 100);
+  }
+
+  /** True if the picture is enlarged so much that vectors are drawn. */
+  get isEnlarged() {
+    return this.scale(true) * devicePixelRatio >= VECTORS_FROM;
   }
 
   /** The transform from pixels of the picture to CSS pixels of the view. */

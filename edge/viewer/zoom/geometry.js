@@ -4,6 +4,12 @@
 /** Maximum scale: single pixels are clearly visible. */
 const MAX_SCALE = 8;
 
+/** Maximum scale of a picture with vectors, which are sharp at any. */
+const MAX_VECTOR_SCALE = 64;
+
+/** Screen pixels per picture pixel from which vectors are drawn. */
+export const VECTORS_FROM = 1.5;
+
 /** Maximum zoom in multiples of the home zoom, if that is larger. */
 const BEYOND_HOME = 4;
 
@@ -20,8 +26,8 @@ const NOTHING_COVERED = { top: 0, bottom: 0 };
 
 /**
  * Returns a picture's zooms in a view: `home` shows it whole or, with `cover`, fills the view; `least` shows it whole;
- * `most` is the maximum; `opening` is the first one. Small pictures are not enlarged. Sizes are `{ width, height }`,
- * `sideways` is true if the picture is rotated by 90°, and `covered` are the CSS pixels that panels and controls cover.
+ * `most` is the maximum; `opening` is the first one. Small pictures are not enlarged. Sizes are `{ width, height }`, a
+ * picture may have `vectors`, `sideways` is true if the picture is rotated by 90°, and `covered` are the CSS pixels that panels and controls cover.
  */
 export function zoomRange(picture, view, sideways, fit, covered = NOTHING_COVERED) {
   const [width, height] = sideways ? [picture.height, picture.width] : [picture.width, picture.height];
@@ -34,7 +40,7 @@ export function zoomRange(picture, view, sideways, fit, covered = NOTHING_COVERE
   return {
     home: home * perScale,
     least: contained * perScale,
-    most: Math.max(MAX_SCALE, fitted, home * BEYOND_HOME) * perScale,
+    most: Math.max(picture.vectors ? MAX_VECTOR_SCALE : MAX_SCALE, fitted, home * BEYOND_HOME) * perScale,
     opening: (fit === "contain" && opensFilled(width / height, home, across, down) ? Math.min(Math.max(across, down), 1) : home) * perScale,
   };
 }

@@ -37,12 +37,13 @@ const MEASURING = "M shows a ruler.";
  * focus), `search` (the part of a URL that may name a place, words and a page), `onPage(number)` (called with the
  * number of the page in view, 0 if all are), `fit` (`contain` or `cover`), `background` (a CSS colour), `coveredTop()`
  * (CSS pixels that the page covers at the top), `attribution` (show a link to the share page), `loadText(content.text)`
- * (returns a promise of the words and of what shows them, `{ text, mountText }`). Returns `{ viewer, canvas, focus }`:
+ * (returns a promise of the words and of what shows them, `{ text, mountText }`), `loadVector(content.vector)` (the same
+ * of pages as vectors, `{ vector, mountVector }`, when they are first enlarged). Returns `{ viewer, canvas, focus }`:
  * OpenSeadragon's viewer, and the element in which it draws.
  */
 export function mountViewer(host, content, options = {}) {
   const { name, cooperative = false, mayCover = false, ownsPage = false, fit = "contain", background } = options;
-  const { coveredTop = () => 0, attribution = false, search = "", onPage = () => {}, loadText = fetchText } = options;
+  const { coveredTop = () => 0, attribution = false, search = "", onPage = () => {}, loadText = fetchText, loadVector = fetchVector } = options;
   const root = shadow(host, shared, css);
   const canvas = element("div", { class: "canvas" });
   const label = name ? `Zoomable picture: ${name}` : "Zoomable picture";
@@ -60,7 +61,7 @@ export function mountViewer(host, content, options = {}) {
   const viewer = openPicture(canvas, content.dzi, { still: stillness.matches, cooperative, when });
   undoZoom(host, region, viewer.ended);
   const { width, height } = content.dzi;
-  const camera = new Camera(viewer, { width, height }, { fit, isStill: () => stillness.matches, covered });
+  const camera = new Camera(viewer, { width, height, vectors: Boolean(content.vector) }, { fit, isStill: () => stillness.matches, covered });
   function covered() {
     const top = fullscreen?.active ? 0 : coveredTop();
     return { top, bottom: controls.bar.offsetHeight + 2 * CONTROLS_MARGIN + above(), isLow: region.clientHeight < LOW };
@@ -141,6 +142,17 @@ export function mountViewer(host, content, options = {}) {
       .catch(console.warn)
       .finally(open);
   }
+  if (content.vector) {
+    const load = () => {
+      if (!camera.isEnlarged) return;
+      viewer.removeHandler("update-viewport", load);
+      // Without vectors the pixels are shown all the same.
+      loadVector(content.vector)
+        .then(({ vector, mountVector }) => mountVector(vector, viewer, camera))
+        .catch(console.warn);
+    };
+    viewer.addHandler("update-viewport", load);
+  }
 
   return { viewer, canvas, focus: () => picture.focus({ preventScroll: true }) };
 }
@@ -196,9 +208,20 @@ function keysOf(region, ownsPage) {
 
 /** Loads words, and the module that shows them: one of its own, because few pictures have words. */
 async function fetchText(url) {
-  const [response, { mountText }] = await Promise.all([fetch(url), import("./text.js")]);
+  const [text, { mountText }] = await Promise.all([fetchJson(url), import("./text.js")]);
+  return { text, mountText };
+}
+
+/** Loads where pages have vectors, and the module that shows them. */
+async function fetchVector(url) {
+  const [vector, { mountVector }] = await Promise.all([fetchJson(url), import("./vector.js")]);
+  return { vector, mountVector };
+}
+
+async function fetchJson(url) {
+  const response = await fetch(url);
   if (!response.ok) throw new Error(`${response.url} responds with ${response.status}`);
-  return { text: await response.json(), mountText };
+  return response.json();
 }
 
 /** Returns true if a key press is for a field or a dialog of the page. */

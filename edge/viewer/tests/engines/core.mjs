@@ -11,6 +11,7 @@ import { startHost } from "../servers.mjs";
 import { startFakeService } from "../fake_service.mjs";
 import { aroundTests } from "../../../tests/around.mjs";
 import { assertTilesDecode } from "./tiles.mjs";
+import { assertVectors } from "./vector.mjs";
 
 const WIDE = [1440, 900];
 /** The narrowest window that all engines have. */
@@ -259,6 +260,8 @@ export function testsOf(name, start) {
   }
 
   it("tiles decode as in libjpeg-turbo", () => assertTilesDecode(engine));
+
+  it("vectors are sharp, and where the pixels are", () => assertVectors(engine));
 
   it("dark colours are used where the reader prefers them", async () => {
     const dark = await start({ dark: true });
