@@ -75,7 +75,9 @@ pub(crate) fn one_line(text: &str, max_length: usize) -> Option<String> {
         .collect();
     let words: Vec<&str> = seen.split_whitespace().collect();
     let line: String = words.join(" ").chars().take(max_length).collect();
-    (!line.is_empty()).then_some(line)
+    // Cleaned again, it stays as it is.
+    let line = line.trim_end();
+    (!line.is_empty()).then(|| line.to_owned())
 }
 
 /// Returns a file's name without the endings of its format and of gzip: two to four letters and digits, all in one
@@ -117,6 +119,15 @@ mod tests {
             None
         );
         assert_eq!(title("bank\u{3164}.\u{ad}example ❤\u{fe0f}"), Some("bank.example ❤\u{fe0f}".to_owned()));
+    }
+
+    #[test]
+    fn a_title_that_is_cut_off_at_a_space_is_one_line_again() {
+        let first = title(&"words of 9 ".repeat(100)).unwrap();
+        assert_eq!(
+            (title(&format!("{} b", "a".repeat(299))), title(&first)),
+            (Some("a".repeat(299)), Some(first))
+        );
     }
 
     #[test]
