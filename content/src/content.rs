@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Alternative, Archive, Attempt, Beginning, CoarseNumber, ContentId, Damage, Dzi, Failure, Previews,
-    Progress, Scale, SourceUrl, TileRange, Title,
+    Alternative, Archive, Attempt, Beginning, CoarseNumber, ContentId, Credits, Damage, Dzi, Failure,
+    Previews, Progress, Scale, SourceUrl, TileRange, Title,
 };
 
 /// A content.
@@ -70,6 +70,9 @@ pub struct Finished {
     /// Title that the source states: a web page's, a PDF's, an SVG's, or a picture's in XMP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<Title>,
+    /// Credits that the source states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credits: Option<Box<Credits>>,
     /// The part that a damaged source lacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damage: Option<Damage>,
@@ -186,7 +189,7 @@ impl Finished {
     /// Returns a result without optional members.
     #[must_use]
     pub fn new(dzi: Dzi, archive: Archive, previews: Previews) -> Self {
-        Self { dzi, title: None, damage: None, scale: None, text: None, archive, previews }
+        Self { dzi, title: None, credits: None, damage: None, scale: None, text: None, archive, previews }
     }
 
     /// Returns the number of tiles that count in the day's budgets: those of the pyramid, or more if they are large.

@@ -1,7 +1,7 @@
 //! Fuzz targets for this crate's parsers: each function takes any bytes and panics if an invariant breaks. The test
 //! below runs them for a moment on mutated seeds; the programs in `tests/fuzz/` run them under libFuzzer.
 
-use crate::{AddressPolicy, Capture, ContentId, SourceUrl, Title, UploadKey};
+use crate::{AddressPolicy, Capture, ContentId, Credits, SourceUrl, Stated, Title, UploadKey};
 
 /// A source URL, with everything derived from it: the address policy's verdict, ids, a file's name. Takes it as a query
 /// with options of a capture, too.
@@ -64,16 +64,30 @@ pub fn ids(bytes: &[u8]) {
     }
 }
 
-/// Titles, which clients see.
+/// Titles and credits, which clients see.
 ///
 /// # Panics
-/// A control character is left, or the text is too long.
+/// A control character is left, the text is too long, or cleaning it again changes it.
 pub fn words(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if let Some(title) = Title::of_document(&text) {
         let shown = title.as_str();
         assert!(!shown.is_empty() && shown.len() < 4000 && !shown.chars().any(char::is_control), "{shown:?}");
+        assert_eq!(Title::of_document(shown).as_ref(), Some(&title));
     }
+    let mut texts = text.splitn(5, '\n').map(str::to_owned);
+    let mut next = || texts.next();
+    let (creator, credit, copyright, rights, alternative) = (next(), next(), next(), next(), next());
+    let credits = Credits::from(Stated { creator, credit, copyright, rights, alternative });
+    let Credits { creator, credit, copyright, rights, alternative } = credits.clone();
+    let again = Credits::from(Stated {
+        creator: creator.map(|line| line.as_str().to_owned()),
+        credit: credit.map(|line| line.as_str().to_owned()),
+        copyright: copyright.map(|line| line.as_str().to_owned()),
+        rights: rights.map(|uri| uri.as_str().to_owned()),
+        alternative: alternative.map(|line| line.as_str().to_owned()),
+    });
+    assert_eq!(again, credits);
 }
 
 #[cfg(test)]
@@ -122,7 +136,12 @@ mod tests {
             Target {
                 name: "words",
                 run: words,
-                seeds: &[b"A title\r\n  of \t two lines", b"\xe2\x80\xae\xef\xbb\xbf\0\xe2\x80\xa8a"],
+                seeds: &[
+                    b"A title\r\n  of \t two lines",
+                    b"\xe2\x80\xae\xef\xbb\xbf\0\xe2\x80\xa8a",
+                    b"Ann\nAgency\n\nhttps://creativecommons.org/licenses/by/4.0/deed.en\nA cat",
+                    b"\n\n(c) Ann\nhttp://rightsstatements.org/page/InC/1.0/?language=en",
+                ],
             },
         ]);
     }

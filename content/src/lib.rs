@@ -17,6 +17,7 @@ pub mod upload;
 
 mod attempt;
 mod content;
+mod credits;
 mod deletion_key;
 mod failure;
 mod id;
@@ -30,6 +31,7 @@ pub use attempt::{Attempt, CoarseNumber};
 pub use capture::Capture;
 pub use content::{Coarse, Content, Finished, NextTry, Stage, Status, StoredText, TILE_BYTES, Timestamp};
 pub use conversion::Conversion;
+pub use credits::{CreditLine, Credits, RightsUri, Stated};
 pub use deletion_key::{DeletionKey, DeletionKeyHash, DeletionKeyHashError};
 pub use edgezoom_geometry::{
     Archive, Damage, Dzi, NAMESPACE, PreviewKind, Previews, Scale, ScaleBasis, ScaleUnit, Size, TileFormat,

@@ -22,12 +22,14 @@ mod ink;
 mod joins;
 mod links;
 mod markup;
+mod rights;
 
 use serde::{Deserialize, Serialize};
 
 pub use bounds::{MAX_JSON_BYTES, MAX_PACKED_BYTES, MAX_PAGE_WORDS, MAX_WORDS};
 pub use ink::Ink;
 pub use markup::escape;
+pub use rights::rights_uri;
 
 /// Version of the format.
 const VERSION: u8 = 1;
