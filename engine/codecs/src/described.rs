@@ -1,17 +1,19 @@
-//! A picture whose file states the physical size of a pixel or a title, or has words.
+//! A picture with what its file says beside the pixels: the physical size of a pixel, words, metadata.
+
+use std::mem;
 
 use edgezoom_geometry::Scale;
 use edgezoom_text::Text;
 
 use crate::row_reader::{Jpeg, Wrapper};
-use crate::{RowReader, SourceError};
+use crate::{LateMetadata, RowReader, SourceError};
 
 /// A picture with what its file says beside the pixels. It is the outermost reader, so that no other has to pass this on.
 pub(crate) struct Described {
     pub(crate) source: Box<dyn RowReader>,
     pub(crate) scale: Option<Scale>,
     pub(crate) text: Option<Text>,
-    pub(crate) title: Option<String>,
+    pub(crate) metadata: LateMetadata,
 }
 
 impl Wrapper for Described {
@@ -35,7 +37,7 @@ impl Wrapper for Described {
         self.text.take()
     }
 
-    fn take_title(&mut self) -> Option<String> {
-        self.title.take()
+    fn take_metadata(&mut self) -> LateMetadata {
+        mem::take(&mut self.metadata)
     }
 }

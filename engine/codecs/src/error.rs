@@ -5,6 +5,8 @@ use std::io;
 
 use edgezoom_geometry::{DrawingFeatures, Size};
 
+use crate::metadata::Metadata;
+
 /// The reason why a source cannot be read. The messages are for people and name no file, URL or library.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
@@ -139,8 +141,8 @@ pub struct BrowserDrawing {
     pub size: Size,
     /// The features that resvg does not know.
     pub features: DrawingFeatures,
-    /// Its title.
-    pub title: Option<String>,
+    /// Its title and credits.
+    pub metadata: Box<Metadata>,
 }
 
 impl From<io::Error> for SourceError {

@@ -14,6 +14,7 @@ use edgezoom_text::Text;
 use crate::bounds::Bounds;
 use crate::colour::icc::Profile;
 use crate::error::SourceError;
+use crate::metadata::Metadata;
 use crate::options::DecodeOptions;
 use crate::row_reader::{Layout, RowReader, Rows};
 use crate::scratch::TemporaryFile;
@@ -99,8 +100,8 @@ pub(crate) struct Decoded {
     pub(crate) scale: Option<Scale>,
     /// Its words.
     pub(crate) text: Option<Text>,
-    /// Its title, unless that is in XMP.
-    pub(crate) title: Option<String>,
+    /// Metadata of a drawing. That of pictures is read from their files.
+    pub(crate) metadata: Metadata,
 }
 
 impl Decoded {
@@ -117,7 +118,7 @@ impl Decoded {
             profile: None,
             scale: None,
             text: None,
-            title: None,
+            metadata: Metadata::default(),
         }
     }
 

@@ -55,6 +55,7 @@ mod format;
 pub mod formats;
 #[cfg(feature = "tiff")]
 mod lzw;
+mod metadata;
 mod open;
 mod options;
 mod pack_bits;
@@ -67,7 +68,6 @@ mod scratch;
 mod source_file;
 mod tolerant;
 mod upright;
-mod xmp;
 
 pub use bounds::{Bounds, machine_memory};
 pub use cancel::Cancel;
@@ -81,6 +81,7 @@ pub use formats::fonts::installed as installed_fonts;
 #[cfg(feature = "pdf")]
 pub use formats::pdf::{installed_cjk_font, locate as locate_pdfium};
 pub use formats::{HEAD_BYTES, Thumbnail};
+pub use metadata::{LateMetadata, Metadata};
 pub use open::{Prepared, open, open_with, prepare};
 pub use options::{AsPlanes, DecodeOptions, DrawingOptions};
 pub use parallel::vectorised;

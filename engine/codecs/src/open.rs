@@ -8,8 +8,10 @@ use crate::described::Described;
 use crate::format::{Decoded, Input, Open, Opener, READ_BYTES, System};
 use crate::formats;
 use crate::tolerant::{Strict, Tolerant};
-use crate::{Bounds, DecodeOptions, Format, RowReader, SourceError, SourceFile, TemporaryFile, Thumbnail};
-use crate::{upright, xmp};
+use crate::upright;
+use crate::{
+    Bounds, DecodeOptions, Format, LateMetadata, RowReader, SourceError, SourceFile, TemporaryFile, Thumbnail,
+};
 
 /// A file's format, with the fonts or the library that its decoder needs. A process in a sandbox cannot open such
 /// files, so they are loaded before.
@@ -100,8 +102,10 @@ impl Prepared {
         let opened = (self.opener)(input);
         // A file that the caller cut off is not broken.
         let opened = if same.is_cancelled() { Err(SourceError::Cancelled) } else { opened };
-        let Decoded { reader, orientation, profile, scale, text, title } = opened?;
-        let title = if self.format.may_be_partial() { xmp::title(&same) } else { title };
+        let Decoded { reader, orientation, profile, scale, text, metadata } = opened?;
+        let is_drawing = !self.format.may_be_partial();
+        let read = move || if is_drawing { metadata } else { formats::metadata::read(&same) };
+        let metadata = LateMetadata::new(read);
         let reader: Box<dyn RowReader> = if options.strict {
             Box::new(Strict::new(reader, self.format.name)?)
         } else if self.format.may_be_partial() {
@@ -114,7 +118,6 @@ impl Prepared {
             None => reader,
         };
         let upright = upright::make_upright(orientation, reader, bounds, options.as_stored)?;
-        let is_plain = scale.is_none() && text.is_none() && title.is_none();
-        Ok(if is_plain { upright } else { Box::new(Described { source: upright, scale, text, title }) })
+        Ok(Box::new(Described { source: upright, scale, text, metadata }))
     }
 }

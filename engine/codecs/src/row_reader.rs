@@ -9,7 +9,7 @@ use edgezoom_jpeg::encoder::Piece;
 use edgezoom_jpeg::quantisation::SourceSteps;
 use edgezoom_text::Text;
 
-use crate::{Orientation, SourceError, ycbcr420};
+use crate::{LateMetadata, Orientation, SourceError, ycbcr420};
 
 /// A picture as rows of pixels, from top to bottom.
 pub trait RowReader {
@@ -48,9 +48,9 @@ pub trait RowReader {
     fn take_text(&mut self) -> Option<Text> {
         None
     }
-    /// Returns the title that the file states, once: a PDF's, an SVG's, or a picture's in XMP. It may have any characters.
-    fn take_title(&mut self) -> Option<String> {
-        None
+    /// Returns what the file states of the picture in words, once.
+    fn take_metadata(&mut self) -> LateMetadata {
+        LateMetadata::default()
     }
     /// Returns what tiles in JPEG can use of a JPEG whose samples are returned as they are stored.
     fn as_jpeg(&mut self) -> Option<Jpeg<'_>> {
@@ -246,8 +246,8 @@ pub(crate) trait Wrapper {
         None
     }
 
-    fn take_title(&mut self) -> Option<String> {
-        None
+    fn take_metadata(&mut self) -> LateMetadata {
+        LateMetadata::default()
     }
 
     fn as_jpeg(&mut self) -> Option<Jpeg<'_>> {
@@ -292,8 +292,8 @@ impl<W: Wrapper> RowReader for W {
         Wrapper::take_text(self)
     }
 
-    fn take_title(&mut self) -> Option<String> {
-        Wrapper::take_title(self)
+    fn take_metadata(&mut self) -> LateMetadata {
+        Wrapper::take_metadata(self)
     }
 
     fn as_jpeg(&mut self) -> Option<Jpeg<'_>> {

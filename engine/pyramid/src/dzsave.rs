@@ -5,7 +5,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
-use edgezoom_codecs::{Cancel, DecodeOptions, RowReader, SourceError};
+use edgezoom_codecs::{Cancel, DecodeOptions, Metadata, RowReader, SourceError};
 use edgezoom_geometry::Dzi;
 use edgezoom_text::Text;
 
@@ -120,19 +120,14 @@ pub fn dzsave_with(
 }
 
 fn run(
-    mut open: impl FnMut(&DecodeOptions) -> Result<Box<dyn RowReader>, SourceError>,
+    open: impl FnMut(&DecodeOptions) -> Result<Box<dyn RowReader>, SourceError>,
     sink: &dyn Sink,
     options: &Options,
     observer: &dyn Observer,
 ) -> Result<Built, DzsaveError> {
     options.check()?;
     sink.check()?;
-    let mut title = None;
-    let source = TileSource::open(options, |decode| {
-        let mut reader = open(decode)?;
-        title = reader.take_title();
-        Ok(reader)
-    });
+    let source = TileSource::open(options, open);
     // The error may be that of the read that the flag ended.
     if observer.is_cancelled() {
         return Err(DzsaveError::Cancelled);
@@ -142,6 +137,7 @@ fn run(
         sink,
         writer: Mutex::new(None),
         text: OnceLock::new(),
+        metadata: OnceLock::new(),
         observer,
         height: OnceLock::new(),
     };
@@ -151,7 +147,7 @@ fn run(
     }
     let built = built?;
     if let Some(mut writer) = output.writer.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        writer.describe(&built, title.as_deref(), output.text.get())?;
+        writer.describe(&built, output.metadata.get().unwrap_or(&Metadata::default()), output.text.get())?;
         writer.publish()?;
     }
     Ok(built)
@@ -163,6 +159,7 @@ struct SinkOutput<'a> {
     writer: Mutex<Option<Box<dyn PyramidWriter>>>,
     /// The words that the picture shows.
     text: OnceLock<Text>,
+    metadata: OnceLock<Metadata>,
     observer: &'a dyn Observer,
     height: OnceLock<u32>,
 }
@@ -193,6 +190,11 @@ impl TileOutput for SinkOutput<'_> {
 
     fn text(&self, text: Text) -> io::Result<()> {
         let _ = self.text.set(text); // it comes once
+        Ok(())
+    }
+
+    fn metadata(&self, metadata: Metadata) -> io::Result<()> {
+        let _ = self.metadata.set(metadata); // it comes once
         Ok(())
     }
 

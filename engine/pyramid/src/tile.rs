@@ -3,6 +3,7 @@
 use std::io;
 
 use bytes::Bytes;
+use edgezoom_codecs::Metadata;
 use edgezoom_geometry::{Dzi, PreviewKind};
 use edgezoom_text::Text;
 
@@ -75,6 +76,15 @@ pub trait TileOutput: Sync {
     /// Return an error if they cannot be written.
     fn text(&self, text: Text) -> io::Result<()> {
         let _ = text;
+        Ok(())
+    }
+
+    /// Receives what the picture's file states in words, after the last tile. It may have any characters.
+    ///
+    /// # Errors
+    /// Return an error if it cannot be written.
+    fn metadata(&self, metadata: Metadata) -> io::Result<()> {
+        let _ = metadata;
         Ok(())
     }
 

@@ -1,7 +1,8 @@
 //! Opens a picture and chooses the format of its tiles.
 
 use edgezoom_codecs::{
-    Damage, DecodeOptions, Flattened, Layout, RowReader, SourceError, Thumbnail, Turned, is_opaque,
+    Damage, DecodeOptions, Flattened, LateMetadata, Layout, RowReader, SourceError, Thumbnail, Turned,
+    is_opaque,
 };
 use edgezoom_geometry::{Dzi, Scale, TileFormat};
 use edgezoom_text::Text;
@@ -29,6 +30,7 @@ pub struct TileSource {
     format: TileFormat,
     thumbnail: Option<Thumbnail>,
     text: Option<Text>,
+    metadata: LateMetadata,
 }
 
 impl TileSource {
@@ -45,10 +47,11 @@ impl TileSource {
         mut open: impl FnMut(&DecodeOptions) -> Result<Box<dyn RowReader>, SourceError>,
     ) -> Result<Self, SourceError> {
         let decode = options.decode_options();
-        let mut text = None;
+        let (mut text, mut metadata) = (None, LateMetadata::default());
         let mut open = || {
             let mut reader = open(&decode)?;
             text = reader.take_text();
+            metadata = reader.take_metadata();
             Ok::<_, SourceError>(reader)
         };
         let mut reader = open()?;
@@ -74,7 +77,7 @@ impl TileSource {
         if options.angle != Angle::D0 {
             reader = Box::new(Turned::new(reader, options.angle.orientation()));
         }
-        Ok(Self { reader, format, thumbnail: None, text })
+        Ok(Self { reader, format, thumbnail: None, text, metadata })
     }
 
     /// Sets the thumbnail that [coarse pictures](TileOutput::coarse) show below the rows read so far.
@@ -102,6 +105,7 @@ impl TileSource {
         };
         let scale = self.reader.scale();
         let damage = build(self.reader, &dzi, wanted, output)?;
+        output.metadata(self.metadata.read())?;
         Ok(Built { dzi, damage, scale })
     }
 }

@@ -59,7 +59,7 @@ fn each_row(
 pub fn describe(source: &Bound<'_, PyAny>, settings: Settings) -> PyResult<Description> {
     with_source(source, settings, |mut open, decode| {
         let mut reader = open(&decode)?;
-        let (size, title) = (reader.size(), reader.take_title());
+        let (size, title) = (reader.size(), reader.take_metadata().read().title);
         Ok(Description { width: size.width, height: size.height, bands: reader.layout().channels(), title })
     })
 }

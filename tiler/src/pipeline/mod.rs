@@ -17,14 +17,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use edgezoom_content::{AddressPolicy, Damage, Dzi, Finished, Scale, Size, SourceUrl, Title};
+use edgezoom_content::{AddressPolicy, Damage, Dzi, Finished, Scale, Size, SourceUrl};
 use tokio::sync::{OnceCell, watch};
 
 use crate::bot::BotSettings;
 use crate::browser::{PageError, PageLimits, PageSettings, Pages};
 use crate::fetch::Fetcher;
 use crate::limits::Limits;
-use crate::renderer::{Built, RenderOptions};
+use crate::renderer::{Built, Labels, RenderOptions};
 use crate::s3::{Places, TileSink};
 
 mod download;
@@ -135,8 +135,8 @@ pub enum Progress {
 pub struct Converted<P> {
     /// Description of the picture.
     pub dzi: Dzi,
-    /// Title of a web page, or the one that a file states.
-    pub title: Option<Title>,
+    /// Title and credits.
+    pub labels: Labels,
     /// The part that a damaged source lacks.
     pub damage: Option<Damage>,
     /// Physical size of a pixel.
@@ -149,8 +149,9 @@ impl Converted<Places> {
     /// Returns the result as it is reported.
     #[must_use]
     pub fn finished(self) -> Finished {
-        let Self { dzi, title, damage, scale, published: Places { archive, previews, text } } = self;
-        Finished { dzi, title, damage, scale, text, archive, previews }
+        let Self { dzi, labels, damage, scale, published: Places { archive, previews, text } } = self;
+        let Labels { title, credits } = labels;
+        Finished { dzi, title, credits, damage, scale, text, archive, previews }
     }
 }
 
@@ -194,17 +195,19 @@ impl Pipeline {
             return Err(PageError::OptionsWithoutPage.into());
         }
         on_progress(Progress::Opened(source.kind));
-        let (mut title, stated) = (source.title.take(), source.stated);
+        let (mut labels, stated) = (std::mem::take(&mut source.labels), source.stated);
+        let described = labels.credits.take().unwrap_or_default();
         let mut options = *options;
         options.drawing.page = source.document_page;
-        let mut built = self.render(source, &options, sink, &mut title, &mut on_progress).await?;
+        let mut built = self.render(source, &options, sink, &mut labels, &mut on_progress).await?;
+        labels.credits = described.or(*labels.credits.take().unwrap_or_default()).some().map(Box::new);
         built.damage = built.damage.or_else(|| smaller(built.dzi.size, stated?));
         on_progress(Progress::Rendered);
         let on_stored = |missing, of| on_progress(Progress::Publishing { missing, of });
-        let published = sink.publish(&built, title.as_ref(), on_stored).await?;
+        let published = sink.publish(&built, &labels, on_stored).await?;
         on_progress(Progress::Published);
         let Built { dzi, damage, scale } = built;
-        Ok(Converted { dzi, title, damage, scale, published })
+        Ok(Converted { dzi, labels, damage, scale, published })
     }
 
     async fn fetcher(&self) -> reqwest::Result<&Arc<Fetcher>> {

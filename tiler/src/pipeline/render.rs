@@ -8,8 +8,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use edgezoom_codecs::BrowserDrawing;
-use edgezoom_content::{TILE_BYTES, Title};
+use edgezoom_codecs::{BrowserDrawing, Metadata};
+use edgezoom_content::TILE_BYTES;
 
 use super::download::{Download, Event};
 use super::source::{Input, Source};
@@ -17,18 +17,18 @@ use super::{Pipeline, PipelineError, Progress};
 use crate::OWN_PROGRAM;
 use crate::browser::{DrawingSize, PageError};
 use crate::limits::Limits;
-use crate::renderer::{Built, Output, ProtocolError, RenderError, RenderOptions, Renderer};
+use crate::renderer::{Built, Labels, Output, ProtocolError, RenderError, RenderOptions, Renderer};
 use crate::s3::TileSink;
 
 impl Pipeline {
-    /// Renders a source. Returns the pyramid's description and the facts about the source. Sets the title if the file
-    /// states one.
+    /// Renders a source. Returns the pyramid's description and the facts about the source. Sets the title and the
+    /// credits if the file states some.
     pub(super) async fn render(
         &self,
         mut source: Source,
         options: &RenderOptions,
         sink: &mut impl TileSink,
-        title: &mut Option<Title>,
+        labels: &mut Labels,
         on_progress: &mut impl FnMut(Progress),
     ) -> Result<Built, PipelineError> {
         let limits = &self.settings.limits;
@@ -44,7 +44,7 @@ impl Pipeline {
                     // The capture of a page ends when its pipe is closed, so that is not duplicated.
                     let again = if is_web_page { None } else { Some(file.try_clone()?) };
                     let renderer = Renderer::start(Path::new(OWN_PROGRAM), file, &options, limits)?;
-                    let rendered = render_tiles(renderer, None, is_web_page, sink, title, on_progress).await;
+                    let rendered = render_tiles(renderer, None, is_web_page, sink, labels, on_progress).await;
                     if let (Err(PipelineError::Render(_)), Some(capturing)) = (&rendered, capturing)
                         && let Some(error) = capturing.error().await
                     {
@@ -59,7 +59,7 @@ impl Pipeline {
                     if let (Err(PipelineError::Render(RenderError::NeedsBrowser(asked))), Some(file)) =
                         (&rendered, again)
                     {
-                        *title = asked.title.as_deref().and_then(Title::of_document);
+                        *labels = Metadata::clone(&asked.metadata).into();
                         source.input = match self.draw_in_browser(&file, asked, &options).await {
                             Ok(input) => {
                                 drawing = Some(file);
@@ -81,7 +81,7 @@ impl Pipeline {
                     let renderer = Renderer::start_arriving(program, &arrival, arrivals, &options, limits)?;
                     let arriving = Some((&mut *download, arrival.beginning));
                     if let Some(rendered) =
-                        render_tiles(renderer, arriving, false, sink, title, on_progress).await?
+                        render_tiles(renderer, arriving, false, sink, labels, on_progress).await?
                     {
                         return Ok(rendered);
                     }
@@ -116,7 +116,7 @@ async fn render_tiles(
     mut arriving: Option<(&mut Download, u32)>,
     is_web_page: bool,
     sink: &mut impl TileSink,
-    title: &mut Option<Title>,
+    labels: &mut Labels,
     on_progress: &mut impl FnMut(Progress),
 ) -> Result<Option<Built>, PipelineError> {
     let (mut begun, mut rendered) = (None, None);
@@ -153,7 +153,8 @@ async fn render_tiles(
                 }
                 (Ok(Output::Progress(rows)), _) => on_progress(Progress::Rendering { rows, is_web_page }),
                 (Ok(Output::Coarse(jpeg)), _) => on_progress(Progress::Coarse(jpeg)),
-                (Ok(Output::Title(stated)), _) => *title = Some(stated),
+                (Ok(Output::Title(title)), _) => labels.title = Some(title),
+                (Ok(Output::Credits(credits)), _) => labels.credits = Some(credits.into()),
                 (Ok(Output::Tile(tile)), Some(dzi)) => {
                     bytes += tile.bytes.len() as u64;
                     if bytes / TILE_BYTES > counted {
@@ -175,6 +176,9 @@ async fn render_tiles(
             },
         }
     };
+    if rendered.is_none() {
+        *labels = Labels::default(); // only pictures arrive, which have no title of their own before
+    }
     if rendered.is_none() && begun.is_some() {
         sink.restart().await?;
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use edgezoom_codecs::{Format, Reading};
-use edgezoom_content::{Failure, FailureCode, Size, SourceUrl, Title};
+use edgezoom_content::{Credits, Failure, FailureCode, Size, SourceUrl};
 use tokio::time::timeout;
 
 use super::download::Download;
@@ -21,7 +21,7 @@ use crate::OWN_PROGRAM;
 use crate::browser::{Capturing, Html, OpenPage, PageError, Pages};
 use crate::fetch::{FetchError, Fetched};
 use crate::renderer::unpack::describe;
-use crate::renderer::{Arrival, Coding, DescriptionRequest, Lead, RenderError};
+use crate::renderer::{Arrival, Coding, DescriptionRequest, Labels, Lead, RenderError, Target};
 
 /// Interval between progress reports while a page loads.
 const PAGE_PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
@@ -34,8 +34,8 @@ pub(super) struct Source {
     pub document_page: Option<NonZeroU32>,
     /// Size that a description states for the picture.
     pub stated: Option<Size>,
-    /// Title of a web page.
-    pub title: Option<Title>,
+    /// Title of a web page, and credits that a description states.
+    pub labels: Labels,
 }
 
 /// The bytes of an opened source.
@@ -96,10 +96,11 @@ impl Pipeline {
                     let mut download = Download::start(fetcher, opening.redirects, url.without_options());
                     if let Some(arrival) = download.head(on_progress).await? {
                         let (document_page, stated) = (opening.document_page, opening.stated());
+                        let labels = opening.labels();
                         let input = Input::Arriving(opening, Box::new(download), arrival);
                         // Only pictures can be rendered while they arrive.
                         let kind = SourceKind::Picture;
-                        return Ok(Source { input, kind, document_page, stated, title: None });
+                        return Ok(Source { input, kind, document_page, stated, labels });
                     }
                     let fetched = download.whole(on_progress).await?;
                     self.open_fetched(opening, fetched, on_progress).await?
@@ -158,14 +159,14 @@ impl Pipeline {
         if let Some(lead) = self.described(&opening, &mut file, provided.url.as_ref()).await? {
             return Ok(Opened::Lead(lead));
         }
-        let stated = opening.stated();
+        let (stated, labels) = (opening.stated(), opening.labels());
         let Opening { origin, redirects, document_page, described } = opening;
         let Provided { content_type, url, .. } = provided;
         let html = Html::recognise(&mut file, content_type.as_deref())?;
         let Some(mut html) = html else {
             let kind = kind_of(&mut file);
             let input = Input::Whole { file, capturing: None };
-            return Ok(Opened::Source(Source { input, kind, document_page, stated, title: None }));
+            return Ok(Opened::Source(Source { input, kind, document_page, stated, labels }));
         };
         if described.is_some() {
             let message = "The IIIF description leads to a web page in place of a picture.";
@@ -182,11 +183,11 @@ impl Pipeline {
                 if let Origin::Url(requested) = &origin {
                     self.may_show(&page, url.as_ref().unwrap_or(requested)).await?;
                 }
-                let title = page.title().cloned();
+                let labels = Labels { title: page.title().cloned(), credits: None };
                 let (file, capturing) = page.stream().map_err(PageError::File)?;
                 let input = Input::Whole { file, capturing: Some(capturing) };
                 let kind = SourceKind::Page;
-                Ok(Opened::Source(Source { input, kind, document_page: None, stated: None, title }))
+                Ok(Opened::Source(Source { input, kind, document_page: None, stated: None, labels }))
             }
             Err(PageError::LeadsTo(lead)) => Ok(Opened::Lead(Opening {
                 document_page: page_after_lead(document_page, &lead),
@@ -207,8 +208,9 @@ impl Pipeline {
         url: Option<&SourceUrl>,
     ) -> Result<Option<Opening>, PipelineError> {
         let Opening { origin, redirects, document_page, described } = opening;
+        let target = described.as_ref().map(|described| &described.target);
         let is_followed =
-            !matches!((origin, described), (Origin::Upload(_), _) | (_, Some(Lead::Picture(..))));
+            !matches!((origin, target), (Origin::Upload(_), _) | (_, Some(Target::Picture(..))));
         if !is_followed || !is_json_object(file)? || Format::sniff(file).is_ok() {
             return Ok(None);
         }
@@ -219,10 +221,13 @@ impl Pipeline {
         };
         let (folder, limits) = (&self.settings.temporary, &self.settings.limits);
         let lead = describe(Path::new(OWN_PROGRAM), file, request, folder, limits).await?;
-        let Some(described) = lead else { return Ok(None) };
-        let (Lead::Description(url) | Lead::Picture(url, _)) = &described;
+        let Some(mut lead) = lead else { return Ok(None) };
+        if let Some(Lead { credits, .. }) = described {
+            lead.credits = Credits::clone(credits).or(*lead.credits).into();
+        }
+        let (Target::Description(url) | Target::Picture(url, _)) = &lead.target;
         let origin = Origin::Url(SourceUrl::parse(url).map_err(FetchError::RedirectRefused)?);
-        let (redirects, described) = (redirects + 1, Some(described));
+        let (redirects, described) = (redirects + 1, Some(lead));
         Ok(Some(Opening { origin, redirects, document_page: None, described }))
     }
 
@@ -254,9 +259,16 @@ impl Opening {
     /// Returns the size that a description states for the picture.
     fn stated(&self) -> Option<Size> {
         match self.described {
-            Some(Lead::Picture(_, stated)) => stated,
+            Some(Lead { target: Target::Picture(_, stated), .. }) => stated,
             _ => None,
         }
+    }
+
+    /// Returns the credits that descriptions state.
+    fn labels(&self) -> Labels {
+        let credits =
+            self.described.as_ref().and_then(|lead| Credits::clone(&lead.credits).some()).map(Box::new);
+        Labels { title: None, credits }
     }
 }
 

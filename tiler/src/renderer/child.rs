@@ -9,7 +9,6 @@ use std::thread;
 use std::time::Duration;
 
 use edgezoom_codecs::{Prepared, SourceError, SourceFile, TemporaryFile};
-use edgezoom_content::Title;
 use edgezoom_pyramid::{BuildError, TileOutput, TileSource, coarse_of_thumbnail};
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -129,16 +128,10 @@ pub(super) fn render(
         frames.coarse(&coarse_of_thumbnail(thumbnail)?)?;
     }
     let mut sources = sources.into_iter();
-    let mut title = None;
     let source = TileSource::open(&request.options, |decode| {
         let source = sources.next().ok_or_else(|| io::Error::other("the source is opened a third time"))?;
-        let mut reader = prepared.open(source, request.bounds, decode)?;
-        title = reader.take_title();
-        Ok(reader)
+        prepared.open(source, request.bounds, decode)
     })?;
     let built = source.with_thumbnail(thumbnail).build(&request.options, frames)?;
-    if let Some(title) = title.as_deref().and_then(Title::of_document) {
-        frames.title(&title)?;
-    }
     Ok(frames.finished(Ending { damage: built.damage, scale: built.scale })?)
 }

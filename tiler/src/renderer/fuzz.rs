@@ -9,12 +9,12 @@ use std::num::{NonZeroU32, NonZeroUsize};
 
 use bytes::BytesMut;
 use edgezoom_codecs::{SourceFile, TemporaryFile};
-use edgezoom_content::FailureCode;
+use edgezoom_content::{Credits, FailureCode};
 use url::Url;
 
 use super::Output;
 use super::child;
-use super::description::{self, DescriptionRequest, Lead};
+use super::description::{self, DescriptionRequest, Lead, Target};
 use super::error::RenderError;
 use super::protocol::FrameWriter;
 use super::reported;
@@ -44,8 +44,11 @@ pub fn description(bytes: &[u8]) {
     for url in [None, Some("https://a.example/b/info.json#page=2".to_owned())] {
         let request = DescriptionRequest { url, page: NonZeroU32::new(2), is_of_manifest: false };
         match description::read(bytes, &request) {
-            Ok(Some(Lead::Description(url) | Lead::Picture(url, _))) => {
+            Ok(Some(Lead { target: Target::Description(url) | Target::Picture(url, _), credits })) => {
                 assert!(Url::parse(&url).is_ok(), "{url}");
+                // What comes back from the process is cleaned again.
+                let json = serde_json::to_string(&credits).unwrap_or_default();
+                assert_eq!(serde_json::from_str::<Credits>(&json).ok(), Some(*credits));
             }
             Ok(None) => {}
             Err(failure) => assert!(failure.message.ends_with('.'), "{failure:?}"),
@@ -139,6 +142,7 @@ mod tests {
                     b"P\x04\0\0\0\x01\0\0\0",
                     b"T\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xff\xd8\xff\xe0",
                     b"V\x05\0\0\0\x01\xff\xd8\xff\xe0",
+                    b"R\x10\0\0\0{\"credit\":\"Ann\"}",
                     b"F\0\0\0\0",
                     b"X\x26\0\0\0{\"code\":\"too-complex\",\"message\":\"a.\"}",
                 ],
@@ -148,8 +152,8 @@ mod tests {
                 run: description,
                 seeds: &[
                     br#"{"@context":"http://iiif.io/api/image/3/context.json","id":"https://a.example/b","width":9,"height":"6","profile":"level0","sizes":[{"width":3,"height":2}]}"#,
-                    br#"{"protocol":"http://iiif.io/api/image","@id":"//c/d?e","width":9,"height":6,"profile":["level2",{"maxArea":7}]}"#,
-                    br#"{"@context":["http://iiif.io/api/presentation/3/context.json"],"type":"Manifest","items":[{},{"items":[{"items":[{"body":[{"type":"Choice","items":[{"type":"Image","id":"e.jpg","service":{"id":"f/","type":"ImageService2"}}]}]}]}]}]}"#,
+                    br#"{"protocol":"http://iiif.io/api/image","@id":"//c/d?e","width":9,"height":6,"profile":["level2",{"maxArea":7}],"attribution":[{"@value":"<b>g</b>","@language":"en"}],"license":["h"]}"#,
+                    br#"{"@context":["http://iiif.io/api/presentation/3/context.json"],"type":"Manifest","requiredStatement":{"value":{"en":["g"]}},"rights":"https://creativecommons.org/licenses/by/4.0/","items":[{},{"items":[{"items":[{"body":[{"type":"Choice","items":[{"type":"Image","id":"e.jpg","service":{"id":"f/","type":"ImageService2"}}]}]}]}]}]}"#,
                     br#"{"@context":"http://iiif.io/api/presentation/2/context.json","@type":"sc:Manifest","sequences":[{"canvases":[0,{"images":[{"resource":{"@type":"oa:Choice","default":{"@type":"dctypes:Image","@id":"e.jpg"}}}]}]}]}"#,
                 ],
             },

@@ -15,6 +15,7 @@ mod description;
 mod error;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+mod labels;
 mod process;
 mod protocol;
 mod reported;
@@ -30,7 +31,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use edgezoom_content::{Dzi, PreviewKind, Title};
+use edgezoom_content::{Credits, Dzi, PreviewKind, Title};
 pub use edgezoom_pyramid::{Built, Tile};
 use edgezoom_text::Text;
 use tokio::io::AsyncReadExt;
@@ -41,8 +42,9 @@ use crate::limits::Limits;
 pub use arrival::{Arrival, Arrivals};
 use channel::Feed;
 pub use codings::Coding;
-pub use description::{DescriptionRequest, Lead};
+pub use description::{DescriptionRequest, Lead, Target};
 pub use error::RenderError;
+pub use labels::Labels;
 use process::RendererProcess;
 pub use protocol::ProtocolError;
 pub use reported::of_source;
@@ -80,6 +82,8 @@ pub enum Output {
     Text(Text),
     /// The title that the file states. Comes at most once.
     Title(Title),
+    /// The credits that the file states. Come at most once.
+    Credits(Credits),
     /// Comes last: all tiles have come, and the process has exited successfully.
     Finished(Built),
 }

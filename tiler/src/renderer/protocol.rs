@@ -16,6 +16,7 @@
 //! | `C` coarse | file with a coarse picture of the rows read so far |
 //! | `D` document's words | a [`Text`] as JSON, with gzip |
 //! | `N` name | the title that the file states, as text |
+//! | `R` rights | the [`Credits`](edgezoom_content::Credits) that the file states, as JSON |
 //! | `F` finished | the [`Ending`] as JSON |
 //! | `X` failed | the [`Failure`] as JSON |
 //! | `W` web browser needed | the [`BrowserDrawing`] as JSON |
@@ -25,22 +26,25 @@ use std::io::{self, IoSlice, Write};
 use std::sync::{Mutex, PoisonError};
 
 use bytes::{Buf, Bytes, BytesMut};
-use edgezoom_codecs::{BrowserDrawing, Damage};
-use edgezoom_content::{Dzi, Failure, PreviewKind, Scale, Title};
+use edgezoom_codecs::{BrowserDrawing, Damage, Metadata};
+use edgezoom_content::{Dzi, Failure, PreviewKind, Scale};
 use edgezoom_pyramid::{TileCoord, TileOutput};
 use edgezoom_text::{MAX_PACKED_BYTES, Text};
 use serde::{Deserialize, Serialize};
 
+use super::labels::Labels;
 use super::text;
 
 /// Version of this protocol. Parent and child run the same executable, but the file may be replaced between two starts.
-const VERSION: u8 = 8;
+const VERSION: u8 = 9;
 /// Number of bytes before a frame's content.
 const HEADER_BYTES: usize = 5;
 /// Number of bytes before the file in a tile's frame.
 const POSITION_BYTES: usize = 12;
 /// Maximum content of a frame without a picture, in bytes.
 const MAX_CONTROL_BYTES: usize = 4 << 10;
+/// Maximum content of a frame with metadata, in bytes: more than [`Metadata`] of any characters in JSON.
+const MAX_METADATA_BYTES: usize = 64 << 10;
 
 /// Maximum content of a preview's frame, in bytes: twice the size of its pixels, which no encoder comes near.
 const MAX_PREVIEW_BYTES: usize = 2 * 4 * 1200 * 1200;
@@ -58,6 +62,7 @@ pub enum Frame {
     Coarse(Bytes),
     Text(Bytes),
     Title(Bytes),
+    Credits(Bytes),
     Finished(Ending),
     Failed(Failure),
     NeedsBrowser(BrowserDrawing),
@@ -102,10 +107,6 @@ pub struct FrameWriter {
 impl FrameWriter {
     pub fn new(pipe: File) -> Self {
         Self { pipe: Mutex::new(pipe) }
-    }
-
-    pub fn title(&self, title: &Title) -> io::Result<()> {
-        self.write(b'N', &[], title.as_str().as_bytes())
     }
 
     pub fn finished(&self, ending: Ending) -> io::Result<()> {
@@ -171,6 +172,14 @@ impl TileOutput for FrameWriter {
     fn text(&self, text: Text) -> io::Result<()> {
         text::pack(&text)?.map_or(Ok(()), |packed| self.write(b'D', &[], &packed))
     }
+
+    fn metadata(&self, metadata: Metadata) -> io::Result<()> {
+        let Labels { title, credits } = metadata.into();
+        if let Some(title) = title {
+            self.write(b'N', &[], title.as_str().as_bytes())?;
+        }
+        credits.map_or(Ok(()), |credits| self.write(b'R', &[], &serde_json::to_vec(&credits)?))
+    }
 }
 
 /// Takes the next frame from the buffer. Returns `None` while it is incomplete.
@@ -185,7 +194,8 @@ pub fn read_frame(received: &mut BytesMut, max_tile_bytes: usize) -> Result<Opti
         b'V' => MAX_PREVIEW_BYTES,
         b'C' => MAX_COARSE_BYTES,
         b'D' => MAX_PACKED_BYTES,
-        b'B' | b'P' | b'N' | b'F' | b'X' | b'W' => MAX_CONTROL_BYTES,
+        b'R' | b'W' => MAX_METADATA_BYTES,
+        b'B' | b'P' | b'N' | b'F' | b'X' => MAX_CONTROL_BYTES,
         other => return Err(ProtocolError::UnknownKind(other)),
     };
     if bytes > max {
@@ -223,6 +233,7 @@ fn parse(kind: u8, mut content: Bytes) -> Option<Frame> {
         b'C' => (!content.is_empty()).then_some(Frame::Coarse(content)),
         b'D' => Some(Frame::Text(content)),
         b'N' => Some(Frame::Title(content)),
+        b'R' => Some(Frame::Credits(content)),
         b'F' => serde_json::from_slice(&content).ok().map(Frame::Finished),
         b'W' => serde_json::from_slice(&content).ok().map(Frame::NeedsBrowser),
         _ => serde_json::from_slice(&content).ok().map(Frame::Failed),
@@ -264,6 +275,10 @@ mod tests {
         let text = Text { pages: vec![Page::new(Rect::new(0, 0, 1, 1)); 2], ..Text::default() };
         frames.text(Text::default()).unwrap(); // no words, no frame
         frames.text(text.clone()).unwrap();
+        let words = |words: &str| Some(words.to_owned());
+        let metadata = Metadata { title: words("A\ntitle"), rights: words("\0Mine"), ..Metadata::default() };
+        frames.metadata(Metadata { creator: words("\u{202e}"), ..Metadata::default() }).unwrap(); // none
+        frames.metadata(metadata).unwrap();
         let failure = Failure::new(FailureCode::Internal, "sorry");
         frames.failed(&failure).unwrap();
 
@@ -282,14 +297,16 @@ mod tests {
         let expected =
             [[Frame::Begin(dzi), Frame::Progress(7), tile, preview, coarse].as_slice(), &finished].concat();
         let text = Frame::Text(text::pack(&text).unwrap().unwrap().into());
-        let expected = [expected, vec![text, Frame::Failed(failure)]].concat();
+        let title = Frame::Title(Bytes::from_static(b"A title"));
+        let credits = Frame::Credits(Bytes::from_static(br#"{"credit":"Mine"}"#));
+        let expected = [expected, vec![text, title, credits, Frame::Failed(failure)]].concat();
         assert_eq!(read, expected);
         assert!(received.is_empty());
     }
 
     #[test]
     fn a_frame_longer_than_allowed_is_refused_by_its_header() {
-        for kind in [b'T', b'V', b'C', b'D', b'B', b'P', b'F', b'X'] {
+        for kind in [b'T', b'V', b'C', b'D', b'R', b'B', b'P', b'F', b'X'] {
             let mut received = BytesMut::from(&[kind, 0xff, 0xff, 0xff, 0xff][..]);
             assert!(matches!(read_frame(&mut received, 1000), Err(ProtocolError::TooLong { .. })));
             assert!(received.capacity() < 100);

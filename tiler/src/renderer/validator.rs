@@ -5,7 +5,7 @@ use std::str;
 
 use bytes::{Bytes, BytesMut};
 use edgezoom_codecs::Damage;
-use edgezoom_content::{Dzi, Failure, PreviewKind, Size, TileFormat, Title};
+use edgezoom_content::{Credits, Dzi, Failure, PreviewKind, Size, TileFormat, Title};
 use edgezoom_pyramid::{Built, Tile, TileCoord};
 
 use super::Output;
@@ -37,6 +37,7 @@ struct ReceivedTiles {
     missing_previews: Vec<PreviewKind>,
     has_text: bool,
     has_title: bool,
+    has_credits: bool,
 }
 
 impl FrameValidator {
@@ -89,6 +90,17 @@ impl FrameValidator {
                 let title = title.ok_or(ProtocolError::Unexpected("a title that no file has"))?;
                 pyramid.has_title = true;
                 Ok(Output::Title(title))
+            }
+            Frame::Credits(json) => {
+                let pyramid = self.pyramid()?;
+                // Parsing cleans the texts, so others do not come back.
+                let credits = serde_json::from_slice(&json).ok().and_then(Credits::some);
+                let is_clean =
+                    |credits: &Credits| serde_json::to_vec(credits).is_ok_and(|clean| clean == json);
+                let credits = credits.filter(|credits| is_clean(credits) && !pyramid.has_credits);
+                let credits = credits.ok_or(ProtocolError::Unexpected("credits that no file has"))?;
+                pyramid.has_credits = true;
+                Ok(Output::Credits(credits))
             }
             Frame::Finished(Ending { damage, scale }) => {
                 let pyramid = self.pyramid()?;
@@ -154,6 +166,7 @@ impl ReceivedTiles {
             missing_previews,
             has_text: false,
             has_title: false,
+            has_credits: false,
         }
     }
 
@@ -369,9 +382,37 @@ mod tests {
     }
 
     #[test]
+    fn credits_pass_once_and_only_as_clients_see_them() {
+        let credits = |json: &str| Frame::Credits(Bytes::copy_from_slice(json.as_bytes()));
+        let (mut validator, _) = started();
+        let long = format!(r#"{{"creator":"{}"}}"#, "a".repeat(301));
+        for other in [
+            "",
+            "{}",
+            "null",
+            r#"{"creator":""}"#,
+            r#"{"creator":"two\nlines"}"#,
+            "{\"credit\":\"gpj\u{202e}.exe\"}",
+            r#"{"rights":"javascript:alert(1)"}"#,
+            r#"{"rights":"https://creativecommons.org/licenses/by/4.0/"}"#,
+            r#"{"credit":"Ann","other":1}"#,
+            &long,
+        ] {
+            assert_refused(&mut validator, credits(other));
+        }
+        let clean = r#"{"credit":"Ann","rights":"http://creativecommons.org/licenses/by/4.0/"}"#;
+        let passed = validator.accept(credits(clean));
+        assert!(
+            matches!(&passed, Ok(Output::Credits(passed)) if serde_json::to_string(passed).unwrap() == clean)
+        );
+        assert_refused(&mut validator, credits(clean));
+    }
+
+    #[test]
     fn no_frame_passes_before_the_first_one() {
         let title = Frame::Title(Bytes::from_static(b"title"));
-        for frame in [tile(0, 0, 0), Frame::Progress(1), title, Frame::Finished(Ending::default())] {
+        let credits = Frame::Credits(Bytes::from_static(br#"{"credit":"Ann"}"#));
+        for frame in [tile(0, 0, 0), Frame::Progress(1), title, credits, Frame::Finished(Ending::default())] {
             assert_refused(&mut FrameValidator::new(request()), frame);
         }
     }
@@ -401,7 +442,11 @@ mod tests {
     fn a_drawing_is_left_to_a_browser_only_if_that_was_asked_for() {
         let drawing = |width| {
             let size = Size { width, height: 1 };
-            Frame::NeedsBrowser(BrowserDrawing { size, features: DrawingFeatures::HTML, title: None })
+            Frame::NeedsBrowser(BrowserDrawing {
+                size,
+                features: DrawingFeatures::HTML,
+                metadata: Box::default(),
+            })
         };
         assert_refused(&mut FrameValidator::new(request()), drawing(1));
         let mut asked = request();

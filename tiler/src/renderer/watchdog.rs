@@ -95,7 +95,8 @@ impl Watchdog {
             | Output::Preview(..)
             | Output::Coarse(_)
             | Output::Text(_)
-            | Output::Title(_) => {}
+            | Output::Title(_)
+            | Output::Credits(_) => {}
             Output::Finished { .. } => return Ok(()),
         }
         if now >= self.next_check { self.check(now, process) } else { Ok(()) }

@@ -1,12 +1,12 @@
 //! The sink of a pyramid's tiles. The pipeline gives them, and an object store or files take them; neither knows the other.
 
 use bytes::Bytes;
-use edgezoom_content::{Archive, Dzi, PreviewKind, Previews, StoredText, Title};
+use edgezoom_content::{Archive, Dzi, PreviewKind, Previews, StoredText};
 use edgezoom_pyramid::sinks;
 use edgezoom_text::Text;
 
 use super::client::StoreError;
-use crate::renderer::{Built, Tile};
+use crate::renderer::{Built, Labels, Tile};
 
 /// Stores the tiles of one pyramid: in the service's object store, or in files. Each call waits until the sink has
 /// room, which throttles the renderer. Nothing is visible before [`TileSink::publish`].
@@ -35,11 +35,11 @@ pub trait TileSink: Send {
     fn put_text(&mut self, dzi: &Dzi, text: Text) -> impl Future<Output = Result<(), SinkError>> + Send;
 
     /// Waits until all tiles are stored, then makes the pyramid visible. Calls `on_stored` with the number of missing
-    /// tiles and the number that were missing at first. `title` is that of a web page.
+    /// tiles and the number that were missing at first. `labels` are those of the source.
     fn publish(
         &mut self,
         built: &Built,
-        title: Option<&Title>,
+        labels: &Labels,
         on_stored: impl FnMut(usize, usize) + Send,
     ) -> impl Future<Output = Result<Self::Published, SinkError>> + Send;
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use edgezoom_content::{Attempt, ContentId, Dzi, PreviewKind, Previews, StoredText, TileRange, Title};
+use edgezoom_content::{Attempt, ContentId, Dzi, PreviewKind, Previews, StoredText, TileRange};
 use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveStream};
 use edgezoom_pyramid::{Built, Tile};
 use edgezoom_text::Text;
@@ -22,6 +22,7 @@ use super::bucket::{Bucket, Part, Stored};
 use super::client::StoreError;
 use super::text::PackedText;
 use super::tile_sink::{Places, SinkError, TileSink};
+use crate::renderer::Labels;
 
 /// Media type of an archive: that of ZIP, because SZI has none of its own.
 const MEDIA_TYPE: &str = "application/zip";
@@ -198,7 +199,7 @@ impl TileSink for Upload {
     async fn publish(
         &mut self,
         _: &Built,
-        _: Option<&Title>,
+        _: &Labels,
         mut on_stored: impl FnMut(usize, usize) + Send,
     ) -> Result<Places, SinkError> {
         let stream = self.stream.take().ok_or_else(|| self.failed("there are no tiles"))?;

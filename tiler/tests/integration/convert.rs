@@ -84,7 +84,9 @@ fn a_picture_on_the_web_is_downloaded_first() {
 }
 
 /// Serves files on loopback by their paths. Returns the address, and the paths that are requested.
-fn serve_files(files: impl FnOnce(&str) -> Vec<(&'static str, Vec<u8>)>) -> (String, mpsc::Receiver<String>) {
+pub(crate) fn serve_files(
+    files: impl FnOnce(&str) -> Vec<(&'static str, Vec<u8>)>,
+) -> (String, mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let files: BTreeMap<_, _> = files(&address).into_iter().collect();

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::convert::{error_line, names};
+use crate::convert::{error_line, names, serve_files};
 
 /// The page of `edge/viewer/site/`, before it is filled.
 const PAGE: &str = include_str!("../../../edge/viewer/site/index.html");
@@ -70,6 +70,36 @@ fn a_site_has_the_page_the_viewer_and_the_pyramid() {
     assert_eq!(content["dzi"], dzi);
     assert_eq!(content["text"]["pages"][0]["blocks"][0]["lines"][0]["text"], "</script><!--");
     assert_eq!((&content["pages"], &content["scale"]), (&json!(1), &Value::Null));
+}
+
+#[test]
+fn credits_of_descriptions_count_before_those_of_the_file() {
+    let mut picture = Vec::new();
+    let mut writer = png::Encoder::new(&mut picture, 2, 1).write_header().unwrap();
+    writer.write_chunk(png::chunk::tEXt, b"Copyright\0</script><b>").unwrap();
+    writer.write_image_data(&[0, 255]).unwrap();
+    writer.finish().unwrap();
+    let (server, _) = serve_files(|_| {
+        let info = r#"{"@context":"http://iiif.io/api/image/2/context.json","@id":"/a","width":2,"height":1,"attribution":"Server",
+            "license":"https://creativecommons.org/publicdomain/mark/1.0/"}"#;
+        vec![("/a/info.json", info.into()), ("/a/full/full/0/default.jpg", picture)]
+    });
+    let folder = folder();
+    let manifest = format!(
+        r#"{{"@context":"http://iiif.io/api/presentation/3/context.json","type":"Manifest",
+        "requiredStatement":{{"label":{{"en":["Held by"]}},"value":{{"en":["<span>The <b>Museum</b></span>"]}}}},
+        "items":[{{"items":[{{"items":[{{"body":{{"type":"Image","service":[{{"id":"{server}/a","type":"ImageService2"}}]}}}}]}}]}}]}}"#
+    );
+    fs::write(folder.path().join("manifest.json"), manifest).unwrap();
+    let output = convert(folder.path(), &["manifest.json", "-o", "site/a", "--allow-networks=127.0.0.0/8"]);
+    assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+    let page = fs::read_to_string(folder.path().join("site/index.html")).unwrap();
+    let expected = json!({
+        "credit": "The Museum",
+        "rights": "http://creativecommons.org/publicdomain/mark/1.0/",
+        "copyright": "</script><b>",
+    });
+    assert_eq!(content(&page)["credits"], expected);
 }
 
 #[test]

@@ -39,15 +39,27 @@ fn draw(document: impl AsRef<[u8]>, side: u32) -> Picture {
 }
 
 #[test]
-fn the_title_is_that_of_the_root_element() {
-    let title = |content: &str| {
+fn the_title_is_that_of_the_root_element_and_credits_are_in_its_rdf() {
+    let metadata = |content: &str| {
         let mut file = file(svg("width='9' height='9'", content).as_bytes());
         let prepared = edgezoom_codecs::prepare(&mut file, None).unwrap();
-        prepared.open(file, BOUNDS, &DecodeOptions::default()).unwrap().take_title()
+        prepared.open(file, BOUNDS, &DecodeOptions::default()).unwrap().take_metadata().read()
     };
+    let title = |content: &str| metadata(content).title;
     assert_eq!(title("<title>Old &amp; town</title><title>other</title>").as_deref(), Some("Old & town"));
     assert_eq!(title("<g><title>a part</title></g>"), None);
     assert_eq!(title("<title> </title>"), None);
+    // As Inkscape writes it.
+    let stated = metadata(
+        "<metadata><rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns:cc='http://creativecommons.org/ns#' \
+         xmlns:dc='http://purl.org/dc/elements/1.1/'><cc:Work rdf:about=''><dc:title>Work</dc:title><dc:creator><cc:Agent>\
+         <dc:title>Ann</dc:title></cc:Agent></dc:creator><dc:rights><cc:Agent><dc:title>© Ann</dc:title></cc:Agent></dc:rights>\
+         <cc:license rdf:resource='http://creativecommons.org/licenses/by/4.0/'/></cc:Work><cc:License rdf:about=''/></rdf:RDF>\
+         </metadata>",
+    );
+    let stated = [stated.title, stated.creator, stated.copyright, stated.rights];
+    let expected = [None, Some("Ann"), Some("© Ann"), Some("http://creativecommons.org/licenses/by/4.0/")];
+    assert_eq!(stated.each_ref().map(Option::as_deref), expected);
     assert_eq!(title(&format!("<title>{}</title>", "a".repeat(9999))).map(|title| title.len()), Some(500));
 }
 

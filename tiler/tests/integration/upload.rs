@@ -10,7 +10,7 @@ use edgezoom_content::{
     Attempt, ContentId, Dzi, PageTable, PreviewKind, Size, TileFormat, TileIndex, tile_number,
 };
 use edgezoom_text::{Page, Rect, Text};
-use edgezoom_tiler::renderer::{Built, Tile};
+use edgezoom_tiler::renderer::{Built, Labels, Tile};
 use edgezoom_tiler::s3::{Places, SinkError, TileSink};
 use edgezoom_tiler::s3::{StoreError, Upload};
 
@@ -55,7 +55,7 @@ async fn upload(upload: &mut Upload, dzi: &Dzi) -> Result<Places, SinkError> {
     let pages = vec![Page::new(Rect::new(0, 0, 9, 9)); 2];
     upload.put_text(dzi, Text { pages, total: 2, ..Text::default() }).await?;
     let built = Built { dzi: *dzi, damage: None, scale: None };
-    upload.publish(&built, None, |_, _| {}).await
+    upload.publish(&built, &Labels::default(), |_, _| {}).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

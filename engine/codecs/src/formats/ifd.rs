@@ -232,7 +232,8 @@ pub fn exif_thumbnail(exif: &[u8]) -> Option<&[u8]> {
     exif.get(start..start.checked_add(length)?)
 }
 
-fn exif_directories(exif: &[u8]) -> Option<(Ifds, u64)> {
+/// Returns the directories of a block of EXIF, and the offset of the first one.
+pub fn exif_directories(exif: &[u8]) -> Option<(Ifds, u64)> {
     let is_exif = exif.starts_with(b"II\x2a\0") || exif.starts_with(b"MM\0\x2a");
     Ifds::of(exif).filter(|_| is_exif)
 }

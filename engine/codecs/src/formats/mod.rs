@@ -31,6 +31,7 @@ mod jxl;
 #[cfg(any(feature = "pdf", feature = "svg"))]
 #[cfg(any(feature = "pdf", feature = "svg"))]
 mod lines;
+pub(crate) mod metadata;
 #[cfg(test)]
 mod mutated;
 #[cfg(feature = "rare")]

@@ -24,6 +24,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
+use edgezoom_codecs::Metadata;
 use edgezoom_geometry::Dzi;
 use edgezoom_text::Text;
 
@@ -70,13 +71,13 @@ pub trait PyramidWriter: Send {
         Err(SinkError::io(Path::new(name), io::ErrorKind::Unsupported.into()))
     }
 
-    /// Receives what is known of the picture when its last tile has been [put](Self::put), for a [`Site`]: the title and
-    /// the words are those that the picture states and shows.
+    /// Receives what is known of the picture when its last tile has been [put](Self::put), for a [`Site`]: the
+    /// metadata and the words are those that the picture states and shows.
     ///
     /// # Errors
     /// Returns an error if a file cannot be written.
-    fn describe(&mut self, built: &Built, title: Option<&str>, text: Option<&Text>) -> Result<(), SinkError> {
-        let _ = (built, title, text);
+    fn describe(&mut self, built: &Built, metadata: &Metadata, text: Option<&Text>) -> Result<(), SinkError> {
+        let _ = (built, metadata, text);
         Ok(())
     }
 

@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use edgezoom_codecs::Metadata;
 use edgezoom_geometry::Dzi;
 use edgezoom_text::Text;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::SinkError;
 use super::output_path::{OutputPath, check_free};
@@ -49,12 +50,12 @@ impl Site {
         path: &OutputPath,
         extension: &str,
         built: &Built,
-        title: Option<&str>,
+        metadata: &Metadata,
         text: Option<&Text>,
     ) -> Result<[(&'static str, Cow<'_, str>); 3], SinkError> {
         let [script, style, template] = &self.viewer;
         let [script_name, style_name, page_name] = Self::FILES;
-        let page = self.page(template, path, extension, built, title, text);
+        let page = self.page(template, path, extension, built, metadata, text);
         let page = page.map_err(|error| SinkError::io(&path.folder.join(page_name), error.into()))?;
         Ok([(script_name, script.into()), (style_name, style.into()), (page_name, page.into())])
     }
@@ -66,10 +67,10 @@ impl Site {
         path: &OutputPath,
         extension: &str,
         Built { dzi, damage, scale }: &Built,
-        title: Option<&str>,
+        metadata: &Metadata,
         text: Option<&Text>,
     ) -> serde_json::Result<String> {
-        let title = title.unwrap_or(&self.name);
+        let title = metadata.title.as_deref().unwrap_or(&self.name);
         let alternative = self.alternative.as_deref();
         let mut pyramid = serde_json::to_value(dzi)?;
         pyramid["url"] = json!(url_of(path, ".dzi"));
@@ -79,6 +80,7 @@ impl Site {
         let members = json!({
             "title": title,
             "alt": alternative,
+            "credits": credits(metadata),
             "warning": damage.map(|damage| damage.to_string()),
             "scale": scale,
             "dzi": pyramid,
@@ -95,6 +97,23 @@ impl Site {
             _ => None,
         }))
     }
+}
+
+/// Returns the credits as the service's API has them. Pages link rights, so only known addresses count.
+fn credits(Metadata { title: _, creator, credit, copyright, rights, alternative }: &Metadata) -> Value {
+    let rights = rights.as_deref().and_then(edgezoom_text::rights_uri);
+    let members = [
+        ("creator", creator),
+        ("credit", credit),
+        ("copyright", copyright),
+        ("rights", &rights),
+        ("alternative", alternative),
+    ];
+    let stated: Map<_, _> = members
+        .into_iter()
+        .filter_map(|(name, text)| Some((name.to_owned(), json!(text.as_ref()?))))
+        .collect();
+    if stated.is_empty() { Value::Null } else { stated.into() }
 }
 
 /// Fails if the folder has files of a site that may not be replaced, or a page that is none, or if a host would leave out
@@ -189,12 +208,19 @@ mod tests {
         let path = OutputPath::new(Path::new("site/a"), "dzi").unwrap();
         let template = "{title}|{description}|{preview}|{content}";
         let built = Built { dzi, damage, scale };
-        let page = site.page(template, &path, "jpeg", &built, Some("Tides & currents"), None).unwrap();
+        let text = |text: &str| Some(text.to_owned());
+        let (title, creator) = (text("Tides & currents"), text("</script>Ann"));
+        let rights = text("https://creativecommons.org/licenses/by/4.0/deed.en");
+        let metadata = Metadata { title, creator, rights, ..Metadata::default() };
+        let page = site.page(template, &path, "jpeg", &built, &metadata, None).unwrap();
+        let terms = Metadata { rights: text("javascript:alert(1)"), ..Metadata::default() };
+        assert_eq!(credits(&terms), Value::Null, "pages link rights");
         let (filled, content) = page.rsplit_once('|').unwrap();
         assert_eq!(filled, "Tides &amp; currents|Tides &amp; currents|a_files/8/0_0.jpeg");
         let expected = json!({
             "title": "Tides & currents",
             "alt": null,
+            "credits": {"creator": "</script>Ann", "rights": "http://creativecommons.org/licenses/by/4.0/"},
             "warning": "The file is damaged: from row 601 of 700 on nothing could be read.",
             "scale": {"value": 2.5e-7, "unit": "metre", "basis": "MPP of the Aperio slide"},
             "dzi": {"url": "a.dzi", "width": 1000, "height": 700, "tileSize": 256, "tileOverlap": 0, "tileFormat": "jpeg"},

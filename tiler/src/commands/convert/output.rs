@@ -6,12 +6,12 @@ use std::time::SystemTime;
 use anyhow::bail;
 use bytes::Bytes;
 use clap::ValueEnum;
-use edgezoom_content::{Dzi, PreviewKind, Title};
+use edgezoom_content::{Dzi, PreviewKind};
 use edgezoom_pyramid::sinks::{
     self, ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink, Site, Tree,
 };
 use edgezoom_text::Text;
-use edgezoom_tiler::renderer::{Built, Tile};
+use edgezoom_tiler::renderer::{Built, Labels, Tile};
 use edgezoom_tiler::s3::{SinkError, TileSink};
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -124,7 +124,7 @@ impl TileSink for FileSink {
     async fn publish(
         &mut self,
         built: &Built,
-        title: Option<&Title>,
+        labels: &Labels,
         _: impl FnMut(usize, usize) + Send,
     ) -> Result<(), SinkError> {
         let text = self.text.take();
@@ -136,7 +136,7 @@ impl TileSink for FileSink {
                 writer.put_beside(path.file_name().unwrap_or_default(), &file)?;
             }
         }
-        writer.describe(built, title.map(Title::as_str), text.as_ref())?;
+        writer.describe(built, &labels.into(), text.as_ref())?;
         Ok(writer.publish()?)
     }
 }

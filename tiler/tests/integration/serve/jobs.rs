@@ -26,6 +26,9 @@ async fn a_picture_becomes_a_pyramid_that_is_stored_before_it_is_reported() {
     let state = world.state();
     let dzi = finished(&state).unwrap();
     assert_eq!((dzi.size.width, dzi.size.height, dzi.tile_size), (1600, 1100, 512));
+    let reports = state.reports().into_iter().map(|outcome| serde_json::to_value(outcome).unwrap());
+    let credits = reports.filter_map(|report| Some(report.get("finished")?["credits"].clone()));
+    assert_eq!(credits.collect::<Vec<_>>(), [serde_json::json!({"creator": "Ann Bee"})]);
     let archive = Attempt::FIRST.archive_key(id);
     assert_eq!((stored(&state), state.puts), (vec![archive.as_str()], 1));
     let object = &state.objects[&archive];

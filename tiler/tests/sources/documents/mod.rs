@@ -6,7 +6,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use edgezoom_codecs::{Bounds, Damage, DecodeOptions, DrawingOptions, Layout, SourceError};
+use edgezoom_codecs::{Bounds, Damage, DecodeOptions, DrawingOptions, Layout, Metadata, SourceError};
 use edgezoom_content::{Failure, FailureCode, Size};
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::of_source;
@@ -183,15 +183,36 @@ fn several_pages_are_laid_out_in_a_grid_and_one_can_be_chosen() {
 }
 
 #[test]
-fn the_title_is_that_of_the_document_information() {
-    let title = |entries: &str| {
-        let mut file = file(&Pdf::new().page(100, 100, "").information(entries).bytes());
+fn the_title_and_credits_are_those_of_the_document_information_or_its_xmp() {
+    let packet = "<x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>\
+        <rdf:Description rdf:about='' xmlns:dc='http://purl.org/dc/elements/1.1/'><dc:creator><rdf:Seq><rdf:li>XMP</rdf:li></rdf:Seq>\
+        </dc:creator><dc:rights><rdf:Alt><rdf:li xml:lang='x-default'>© XMP</rdf:li></rdf:Alt></dc:rights></rdf:Description></rdf:RDF></x:xmpmeta>";
+    let metadata = |entries: &str, has_xmp: bool| {
+        let mut pdf = Pdf::new().page(100, 100, "");
+        if has_xmp {
+            let stream = format!(
+                "<< /Type /Metadata /Subtype /XML /Length {} >>\nstream\n{packet}\nendstream",
+                packet.len()
+            );
+            let number = pdf.object(stream.as_bytes());
+            pdf = pdf.catalogue(&format!("/Metadata {number} 0 R"));
+        }
+        let mut file = file(&pdf.information(entries).bytes());
         let prepared = edgezoom_codecs::prepare(&mut file, Some(&library())).unwrap();
-        prepared.open(file, BOUNDS, &DecodeOptions::default()).unwrap().take_title()
+        prepared.open(file, BOUNDS, &DecodeOptions::default()).unwrap().take_metadata().read()
     };
+    let title = |entries: &str| metadata(entries, false).title;
     assert_eq!(title("/Title (Tide \\(tables\\))").as_deref(), Some("Tide (tables)"));
     assert_eq!(title("/Title <FEFF00C46D77>").as_deref(), Some("Ä海"));
-    assert_eq!(title("/Author (Somebody)"), None);
+    let credits = |entries: &str, has_xmp: bool| {
+        let Metadata { title, creator, copyright, .. } = metadata(entries, has_xmp);
+        [title, creator, copyright].map(Option::unwrap_or_default)
+    };
+    assert_eq!(credits("/Author (Somebody)", false), ["", "Somebody", ""]);
+    assert_eq!(credits("/Author (Somebody)", true), ["", "Somebody", "© XMP"]);
+    assert_eq!(credits("/Author ( )", true), ["", "XMP", "© XMP"]);
+    let long = credits(&format!("/Author ({})", "a".repeat(1 << 20)), false);
+    assert_eq!(long[1].len(), 1000);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Reads what PDFium does not tell about a page: the size of its unit, the sizes of its pictures' masks, its
-//! [`links`](super::links), its [marked content](super::marks) and its [`structure`](super::structure). Another parser
-//! reads them. A file that it cannot read is drawn without them.
+//! [`links`](super::links), its [marked content](super::marks) and its [`structure`](super::structure). And about the
+//! document: its XMP. Another parser reads them. A file that it cannot read is drawn without them.
 //!
-//! Source: ISO 32000-1, 7.7.3.3 (UserUnit), 8.9.6.3 (Mask), 11.6.5.3 (SMask).
+//! Source: ISO 32000-1, 7.7.3.3 (UserUnit), 14.3.2 (Metadata), 8.9.6.3 (Mask), 11.6.5.3 (SMask).
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +16,8 @@ use super::layers::Layers;
 use super::links::Annotation;
 use super::marks::Marks;
 use super::structure::{Structure, Tagged};
-use crate::SourceFile;
+use crate::formats::metadata::xmp;
+use crate::{Metadata, SourceFile};
 
 /// Largest part of the memory that the file may take while its dictionaries are read.
 const MEMORY_SHARE: u64 = 4;
@@ -48,6 +49,17 @@ impl Dictionaries {
         let pdf = guarded(read).flatten();
         let layers = guarded(|| Layers::of(pdf.as_ref()?)).flatten().unwrap_or_default();
         Self { pdf, layers }
+    }
+
+    /// Returns what the document's XMP states.
+    pub fn metadata(&self) -> Metadata {
+        let read = || {
+            let xref = self.pdf.as_ref()?.xref();
+            let stream = xref.get::<Dict<'_>>(xref.root_id())?.get::<Stream<'_>>("Metadata")?;
+            let is_small = stream.raw_data().len() as u64 <= xmp::MAX_BYTES;
+            is_small.then(|| stream.decoded_data().ok()).flatten().map(|packet| xmp::of_packet(&packet))
+        };
+        guarded(read).flatten().unwrap_or_default()
     }
 
     /// Returns the size of a page's unit, in points.

@@ -34,7 +34,7 @@ use crate::format::{Decoded, Input, Open, Opener, System};
 use crate::formats::jpeg;
 use crate::formats::section::SharedBytes;
 use crate::row_reader::BandBuffer;
-use crate::{Bounds, Damage, DrawingOptions, Format, Layout, Reading, RowReader, SourceError};
+use crate::{Bounds, Damage, DrawingOptions, Format, Layout, Metadata, Reading, RowReader, SourceError};
 use annotations::Copies;
 use dictionaries::Dictionaries;
 use layout::{Area, Paper, lay_out, pixels_of};
@@ -97,9 +97,16 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
     let document =
         calling_pdfium(|| library.0.load_pdf_from_reader(file.into_inner(), None)).map_err(refused)?;
     let total = document.pages().len().unsigned_abs();
-    let title = calling_pdfium(|| document.metadata().get(PdfDocumentMetadataTagType::Title));
-    let title = title.map(|title| title.value().to_owned());
+    let entry = |kind| {
+        calling_pdfium(|| document.metadata().get(kind)).and_then(|entry| Metadata::text(entry.value()))
+    };
+    let information = Metadata {
+        title: entry(PdfDocumentMetadataTagType::Title),
+        creator: entry(PdfDocumentMetadataTagType::Author),
+        ..Metadata::default()
+    };
     let dictionaries = Dictionaries::read(&source, document.pages().len(), bounds.memory);
+    let metadata = information.or(dictionaries.metadata());
     let mut text = options.drawing.text.then(Collector::new);
     let copy = || library.0.load_pdf_from_reader(source.apart(), None).ok();
     let (chosen, jpeg, papers) =
@@ -111,7 +118,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
         // The document decides the orientation and the colour space: EXIF and ICC of the JPEG are ignored.
         let Decoded { reader, .. } = jpeg::open_shared(SharedBytes::file(jpeg), bounds, options)?;
         let area = Area { left: 0, top: 0, size: reader.size() };
-        return Ok(Decoded { text: text.map(|text| finish(text, &[area])), title, ..Decoded::of(reader) });
+        return Ok(Decoded { text: text.map(|text| finish(text, &[area])), metadata, ..Decoded::of(reader) });
     }
     let bounds = Bounds { pixels: pixels_of(&papers, bounds).min(whole.pixels), ..bounds };
     let layout = lay_out(&papers, &options.drawing, bounds);
@@ -129,7 +136,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
         strip: Vec::new(),
         bitmap: Vec::new(),
     });
-    Ok(Decoded { text, title, ..pages })
+    Ok(Decoded { text, metadata, ..pages })
 }
 
 /// The pages to draw, and the JPEG of which the only page consists, or else the sizes of the pages.

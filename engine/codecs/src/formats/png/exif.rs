@@ -10,6 +10,8 @@
 //!
 //! Source: PNG Specification (Third Edition), 5.3 (chunk layout), 11.3.4.5 (eXIf).
 
+use std::iter;
+
 use crate::formats::ifd::orientation_of_exif;
 use crate::row_reader::Wrapper;
 use crate::{Orientation, RowReader, SourceError, SourceFile};
@@ -23,43 +25,56 @@ const CHECKSUM_BYTES: u64 = 4;
 /// Maximum number of bytes of EXIF. In JPEG it has to fit into a segment of 64 KiB.
 const MAX_BYTES: u32 = 1 << 20;
 /// Maximum number of headers that are read: a file with more was made to waste time.
-const MAX_HEADERS: u32 = 1 << 20;
+const MAX_HEADERS: usize = 1 << 20;
 
-/// Finds the first block of EXIF. A broken chunk ends the search: the decoder will report it. If the file is still
-/// growing, searches only before the pixels.
-pub fn find(file: &SourceFile) -> Option<Vec<u8>> {
+/// A chunk of a file.
+pub struct Chunk {
+    pub kind: [u8; 4],
+    /// Offset of its content.
+    pub start: u64,
+    /// Number of bytes of its content.
+    pub length: u32,
+}
+
+/// Returns the chunks up to the end or to a broken one, of those with pixels only some.
+pub fn chunks(file: &SourceFile) -> impl Iterator<Item = Chunk> + use<'_> {
     let mut at = SIGNATURE_BYTES;
     let mut last = None;
     // Number of chunks like the last one to skip at once.
     let mut leap = 1;
-    for _ in 0..MAX_HEADERS {
+    let next = move || {
         let header = header(file, at)?;
         let [a, b, c, d, kind @ ..] = header;
         let length = u32::from_be_bytes([a, b, c, d]);
+        let chunk = Chunk { kind, start: at + HEADER_BYTES, length };
         let next = HEADER_BYTES + u64::from(length) + CHECKSUM_BYTES;
-        match &kind {
-            b"eXIf" if length <= MAX_BYTES => {
-                let mut block = vec![0; length as usize];
-                file.read_exact_at(&mut block, at + HEADER_BYTES).ok()?;
-                return Some(block);
+        if kind == *b"IDAT" && last == Some(header) {
+            let far = at.saturating_add(next.saturating_mul(leap));
+            if self::header(file, far) == Some(header) {
+                (at, leap) = (far, leap.saturating_mul(2));
+            } else if leap > 1 {
+                leap /= 2;
+            } else {
+                at += next;
             }
-            b"IEND" => return None,
-            b"IDAT" if file.is_growing() => return None,
-            b"IDAT" if last == Some(header) => {
-                let far = at.saturating_add(next.saturating_mul(leap));
-                if self::header(file, far) == Some(header) {
-                    (at, leap) = (far, leap.saturating_mul(2));
-                } else if leap > 1 {
-                    leap /= 2;
-                } else {
-                    at += next;
-                }
-            }
-            _ => at += next,
+        } else {
+            at += next;
         }
         last = Some(header);
-    }
-    None
+        Some(chunk)
+    };
+    iter::from_fn(next).take(MAX_HEADERS).take_while(|chunk| chunk.kind != *b"IEND")
+}
+
+/// Finds the first block of EXIF. A broken chunk ends the search: the decoder will report it. If the file is still
+/// growing, searches only before the pixels.
+pub fn find(file: &SourceFile) -> Option<Vec<u8>> {
+    let there = |chunk: &Chunk| chunk.kind != *b"IDAT" || !file.is_growing();
+    let is_exif = |chunk: &Chunk| chunk.kind == *b"eXIf" && chunk.length <= MAX_BYTES;
+    let exif = chunks(file).take_while(there).find(is_exif)?;
+    let mut block = vec![0; exif.length as usize];
+    file.read_exact_at(&mut block, exif.start).ok()?;
+    Some(block)
 }
 
 /// Reads a chunk's length and type.

@@ -19,6 +19,7 @@ use crate::scratch::TemporaryFile;
 use crate::tolerant::missing;
 use crate::{Bounds, Damage, Format, Orientation, Reading, SourceError, SourceFile};
 use exif::LateExif;
+pub use exif::{Chunk, chunks};
 use interlaced::Interlaced;
 use pixels::RowDecoder;
 

@@ -11,7 +11,8 @@ use std::thread;
 use super::features::{self, Edit, Findings, edited, is_absolute};
 use super::notes::{self, Notes};
 use crate::formats::fonts::Fonts;
-use crate::{SourceError, SourceFile};
+use crate::formats::metadata::xmp;
+use crate::{Metadata, SourceError, SourceFile};
 use edgezoom_geometry::DrawingFeatures;
 use flate2::read::MultiGzDecoder;
 use resvg::usvg::filter::Kind;
@@ -41,8 +42,8 @@ pub struct Parsed {
     pub features: DrawingFeatures,
     /// Links and alternative texts.
     pub notes: Notes,
-    /// The title of the whole drawing, cut off.
-    pub title: Option<String>,
+    /// The title and the credits of the whole drawing.
+    pub metadata: Metadata,
 }
 
 /// Maximum number of characters of a title.
@@ -105,7 +106,8 @@ fn parse(text: &str, fonts: &Fonts, noted: bool) -> Result<Parsed, SourceError> 
         Some(text) => convert(&text, &parse_xml(&text)?, fonts, features),
         None => convert(text, &document, fonts, features),
     }?;
-    Ok(Parsed { tree, features, notes, title: title_of(&document) })
+    let metadata = Metadata { title: title_of(&document), ..xmp::of_tree(&document) };
+    Ok(Parsed { tree, features, notes, metadata })
 }
 
 /// Returns the title of a drawing: the text of the first `<title>` in the root element (SVG 2, 5.8.2).

@@ -56,13 +56,13 @@ fn prepare(system: &System<'_>) -> Opener {
 
 fn open(Input { file, bounds, options, .. }: Input<'_>, fonts: &Fonts) -> Result<Decoded, SourceError> {
     let bounds = bounds.of_drawings();
-    let Parsed { tree, features, notes, title } =
+    let Parsed { tree, features, notes, metadata } =
         document::read(file.into_inner(), bounds.svg_bytes, fonts, options.drawing.text)?;
     let natural = tree.size();
     if options.drawing.to_browser && !features.is_empty() {
         let pixels = |length: f32| (length.ceil() as u32).max(1);
         let size = Size { width: pixels(natural.width()), height: pixels(natural.height()) };
-        return Err(SourceError::NeedsBrowser(BrowserDrawing { size, features, title }));
+        return Err(SourceError::NeedsBrowser(BrowserDrawing { size, features, metadata: metadata.into() }));
     }
     let size = size_of(natural.width().into(), natural.height().into(), options.drawing.svg_side, bounds);
     let size = bounds.admit(size.width, size.height)?;
@@ -72,7 +72,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, fonts: &Fonts) -> Result
     let threads = canvas.threads_within(bounds.memory / 2, options.threads.get());
     let painter = Painter::start(&canvas, threads)?;
     let drawing = Decoded::plain(Drawing { size, layout, painter, strip: BandBuffer::default(), features });
-    Ok(Decoded { text, title, ..drawing })
+    Ok(Decoded { text, metadata, ..drawing })
 }
 
 /// Returns the size in pixels of a drawing with this natural size. Its longer side has at least `side` pixels, within

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 use std::{fs, io};
 
+use edgezoom_codecs::Metadata;
 use edgezoom_geometry::Dzi;
 use edgezoom_text::Text;
 
@@ -173,9 +174,9 @@ impl PyramidWriter for DirectoryWriter {
         self.hidden.add_file(name, content)
     }
 
-    fn describe(&mut self, built: &Built, title: Option<&str>, text: Option<&Text>) -> Result<(), SinkError> {
+    fn describe(&mut self, built: &Built, metadata: &Metadata, text: Option<&Text>) -> Result<(), SinkError> {
         let Some(site) = self.sink.site.as_deref() else { return Ok(()) };
-        let files = site.0.files(&self.sink.path, self.names.extension(), built, title, text)?;
+        let files = site.0.files(&self.sink.path, self.names.extension(), built, metadata, text)?;
         files.iter().try_for_each(|(name, content)| self.hidden.add_file(name.as_ref(), content.as_bytes()))
     }
 
