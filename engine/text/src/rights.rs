@@ -3,8 +3,8 @@
 //! Source: IIIF Presentation API 3.0, 3.3 (`rights`); creativecommons.org/ns; rightsstatements.org, "Requirements for the
 //! Technical Infrastructure for Standardized International Rights Statements", 4.
 
-/// Maximum length of a path. That of a licence has about twenty bytes, with a country thirty.
-const MAX_PATH: usize = 100;
+/// Maximum length of a name. That of a licence has about ten bytes, with a country twenty.
+const MAX_NAME: usize = 100;
 
 /// Returns the URI of a licence of Creative Commons, of a statement of RightsStatements.org or of an entry in IIIF's
 /// registry, as its owner writes it: with `http:`, without a language or the name of a form. `None` for other texts.
@@ -16,8 +16,7 @@ pub fn rights_uri(text: &str) -> Option<String> {
     let is_plain = path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/.-_+".contains(&byte));
     if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
         || !is_plain
-        || path.contains("..")
-        || path.len() > MAX_PATH
+        || ["..", "//"].iter().any(|odd| path.contains(odd))
     {
         return None;
     }
@@ -30,11 +29,9 @@ pub fn rights_uri(text: &str) -> Option<String> {
         ("iiif.io", "api") if name.starts_with("registry/") => kind,
         _ => return None,
     };
-    let name = match name.trim_end_matches('/').rsplit_once('/') {
-        Some((name, form)) if form.starts_with("deed") || form.starts_with("legalcode") => name,
-        _ => name.trim_end_matches('/'),
-    };
-    (!name.is_empty()).then(|| format!("http://{host}/{kind}/{name}/"))
+    let form = ["/deed", "/legalcode"].iter().filter_map(|form| name.find(form)).min();
+    let name = name[..form.unwrap_or(name.len())].trim_end_matches('/');
+    (1..=MAX_NAME).contains(&name.len()).then(|| format!("http://{host}/{kind}/{name}/"))
 }
 
 #[cfg(test)]
@@ -58,6 +55,7 @@ mod tests {
                 "http://rightsstatements.org/vocab/InC-OW-EU/1.0/",
             ),
             ("https://iiif.io/api/registry/rights/a", "http://iiif.io/api/registry/rights/a/"),
+            ("http://creativecommons.org/licenses/by/deed/deed", "http://creativecommons.org/licenses/by/"),
         ] {
             assert_eq!(rights_uri(text).as_deref(), Some(uri), "{text}");
             assert_eq!(rights_uri(uri).as_deref(), Some(uri));
@@ -78,6 +76,7 @@ mod tests {
             "https://creativecommons.org:81/licenses/by/4.0/",
             "javascript://creativecommons.org/licenses/by/4.0/",
             "https://creativecommons.org/licenses/../about/",
+            "https://creativecommons.org/licenses/by/4.0///deed.en",
             "https://creativecommons.org/licenses/by/4.0/\"onclick=",
             "https://creativecommons.org/licenses/b\u{202e}y/",
             "https://iiif.io/api/image/3.0/",
