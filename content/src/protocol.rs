@@ -84,7 +84,12 @@ pub enum Outcome {
     /// The attempt goes on.
     Progress(AttemptProgress),
     /// The complete pyramid is in the store.
-    Finished(Finished),
+    Finished {
+        /// Result of the attempt. Flattened as in [`Status::Ready`](crate::Status): the Worker has one deserializer for
+        /// it.
+        #[serde(flatten)]
+        finished: Finished,
+    },
     /// The conversion failed. The tiler has deleted the objects of the attempt.
     GaveUp {
         /// Reason.

@@ -42,7 +42,7 @@ impl Conversion {
                 }
                 _ => Reply::Conflict,
             },
-            Outcome::Finished(finished) => self.finish(by, finished, context),
+            Outcome::Finished { finished } => self.finish(by, finished, context),
             Outcome::GaveUp { failure, retry } => self.give_up(by, failure, retry, context),
             Outcome::HandedBack => match self.state {
                 State::Claimed { attempt, .. } if attempt == by => {

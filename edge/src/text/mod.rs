@@ -78,7 +78,7 @@ impl<'a> TextLayer<'a> {
     /// Returns the table of pages. It is empty if it cannot be read.
     pub async fn table(&self, env: &Env) -> Result<PageTable> {
         let json = r2::read(&self.archive, self.text.table, env).await?;
-        let table = json.map(|json| serde_json::from_slice(&json)).transpose();
+        let table = json.map(|json| serde_json::from_str(&String::from_utf8_lossy(&json))).transpose();
         let table = table.inspect_err(|error| console_error!("{}: the table of pages: {error}", self.id));
         Ok(table.ok().flatten().unwrap_or_default())
     }

@@ -138,7 +138,7 @@ impl Job<'_> {
         self.coarse.ended(COARSE_TIME).await;
         match converted {
             Ok(finished) => {
-                match self.reporter.conclude(Outcome::Finished(finished), lease).await {
+                match self.reporter.conclude(Outcome::Finished { finished }, lease).await {
                     ReportResult::Accepted => {
                         self.times.reported(Instant::now());
                         // Not earlier: an attempt whose report is refused must not delete the others' objects.

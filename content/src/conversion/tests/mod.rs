@@ -33,7 +33,7 @@ fn id() -> ContentId {
 fn finished() -> Outcome {
     let size = Size { width: 800, height: 600 };
     let dzi = Dzi { size, tile_size: 510, tile_overlap: 1, tile_format: TileFormat::Jpg };
-    Outcome::Finished(Finished::new(dzi, Archive::default(), Previews::default()))
+    Outcome::Finished { finished: Finished::new(dzi, Archive::default(), Previews::default()) }
 }
 
 fn failure(code: FailureCode) -> Failure {

@@ -318,14 +318,14 @@ fn the_client_whose_file_is_converted_owns_the_content() {
 fn the_title_that_a_file_states_comes_before_its_name() {
     let mut story = uploaded();
     let attempt = story.claim();
-    let Outcome::Finished(finished) = finished() else { panic!() };
+    let Outcome::Finished { finished } = finished() else { panic!() };
     let finished = Finished { title: crate::Title::of_document("Old town"), ..finished };
     let title = |reply| match reply {
         Reply::Content(content) => content.title().map(|title| title.to_string()),
         other => panic!("{other:?}"),
     };
     assert_eq!(title(story.tell(Event::Requested)).as_deref(), Some("anna"));
-    story.tell(reported(attempt, Outcome::Finished(finished)));
+    story.tell(reported(attempt, Outcome::Finished { finished }));
     assert_eq!(title(story.tell(Event::Requested)).as_deref(), Some("Old town"));
 }
 

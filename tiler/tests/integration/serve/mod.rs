@@ -62,7 +62,7 @@ async fn world() -> World {
 
 fn finished(state: &WorldState) -> Option<Dzi> {
     state.reports().into_iter().find_map(|outcome| match outcome {
-        Outcome::Finished(finished) => Some(finished.dzi),
+        Outcome::Finished { finished } => Some(finished.dzi),
         _ => None,
     })
 }

@@ -24,7 +24,7 @@ async fn a_page_becomes_a_pyramid() {
     let state = world.state();
     let dzi = finished(&state).unwrap();
     assert_eq!((dzi.size.width, dzi.size.height), (2560, 6000));
-    let titled = |outcome: &Outcome| matches!(outcome, Outcome::Finished(Finished { title: Some(title), .. }) if title.as_str() == "T");
+    let titled = |outcome: &Outcome| matches!(outcome, Outcome::Finished { finished: Finished { title: Some(title), .. } } if title.as_str() == "T");
     assert!(state.reports().into_iter().any(titled), "its title is reported");
     assert_eq!(stored(&state), [Attempt::FIRST.archive_key(id)]);
 }

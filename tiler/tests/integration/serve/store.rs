@@ -28,7 +28,7 @@ async fn the_reported_places_are_those_of_index_and_previews() {
     world.until("the end", WorldState::ended).await;
     let state = world.state();
     let places = state.reports().into_iter().find_map(|outcome| match outcome {
-        Outcome::Finished(finished) => Some((finished.archive, finished.previews)),
+        Outcome::Finished { finished } => Some((finished.archive, finished.previews)),
         _ => None,
     });
     let (archive, previews) = places.unwrap();
