@@ -166,6 +166,18 @@ impl Content {
         let of_file = || self.url.file_name().and_then(|name| Title::of_file(&name));
         self.status.finished().and_then(|finished| finished.title.clone()).or_else(of_file)
     }
+
+    /// Returns the credits that the source states, once they are known.
+    #[must_use]
+    pub fn credits(&self) -> Option<&Credits> {
+        self.status.finished()?.credits.as_deref()
+    }
+
+    /// Returns the alternative text: the one of the request, or else the one that the source states.
+    #[must_use]
+    pub fn alternative_text(&self) -> Option<&Alternative> {
+        self.alternative.as_ref().or_else(|| self.credits()?.alternative.as_ref())
+    }
 }
 
 impl Status {
