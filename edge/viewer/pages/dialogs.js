@@ -2,6 +2,7 @@
 
 import { element } from "../dom.js";
 import { isFile, nameOf } from "../live/copy.js";
+import { rightsLink } from "../zoom/credits.js";
 import { scaleWords } from "../zoom/lengths.js";
 import { placeText, withParameter, withPlace } from "../zoom/place.js";
 import { dropKey, keyOf } from "./deletion_keys.js";
@@ -136,11 +137,15 @@ export function offerDetails() {
   };
 }
 
-function details({ id, url, options, title, warning, scale, dzi, shareUrl }) {
+function details({ id, url, options, title, credits = {}, warning, scale, dzi, shareUrl }) {
   const { width, height, tileSize, tileOverlap, tileFormat } = dzi;
   const converted = element("dd", {}, "…");
   const rows = [
     ["Title", title],
+    ["Creator", credits.creator],
+    ["Credit", credits.credit],
+    ["Copyright", credits.copyright],
+    ["Rights", credits.rights && rightsLink(credits.rights)],
     ["Source", isFile(url) ? `${nameOf(url)} (uploaded file)` : link(url)],
     ["Captured with", [...new URLSearchParams(options)].map(([name, value]) => `${name.slice("web-".length)}: ${value}`).join("; ")],
     ["Size", `${number(width)} × ${number(height)} pixels, ${megapixels(width * height)}`],

@@ -293,6 +293,41 @@ test("a mark links to the share page, unless it is turned off", async () => {
   }
 });
 
+test("credits are a line of text with a link, which no parameter hides", async () => {
+  const license = "http://creativecommons.org/licenses/by-sa/4.0/";
+  const statement = "http://rightsstatements.org/vocab/InC/1.0/";
+  const credits = { creator: "<b>Ann</b>", credit: "<b>Ann</b>, City Museum", copyright: "© 2024", rights: license };
+  const credited = service.create({ kind: "ready", credits });
+  const named = service.create({ kind: "ready", credits: { creator: "Ann ".repeat(70), rights: statement } });
+  for (const [id, words, name, rights] of [[credited, "<b>Ann</b>, City Museum · © 2024", "CC BY-SA 4.0", license], [named, "Ann ".repeat(70), "Rights statement", statement]]) {
+    const frame = `<iframe title="Picture" src="${service.origin}/${id}/embed?attribution=0" width="320" height="300"></iframe>`;
+    for (const body of [script("?attribution=0", id), frame]) {
+      await openElsewhere(body);
+      const inside = body === frame ? page.frameLocator("iframe") : page;
+      await painted(page, inside);
+      const line = inside.locator(".credits");
+      assert.equal(await line.locator("span").textContent(), words);
+      const link = line.getByRole("link", { name });
+      const attributes = await link.evaluate(({ rel, target }) => [rel, target]);
+      assert.deepEqual([await link.getAttribute("href"), ...attributes], [rights, "license noopener nofollow", "_blank"]);
+      const boxes = await Promise.all([inside.locator(".viewer"), inside.locator(".controls"), line, link].map((part) => part.boundingBox()));
+      const [viewer, controls, whole, end] = boxes;
+      assert.ok(controls.y + controls.height <= whole.y && whole.y + whole.height <= viewer.y + viewer.height, JSON.stringify(boxes));
+      assert.ok(end.x + end.width <= viewer.x + viewer.width, JSON.stringify(boxes));
+      await assertAccessible(page);
+      assert.deepEqual(page.wrongs, []);
+    }
+  }
+  await openElsewhere(script("", credited));
+  await painted(page);
+  await page.emulateMedia({ media: "print" });
+  const caption = await embeds().evaluate((host) => getComputedStyle(host.shadowRoot.querySelector(".viewer"), "::after").content);
+  assert.match(caption, /<b>Ann<\/b>, City Museum · © 2024 · CC BY-SA 4\.0 · http/);
+  await openElsewhere(script());
+  await painted(page);
+  assert.equal(await page.locator(".credits").count(), 0);
+});
+
 test("all forms of width and height are supported", async () => {
   await openElsewhere(`<div id="box" style="width: 800px; height: 600px"></div>`);
   const cases = [

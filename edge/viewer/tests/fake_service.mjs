@@ -45,10 +45,10 @@ export async function startFakeService() {
   let server;
 
   function contentObject(id) {
-    const { kind, url, progress = 0, stage, retry, failure, size = SIZE, title, options, warning, scale, coarse, text } = states.get(id);
+    const { kind, url, progress = 0, stage, retry, failure, size = SIZE, title, options, credits, warning, scale, coarse, text } = states.get(id);
     const common = JSON.parse(JSON.stringify(CONTENTS[kind]).replaceAll(EXAMPLE_ORIGIN, server.origin).replaceAll(QUEUED.id, id));
     const own = {
-      ready: () => ({ dzi: { ...common.dzi, ...size, tileFormat: "png" }, ...(title && { title }), ...(warning && { warning }), ...(scale && { scale }), ...(text && { text: `${server.origin}/v1/content/${id}/text`, pages: text.pages.length }) }),
+      ready: () => ({ dzi: { ...common.dzi, ...size, tileFormat: "png" }, ...(title && { title }), ...(credits && { credits }), ...(warning && { warning }), ...(scale && { scale }), ...(text && { text: `${server.origin}/v1/content/${id}/text`, pages: text.pages.length }) }),
       processing: () => ({ progress, stage: stage ?? common.stage, ...(retry && { retry }), ...(coarse && { coarseUrl: `${server.origin}/cache/${id}/1_coarse/${coarse}.jpg` }) }),
       failed: () => ({ failure: { ...common.failure, ...failure } }),
     };
@@ -222,7 +222,7 @@ export async function startFakeService() {
     parts,
     /**
      * Creates a content and returns its id. Its state has a `kind` (`processing`, `ready` or `failed`), members of the
-     * content object (`url`, `progress`, `stage`, `retry`, `failure`, `title`, `options`, `warning`, `scale`), the `size` of
+     * content object (`url`, `progress`, `stage`, `retry`, `failure`, `title`, `options`, `credits`, `warning`, `scale`), the `size` of
      * the picture, its `text`, whose words are drawn, the number of the `coarse` picture, and the state after a retry, `again`.
      */
     create(state) {

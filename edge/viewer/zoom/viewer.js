@@ -5,6 +5,7 @@ import { element, shadow } from "../dom.js";
 import shared from "../shared.css";
 import { Camera } from "./camera.js";
 import { controlBar, keyAction } from "./controls.js";
+import { creditsLine } from "./credits.js";
 import { fullscreenOf } from "./fullscreen.js";
 import { wheelFactor } from "./geometry.js";
 import { ruler, scaleBar } from "./measures.js";
@@ -18,7 +19,7 @@ import css from "./viewer.css";
 const ARROW_STEP = 0.15;
 const ZOOM_STEP = 1.6;
 
-/** The controls' distance from the edge, in CSS pixels. */
+/** The distance between controls and picture, in CSS pixels. */
 const CONTROLS_MARGIN = 12;
 /** Height in CSS pixels below which the controls may cover the picture. */
 const LOW = 300;
@@ -49,7 +50,8 @@ export function mountViewer(host, content, options = {}) {
   const label = name ? `Zoomable picture: ${name}` : "Zoomable picture";
   const region = element("section", { class: "viewer", "aria-label": label }, canvas);
   if (background) region.style.background = background;
-  region.dataset.printed = [name, content.shareUrl].filter(Boolean).join(" \u00b7 ");
+  const credits = creditsLine(content.credits);
+  region.dataset.printed = [name, credits.title, content.shareUrl].filter(Boolean).join(" \u00b7 ");
   root.replaceChildren(region);
 
   const stillness = matchMedia("(prefers-reduced-motion: reduce)");
@@ -64,7 +66,8 @@ export function mountViewer(host, content, options = {}) {
   const camera = new Camera(viewer, { width, height, vectors: Boolean(content.vector) }, { fit, isStill: () => stillness.matches, covered });
   function covered() {
     const top = fullscreen?.active ? 0 : coveredTop();
-    return { top, bottom: controls.bar.offsetHeight + 2 * CONTROLS_MARGIN + above(), isLow: region.clientHeight < LOW };
+    const bottom = region.clientHeight - controls.bar.offsetTop + CONTROLS_MARGIN + above();
+    return { top, bottom, isLow: region.clientHeight < LOW };
   }
   /** Returns the CSS pixels that other controls cover above the bar. */
   let above = () => 0;
@@ -95,7 +98,7 @@ export function mountViewer(host, content, options = {}) {
   const continues = continuesNote(viewer, camera);
   const mark = attribution ? attributionMark(content.shareUrl) : "";
   const measures = scale ? [measuring.layer, scaleBar(viewer, camera, scale)] : [];
-  region.append(usage, spoken, ...measures, gestureHint(viewer), continues.note, lostTilesNotice(viewer), controls.bar, map, mark);
+  region.append(usage, spoken, ...measures, gestureHint(viewer), continues.note, lostTilesNotice(viewer), controls.bar, map, mark, credits);
   const picture = viewer.canvas;
   makeFocusable(picture, region);
   zoomByWheel(viewer, camera);
