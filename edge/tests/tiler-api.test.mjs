@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aroundTests } from "./around.mjs";
+import { assertMatches, components } from "./openapi.mjs";
 import { PICTURE, TOKEN, eventually, start, startWithClock } from "./system.mjs";
 
 let system;
@@ -67,6 +68,20 @@ test("a tiler's scale is in the ready content as JSON and XML", async () => {
   assert.deepEqual((await system.find(id)).scale, { value: 2.532e-7, unit: "metre", basis: "MPP of the Aperio slide" });
   const xml = await (await system.fetch(`/v1/content/${id}?format=xml`)).text();
   assert.match(xml, /<scale><value>2532e-10<\/value><unit>metre<\/unit>/);
+});
+
+test("a tiler's credits are cleaned, and in the ready content, in KV and on the page", async () => {
+  const { id } = await system.ask("http://example.com/credited.jpg");
+  await system.claim(id);
+  const credits = { creator: "Ann\u0000\n\u202e<b>", copyright: "x".repeat(5000), rights: "https://creativecommons.org/licenses/by/4.0/deed.de", alternative: "A map" };
+  assert.equal((await system.report(id, 1, { finished: { dzi: PICTURE, credits } })).status, 204);
+  await eventually(() => system.finished.get(id));
+  const found = await system.find(id);
+  assertMatches(components.schemas.Content, found, "the content");
+  const rights = "http://creativecommons.org/licenses/by/4.0/";
+  assert.deepEqual([found.alt, found.credits], ["A map", { ...credits, creator: "Ann <b>", copyright: "x".repeat(300), rights }]);
+  const page = await (await system.fetch(`/${id}`)).text();
+  assert.ok(page.includes(`<p>Ann &lt;b&gt; · ${"x".repeat(300)} · <a href="${rights}"`), page);
 });
 
 test("an unknown content cannot be claimed, and a malformed report is refused", async () => {

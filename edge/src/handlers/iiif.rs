@@ -75,7 +75,10 @@ pub async fn serve(
     };
     let dzi = &page.map_or(finished.dzi, |page| iiif::page_dzi(&finished.dzi, page));
     let response = match asked {
-        IiifRequest::Base | IiifRequest::Info => iiif::description(base, dzi, renders),
+        IiifRequest::Base | IiifRequest::Info => {
+            let rights = content.credits().and_then(|credits| credits.rights.as_ref());
+            iiif::description(base, dzi, rights, renders)
+        }
         IiifRequest::Manifest => {
             iiif::manifest(&content, &pages::name(&content), table.as_ref(), addresses, renders)
                 .unwrap_or_else(plain::not_found)

@@ -5,6 +5,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use url::{Url, form_urlencoded};
 
 use crate::config::Addresses;
+use crate::representation::credit_lines;
 use crate::response::escape;
 
 /// The characters to percent-encode in a `filename*`: all but attr-char (RFC 8187, section 3.2.1).
@@ -33,7 +34,7 @@ pub(crate) fn name(content: &Content) -> String {
 
 /// Returns the alternative text of the picture; its name if it has none.
 pub(super) fn alternative(content: &Content) -> String {
-    content.alternative.as_ref().map_or_else(|| name(content), |text| text.as_str().to_owned())
+    content.alternative_text().map_or_else(|| name(content), |text| text.as_str().to_owned())
 }
 
 /// Returns a `Content-Disposition` header (RFC 6266) with the name of a picture and another extension.
@@ -63,13 +64,26 @@ pub(super) fn host(content: &Content) -> String {
     url.as_ref().and_then(Url::host_str).unwrap_or_default().to_owned()
 }
 
-/// Returns the preview image for browsers without JavaScript; empty if the content is not ready.
+/// Returns the preview image for browsers without JavaScript, with the credits; empty if the content is not ready.
 pub(super) fn preview(content: &Content, addresses: &Addresses) -> String {
     if !matches!(content.status, Status::Ready { .. }) {
         return String::new();
     }
     let address = addresses.preview(content.id, PreviewKind::Large);
-    format!("<img src=\"{}\" alt=\"{}\">", escape::html(&address), escape::html(&alternative(content)))
+    let (address, alternative) = (escape::html(&address), escape::html(&alternative(content)));
+    format!("<img src=\"{address}\" alt=\"{alternative}\">{}", credits(content))
+}
+
+/// Returns a paragraph with the credits; empty if there are none.
+fn credits(content: &Content) -> String {
+    let Some(credits) = content.credits() else { return String::new() };
+    let mut parts: Vec<_> = credit_lines(credits).map(|(_, line)| escape::html(line)).collect();
+    if let Some(uri) = &credits.rights {
+        let uri = escape::html(uri.as_str());
+        parts
+            .push(format!("<a href=\"{uri}\" target=\"_blank\" rel=\"license noopener nofollow\">{uri}</a>"));
+    }
+    format!("<p>{}</p>", parts.join(" · "))
 }
 
 /// Returns what the share page shows without JavaScript: the preview image, or why there is none, with links that help.

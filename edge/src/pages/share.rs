@@ -2,14 +2,14 @@
 //! the content is ready. `/<id>/embed` is the viewer alone, for frames on sites that forbid foreign scripts. The
 //! content object is part of both, so a ready picture needs no further request.
 
-use edgezoom_content::{Content, Finished, PreviewKind, Status, Timestamp};
+use edgezoom_content::{Content, Credits, Finished, PreviewKind, Status, Timestamp};
 use http::StatusCode;
 use url::form_urlencoded;
 
 use super::picture::{alternative, host, name, origin, preview, without_script};
 use super::{Frames, Page, home_address, icon, meta, script};
 use crate::config::Addresses;
-use crate::representation::content_json;
+use crate::representation::{content_json, credit_lines};
 use crate::request::place::{Card, Place};
 use crate::response::element::Element::{self, Object, Text};
 use crate::response::escape;
@@ -105,7 +105,7 @@ fn tags(content: &Content, place: Option<Place>, cards: Cards, addresses: &Addre
     let quote =
         finished.and_then(|finished| finished.text.as_ref()?.beginning.as_ref()).filter(|_| cards.quotes);
     let description = match finished {
-        _ if content.alternative.is_some() => alternative(content),
+        _ if content.alternative_text().is_some() => alternative(content),
         Some(_) if let Some(quote) = quote => quote.as_str().to_owned(),
         Some(Finished { dzi, .. }) => {
             format!("{} × {} pixels{from}, to zoom into.", dzi.size.width, dzi.size.height)
@@ -150,7 +150,7 @@ fn tags(content: &Content, place: Option<Place>, cards: Cards, addresses: &Addre
             ("name", Text(title.clone())),
             ("url", Text(share.clone())),
         ];
-        if quote.is_some() || content.alternative.is_some() {
+        if quote.is_some() || content.alternative_text().is_some() {
             picture.push(("description", Text(description.clone())));
         }
         if !is_file {
@@ -161,6 +161,7 @@ fn tags(content: &Content, place: Option<Place>, cards: Cards, addresses: &Addre
             ("width", Text(format!("{} px", dzi.size.width))),
             ("height", Text(format!("{} px", dzi.size.height))),
         ]);
+        picture.extend(content.credits().into_iter().flat_map(linked_credits));
         tags.push(linked_data(Object(picture)));
     } else {
         tags.push(meta("name", "twitter:card", "summary"));
@@ -176,6 +177,17 @@ fn at_place(share: &str, place: Option<Place>, finished: Option<&Finished>) -> S
     let Some(place) = place else { return share.to_owned() };
     let place = finished.map_or(place, |finished| place.within(finished.dzi.size));
     format!("{share}?at={place}")
+}
+
+/// Returns the credits as schema.org names them. A file does not say whether its creator is a person.
+fn linked_credits(credits: &Credits) -> impl Iterator<Item = (&'static str, Element)> {
+    let text = |line: &str| Text(line.to_owned());
+    let lines = credit_lines(credits).map(move |(name, line)| match name {
+        "creator" => ("creator", Object(vec![("@type", text("Person")), ("name", text(line))])),
+        "credit" => ("creditText", text(line)),
+        _ => ("copyrightNotice", text(line)),
+    });
+    lines.chain(credits.rights.iter().map(move |uri| ("license", text(uri.as_str()))))
 }
 
 fn linked_data(value: Element) -> String {

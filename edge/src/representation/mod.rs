@@ -7,7 +7,8 @@ pub mod iiif;
 pub mod response;
 
 use edgezoom_content::{
-    Content, ContentId, DeletionKey, Dzi, Failure, Finished, NextTry, Scale, Stage, Status, Timestamp,
+    Content, ContentId, Credits, DeletionKey, Dzi, Failure, Finished, NextTry, Scale, Stage, Status,
+    Timestamp,
 };
 
 use crate::config::Addresses;
@@ -31,12 +32,13 @@ fn members(
         ("embedHtml", Text(embed_html(content.id, addresses))),
     ];
     fields.extend(content.title().map(|title| ("title", Text(title.to_string()))));
-    fields.extend(content.alternative.as_ref().map(|text| ("alt", Text(text.as_str().to_owned()))));
+    fields.extend(content.alternative_text().map(|text| ("alt", Text(text.as_str().to_owned()))));
     let options = content.url.options();
     if !options.is_empty() {
         fields.push(("options", Text(options.to_owned())));
     }
-    if let Some(Finished { damage, scale, text, .. }) = content.status.finished() {
+    if let Some(Finished { credits, damage, scale, text, .. }) = content.status.finished() {
+        fields.extend(credits.as_deref().map(|credits| ("credits", credits_object(credits))));
         fields.extend(damage.map(|damage| ("warning", Text(damage.to_string()))));
         fields.extend(scale.map(|scale| ("scale", scale_object(scale))));
         if let Some(text) = text {
@@ -124,6 +126,21 @@ fn scale_object(scale: Scale) -> Element {
         ("unit", Text(scale.unit.name().to_owned())),
         ("basis", Text(scale.basis.words().to_owned())),
     ])
+}
+
+/// Returns the lines of credits that are no link, with their names in the API.
+pub(crate) fn credit_lines(credits: &Credits) -> impl Iterator<Item = (&'static str, &str)> {
+    let Credits { creator, credit, copyright, .. } = credits;
+    let lines = [("creator", creator), ("credit", credit), ("copyright", copyright)];
+    lines.into_iter().filter_map(|(name, line)| Some((name, line.as_ref()?.as_str())))
+}
+
+/// Returns the `credits` object.
+fn credits_object(credits: &Credits) -> Element {
+    let rights = credits.rights.iter().map(|uri| ("rights", uri.as_str()));
+    let alternative = credits.alternative.iter().map(|text| ("alternative", text.as_str()));
+    let fields = credit_lines(credits).chain(rights).chain(alternative);
+    Object(fields.map(|(name, text)| (name, Text(text.to_owned()))).collect())
 }
 
 /// Returns the member `retry`: the reason of the pause, and the next attempt.

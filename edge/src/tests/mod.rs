@@ -2,6 +2,7 @@
 //! adds, such as CORS, HEAD and conditions.
 
 mod content;
+mod credits;
 mod failure_codes;
 mod format_selection;
 mod requests;

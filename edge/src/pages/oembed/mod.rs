@@ -72,6 +72,9 @@ impl OembedRequest {
                 )),
             ),
         ];
+        let author =
+            content.credits().and_then(|credits| credits.creator.as_ref().or(credits.credit.as_ref()));
+        fields.extend(author.map(|author| ("author_name", Text(author.as_str().to_owned()))));
         if let Some((address, size)) = self.thumbnail(content, renders, addresses) {
             fields.push(("thumbnail_url", Text(address)));
             fields.push(("thumbnail_width", Count(size.width.into())));

@@ -5,6 +5,7 @@ use edgezoom_content::{Content, ContentId, Dzi, PageTable, PreviewKind, Size, St
 use super::image::{canonical_path, full, max_size};
 use super::{document, least_level, list, page_dzi, profile, sides, text};
 use crate::config::Addresses;
+use crate::representation::credit_lines;
 use crate::response::Response;
 use crate::response::element::Element::{self, Object, Text};
 
@@ -52,8 +53,17 @@ pub fn manifest(
         ("thumbnail", list([thumbnail])),
         ("rendering", list(renderings)),
     ];
-    if let Some(alternative) = &content.alternative {
+    if let Some(alternative) = content.alternative_text() {
         fields.push(("summary", in_language("none", alternative.as_str())));
+    }
+    if let Some(credits) = content.credits() {
+        let lines: Vec<_> = credit_lines(credits).map(|(_, line)| value(line)).collect();
+        if !lines.is_empty() {
+            let lines = Object(vec![("none", list(lines))]);
+            let statement = vec![("label", in_language("en", "Attribution")), ("value", lines)];
+            fields.push(("requiredStatement", Object(statement)));
+        }
+        fields.extend(credits.rights.as_ref().map(|uri| ("rights", text(uri.as_str()))));
     }
     if !pages.is_empty() {
         fields.push(("service", search_services(&format!("{}/search", addresses.content(id)))));
@@ -168,6 +178,12 @@ fn picture(base: &str, size: Size, format: TileFormat, dzi: &Dzi, renders: bool)
 }
 
 /// Returns a language map with one text.
-fn in_language(language: &'static str, value: &str) -> Element {
-    Object(vec![(language, list([text(value)]))])
+fn in_language(language: &'static str, text: &str) -> Element {
+    Object(vec![(language, list([value(text)]))])
+}
+
+/// Returns a plain text. One that begins and ends like an element would be HTML (4.2), so it ends in a space.
+fn value(plain: &str) -> Element {
+    let is_like_html = plain.starts_with('<') && plain.ends_with('>');
+    Text(format!("{plain}{}", if is_like_html { " " } else { "" }))
 }

@@ -9,7 +9,7 @@ mod manifest;
 pub use image::{StoredImage, canonical_path, select};
 pub use manifest::{has_canvases, manifest};
 
-use edgezoom_content::{Dzi, PreviewKind, Size, StoredPage, TileFormat};
+use edgezoom_content::{Dzi, PreviewKind, RightsUri, Size, StoredPage, TileFormat};
 use edgezoom_regions::{MAX_PIXELS, Region, Rendering};
 use http::StatusCode;
 
@@ -42,8 +42,8 @@ pub fn of_picture(rendering: Rendering, page: &StoredPage) -> Rendering {
     Rendering { region, ..rendering }
 }
 
-/// Returns the description of the image with a base URI, `info.json`.
-pub fn description(base: String, dzi: &Dzi, renders: bool) -> Response {
+/// Returns the description of the image with a base URI, `info.json`. `rights` is the URI of its licence.
+pub fn description(base: String, dzi: &Dzi, rights: Option<&RightsUri>, renders: bool) -> Response {
     let one_tile = least_level(dzi);
     let preview = PreviewKind::Large.size(dzi.size);
     let is_limited = preview != dzi.size;
@@ -93,6 +93,7 @@ pub fn description(base: String, dzi: &Dzi, renders: bool) -> Response {
             ["baseUriRedirect", "canonicalLinkHeader", "cors", "jsonldMediaType", "profileLinkHeader"];
         fields.push(("extraFeatures", texts(&features)));
     }
+    fields.extend(rights.map(|uri| ("rights", text(uri.as_str()))));
     document("application/ld+json;profile=\"http://iiif.io/api/image/3/context.json\"", fields)
 }
 
@@ -161,7 +162,7 @@ mod tests {
         {
             for renders in [false, true] {
                 let dzi = Dzi { tile_size, ..dzi(side, side * 2 / 3 + 1) };
-                let info = description(String::new(), &dzi, renders).body;
+                let info = description(String::new(), &dzi, None, renders).body;
                 let info: serde_json::Value = serde_json::from_str(&info).unwrap();
                 let levels = levels_of(&info).unwrap_or_default();
                 for (level, scale) in levels.iter().rev().enumerate() {
