@@ -77,7 +77,7 @@ pub(super) fn preview(content: &Content, addresses: &Addresses) -> String {
 /// Returns a paragraph with the credits; empty if there are none.
 fn credits(content: &Content) -> String {
     let Some(credits) = content.credits() else { return String::new() };
-    let mut parts: Vec<_> = credit_lines(credits).map(|(_, line)| escape::html(line)).collect();
+    let mut parts: Vec<_> = credit_lines(credits).into_iter().map(|(_, line)| escape::html(line)).collect();
     if let Some(uri) = &credits.rights {
         let uri = escape::html(uri.as_str());
         parts

@@ -182,7 +182,7 @@ fn at_place(share: &str, place: Option<Place>, finished: Option<&Finished>) -> S
 /// Returns the credits as schema.org names them. A file does not say whether its creator is a person.
 fn linked_credits(credits: &Credits) -> impl Iterator<Item = (&'static str, Element)> {
     let text = |line: &str| Text(line.to_owned());
-    let lines = credit_lines(credits).map(move |(name, line)| match name {
+    let lines = credit_lines(credits).into_iter().map(move |(name, line)| match name {
         "creator" => ("creator", Object(vec![("@type", text("Person")), ("name", text(line))])),
         "credit" => ("creditText", text(line)),
         _ => ("copyrightNotice", text(line)),

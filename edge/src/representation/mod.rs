@@ -129,17 +129,17 @@ fn scale_object(scale: Scale) -> Element {
 }
 
 /// Returns the lines of credits that are no link, with their names in the API.
-pub(crate) fn credit_lines(credits: &Credits) -> impl Iterator<Item = (&'static str, &str)> {
+pub(crate) fn credit_lines(credits: &Credits) -> Vec<(&'static str, &str)> {
     let Credits { creator, credit, copyright, .. } = credits;
     let lines = [("creator", creator), ("credit", credit), ("copyright", copyright)];
-    lines.into_iter().filter_map(|(name, line)| Some((name, line.as_ref()?.as_str())))
+    lines.into_iter().filter_map(|(name, line)| Some((name, line.as_ref()?.as_str()))).collect()
 }
 
 /// Returns the `credits` object.
 fn credits_object(credits: &Credits) -> Element {
     let rights = credits.rights.iter().map(|uri| ("rights", uri.as_str()));
     let alternative = credits.alternative.iter().map(|text| ("alternative", text.as_str()));
-    let fields = credit_lines(credits).chain(rights).chain(alternative);
+    let fields = credit_lines(credits).into_iter().chain(rights).chain(alternative);
     Object(fields.map(|(name, text)| (name, Text(text.to_owned()))).collect())
 }
 

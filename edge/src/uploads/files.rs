@@ -144,17 +144,18 @@ async fn result<T: DeserializeOwned>(
     promise: Result<Promise, JsValue>,
     max_bytes: u64,
 ) -> Result<T, ApiError> {
-    let result = async {
-        let json = JsFuture::from(promise?).await?.as_string().unwrap_or_default();
-        Ok::<_, Error>(serde_json::from_str::<Result<T, String>>(&json)?)
-    };
-    match result.await {
+    let json = text_of(promise).await;
+    match json.and_then(|json| Ok(serde_json::from_str::<Result<T, String>>(&json)?)) {
         Ok(result) => result.map_err(|name| error(&name, max_bytes)),
         Err(fault) => {
             console_error!("{fault}");
             Err(ApiError::Unavailable)
         }
     }
+}
+
+async fn text_of(promise: Result<Promise, JsValue>) -> Result<String, Error> {
+    Ok(JsFuture::from(promise?).await?.as_string().unwrap_or_default())
 }
 
 /// Returns the error with a name.

@@ -57,7 +57,7 @@ pub fn manifest(
         fields.push(("summary", in_language("none", alternative.as_str())));
     }
     if let Some(credits) = content.credits() {
-        let lines: Vec<_> = credit_lines(credits).map(|(_, line)| value(line)).collect();
+        let lines: Vec<_> = credit_lines(credits).into_iter().map(|(_, line)| value(line)).collect();
         if !lines.is_empty() {
             let lines = Object(vec![("none", list(lines))]);
             let statement = vec![("label", in_language("en", "Attribution")), ("value", lines)];
