@@ -3,21 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hayro_syntax::Pdf;
-use quick_xml::Reader;
-use quick_xml::events::Event;
 use resvg::usvg::{Options, Tree};
 
-use crate::limits::MAX_BYTES;
-use crate::{Document, tree};
-
-const ELEMENTS: [&str; 6] = ["svg", "path", "g", "clipPath", "image", "set"];
-
-#[rustfmt::skip]
-const ATTRIBUTES: [&str; 26] = [
-    "xmlns", "width", "height", "viewBox", "attributeName", "begin", "d", "id", "transform", "fill", "fill-opacity", "fill-rule",
-    "stroke", "stroke-opacity", "stroke-width", "stroke-linecap", "stroke-linejoin", "stroke-miterlimit", "stroke-dasharray",
-    "stroke-dashoffset", "opacity", "clip-path", "clip-rule", "preserveAspectRatio", "style", "href",
-];
+use crate::{Document, is_lean, tree};
 
 /// Draws the first page of a PDF, or an SVG.
 ///
@@ -33,45 +21,8 @@ pub fn vector(bytes: &[u8]) {
         tree(&source)
     };
     if let Ok(svg) = drawing.and_then(|drawing| drawing.svg(0.1)) {
-        assert_lean(&svg);
+        assert!(is_lean(&svg), "{svg}");
     }
-}
-
-/// Asserts that an SVG has the elements and attributes of the writer only, and refers to nothing outside of itself.
-///
-/// # Panics
-/// If it has others, or is no XML.
-pub fn assert_lean(svg: &str) {
-    assert!(svg.len() <= MAX_BYTES, "{} bytes", svg.len());
-    let mut reader = Reader::from_str(svg);
-    let mut depth = 0_usize;
-    loop {
-        let (element, is_empty) = match reader.read_event() {
-            Ok(Event::Start(element)) => (element, false),
-            Ok(Event::Empty(element)) => (element, true),
-            Ok(Event::End(_)) => {
-                depth -= 1;
-                continue;
-            }
-            Ok(Event::Eof) => break,
-            other => panic!("{other:?}"),
-        };
-        depth += usize::from(!is_empty);
-        assert!(ELEMENTS.contains(&element.name().as_ref()), "{element:?}");
-        for attribute in element.attributes() {
-            let Ok(attribute) = attribute else { panic!("{element:?}") };
-            let (name, value) = (attribute.key.as_ref(), &*attribute.value);
-            assert!(ATTRIBUTES.contains(&name), "{attribute:?}");
-            let refers = value.contains("url(");
-            assert!(!refers || name == "clip-path" && value.starts_with("url(#c"), "{attribute:?}");
-            let is_embedded =
-                ["png", "jpeg"].iter().any(|kind| value.starts_with(&format!("data:image/{kind};base64,")));
-            assert!(name != "href" || is_embedded, "{attribute:?}");
-            assert!(name != "style" || value == "image-rendering:pixelated", "{attribute:?}");
-            assert!(name == "href" || !value.contains("NaN"), "{attribute:?}");
-        }
-    }
-    assert_eq!(depth, 0);
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //!
 //! A [`Document`] or a [`tree`] gives a [`Drawing`], whose [`Drawing::svg`] has the elements `path`, `g`, `clipPath`,
 //! `image` and an inert `set`, nothing else: no references to unfold, no style, no script. What these cannot show, or
-//! what a browser would draw slowly, is a [`Refusal`]. [`check`] says if the drawing looks like the page's pixels. All
-//! functions are pure.
+//! what a browser would draw slowly, is a [`Refusal`]. [`check`] says if the drawing looks like the page's pixels, and
+//! [`is_lean`] if an SVG of unknown origin is one of these. All functions are pure.
 //!
 //! ```
 //! let options = resvg::usvg::Options::default();
@@ -23,6 +23,7 @@ mod drawing;
 pub mod fuzz;
 mod gradients;
 mod items;
+mod lean;
 mod limits;
 mod notation;
 mod pdf;
@@ -36,6 +37,8 @@ mod tests;
 pub use check::{Pixels, check};
 pub use drawing::Drawing;
 pub use hayro_syntax;
+pub use lean::is_lean;
+pub use limits::MAX_BYTES;
 pub use pdf::Document;
 pub use refusal::Refusal;
 pub use resvg;

@@ -7,8 +7,8 @@ use hayro_interpret::kurbo::{Affine, BezPath, Cap, Circle, Join, Point, Rect, Sh
 use resvg::tiny_skia::{self, Path, PathSegment, Pixmap, Transform};
 use resvg::usvg;
 use usvg::{
-    BlendMode, ClipPath, Group, ImageKind, ImageRendering, LineCap, LineJoin, Node, Opacity, Paint,
-    PaintOrder, SpreadMethod, Stop, Tree,
+    BaseGradient, BlendMode, ClipPath, Group, ImageKind, ImageRendering, LineCap, LineJoin, Node, Opacity,
+    Paint, PaintOrder, SpreadMethod, Tree,
 };
 
 use crate::drawing::Drawing;
@@ -113,9 +113,7 @@ impl Walk {
                     at(gradient.x1(), gradient.y1()),
                     at(gradient.x2(), gradient.y2()),
                 );
-                let place = place * affine(gradient.transform());
-                let gradient = of_stops(shape, place, gradient.stops(), gradient.spread_method(), opacity)?;
-                self.recorder.fill_with_gradient(&outline, rule, gradient)
+                self.recorder.fill_with_gradient(&outline, rule, of_paint(shape, place, gradient, opacity)?)
             }
             Paint::RadialGradient(gradient) => {
                 let circle = |x, y, radius| Circle::new((f64::from(x), f64::from(y)), f64::from(radius));
@@ -123,9 +121,7 @@ impl Walk {
                     circle(gradient.fx(), gradient.fy(), gradient.fr().get()),
                     circle(gradient.cx(), gradient.cy(), gradient.r().get()),
                 );
-                let place = place * affine(gradient.transform());
-                let gradient = of_stops(shape, place, gradient.stops(), gradient.spread_method(), opacity)?;
-                self.recorder.fill_with_gradient(&outline, rule, gradient)
+                self.recorder.fill_with_gradient(&outline, rule, of_paint(shape, place, gradient, opacity)?)
             }
             Paint::Pattern(pattern) => {
                 if opacity < Opacity::ONE {
@@ -236,22 +232,21 @@ fn outlines(group: &Group, around: Affine, paths: &mut Vec<(BezPath, Rule)>, dep
     Ok(())
 }
 
-fn of_stops(
+fn of_paint(
     shape: gradients::Shape,
     place: Affine,
-    stops: &[Stop],
-    spread: SpreadMethod,
+    paint: &BaseGradient,
     opacity: Opacity,
 ) -> Result<Gradient, Refusal> {
-    if spread != SpreadMethod::Pad {
+    if paint.spread_method() != SpreadMethod::Pad {
         return Err(Refusal::Gradient);
     }
-    let stops = stops.iter().map(|stop| {
+    let stops = paint.stops().iter().map(|stop| {
         let Colour(colour, opacity) = colour_of(stop.color(), stop.opacity() * opacity);
         let [red, green, blue] = colour.map(|part| f32::from(part) / 255.0);
         (f64::from(stop.offset().get()), [red, green, blue, opacity])
     });
-    Ok(Gradient { shape, place, stops: stops.collect() })
+    Ok(Gradient { shape, place: place * affine(paint.transform()), stops: stops.collect() })
 }
 
 fn colour_of(colour: usvg::Color, opacity: Opacity) -> Colour {
