@@ -1,4 +1,4 @@
-//! A picture with what its file says beside the pixels: the physical size of a pixel, words, metadata.
+//! A picture with what its file says beside the pixels: the physical size of a pixel, words, vectors, metadata.
 
 use std::mem;
 
@@ -6,13 +6,14 @@ use edgezoom_geometry::Scale;
 use edgezoom_text::Text;
 
 use crate::row_reader::{Jpeg, Wrapper};
-use crate::{LateMetadata, RowReader, SourceError};
+use crate::{LateMetadata, RowReader, SourceError, Vectors};
 
 /// A picture with what its file says beside the pixels. It is the outermost reader, so that no other has to pass this on.
 pub(crate) struct Described {
     pub(crate) source: Box<dyn RowReader>,
     pub(crate) scale: Option<Scale>,
     pub(crate) text: Option<Text>,
+    pub(crate) vectors: Option<Box<dyn Vectors>>,
     pub(crate) metadata: LateMetadata,
 }
 
@@ -35,6 +36,10 @@ impl Wrapper for Described {
 
     fn take_text(&mut self) -> Option<Text> {
         self.text.take()
+    }
+
+    fn take_vectors(&mut self) -> Option<Box<dyn Vectors>> {
+        self.vectors.take()
     }
 
     fn take_metadata(&mut self) -> LateMetadata {

@@ -19,6 +19,7 @@ use crate::options::DecodeOptions;
 use crate::row_reader::{Layout, RowReader, Rows};
 use crate::scratch::TemporaryFile;
 use crate::source_file::SourceFile;
+use crate::vectors::Vectors;
 
 /// Number of bytes read from a file at once.
 pub(crate) const READ_BYTES: usize = 128 << 10;
@@ -100,6 +101,8 @@ pub(crate) struct Decoded {
     pub(crate) scale: Option<Scale>,
     /// Its words.
     pub(crate) text: Option<Text>,
+    /// Its pages as vectors.
+    pub(crate) vectors: Option<Box<dyn Vectors>>,
     /// Metadata of a drawing. That of pictures is read from their files.
     pub(crate) metadata: Metadata,
 }
@@ -118,6 +121,7 @@ impl Decoded {
             profile: None,
             scale: None,
             text: None,
+            vectors: None,
             metadata: Metadata::default(),
         }
     }

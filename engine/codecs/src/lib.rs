@@ -36,8 +36,8 @@
 //! the picture. The bytes may be hostile, so run all of this in a process of its own, as the tiler does.
 //!
 //! Formats with heavy dependencies are features, all of them on by default: `modern` (AVIF, HEIC, JPEG XL, JPEG 2000),
-//! `pdf`, `rare` (OpenEXR and the formats that crates decode as a whole), `svg`, `tiff`. The feature `serde` lets
-//! options and bounds be sent to another process.
+//! `pdf`, `rare` (OpenEXR and the formats that crates decode as a whole), `svg`, `tiff`. The feature `vector`
+//! draws the pages of PDFs as SVGs, too; `serde` lets options and bounds be sent to another process.
 
 // Helpers of formats that this build leaves out are not called.
 #![cfg_attr(
@@ -68,6 +68,7 @@ mod scratch;
 mod source_file;
 mod tolerant;
 mod upright;
+mod vectors;
 
 pub use bounds::{Bounds, machine_memory};
 pub use cancel::Cancel;
@@ -89,6 +90,7 @@ pub use pixels::Pixels;
 pub use row_reader::{BlockReader, Jpeg, Layout, RowReader, Turned};
 pub use scratch::TemporaryFile;
 pub use source_file::{ReadAt, SourceFile, announcement};
+pub use vectors::{PageVectors, Vectors};
 
 // The examples in the README are tests.
 #[cfg(doctest)]

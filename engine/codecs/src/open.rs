@@ -102,7 +102,7 @@ impl Prepared {
         let opened = (self.opener)(input);
         // A file that the caller cut off is not broken.
         let opened = if same.is_cancelled() { Err(SourceError::Cancelled) } else { opened };
-        let Decoded { reader, orientation, profile, scale, text, metadata } = opened?;
+        let Decoded { reader, orientation, profile, scale, text, vectors, metadata } = opened?;
         let is_drawing = !self.format.may_be_partial();
         let read = move || if is_drawing { metadata } else { formats::metadata::read(&same) };
         let metadata = LateMetadata::new(read);
@@ -118,6 +118,6 @@ impl Prepared {
             None => reader,
         };
         let upright = upright::make_upright(orientation, reader, bounds, options.as_stored)?;
-        Ok(Box::new(Described { source: upright, scale, text, metadata }))
+        Ok(Box::new(Described { source: upright, scale, text, vectors, metadata }))
     }
 }

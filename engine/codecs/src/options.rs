@@ -28,6 +28,8 @@ pub struct DrawingOptions {
     pub to_browser: bool,
     /// True to read the words of a document, too.
     pub text: bool,
+    /// True to draw the pages of a PDF as vectors, too, with the feature `vector`.
+    pub vectors: bool,
 }
 
 /// Options for decoding a source. The default suits every caller: any layout but planes, and one thread.
@@ -62,7 +64,15 @@ pub enum AsPlanes {
 
 impl Default for DrawingOptions {
     fn default() -> Self {
-        Self { page: None, dpi: 200, page_width: 4_000, svg_side: 8_192, to_browser: false, text: false }
+        Self {
+            page: None,
+            dpi: 200,
+            page_width: 4_000,
+            svg_side: 8_192,
+            to_browser: false,
+            text: false,
+            vectors: false,
+        }
     }
 }
 

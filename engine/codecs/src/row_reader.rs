@@ -9,7 +9,7 @@ use edgezoom_jpeg::encoder::Piece;
 use edgezoom_jpeg::quantisation::SourceSteps;
 use edgezoom_text::Text;
 
-use crate::{LateMetadata, Orientation, SourceError, ycbcr420};
+use crate::{LateMetadata, Orientation, SourceError, Vectors, ycbcr420};
 
 /// A picture as rows of pixels, from top to bottom.
 pub trait RowReader {
@@ -48,6 +48,11 @@ pub trait RowReader {
     fn take_text(&mut self) -> Option<Text> {
         None
     }
+    /// Returns the pages of a document, once, if [`DrawingOptions::vectors`](crate::DrawingOptions::vectors) asks for them.
+    fn take_vectors(&mut self) -> Option<Box<dyn Vectors>> {
+        None
+    }
+
     /// Returns what the file states of the picture in words, once.
     fn take_metadata(&mut self) -> LateMetadata {
         LateMetadata::default()
@@ -246,6 +251,10 @@ pub(crate) trait Wrapper {
         None
     }
 
+    fn take_vectors(&mut self) -> Option<Box<dyn Vectors>> {
+        None
+    }
+
     fn take_metadata(&mut self) -> LateMetadata {
         LateMetadata::default()
     }
@@ -290,6 +299,10 @@ impl<W: Wrapper> RowReader for W {
 
     fn take_text(&mut self) -> Option<Text> {
         Wrapper::take_text(self)
+    }
+
+    fn take_vectors(&mut self) -> Option<Box<dyn Vectors>> {
+        Wrapper::take_vectors(self)
     }
 
     fn take_metadata(&mut self) -> LateMetadata {

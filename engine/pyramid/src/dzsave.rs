@@ -3,6 +3,7 @@
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 use bytes::Bytes;
 use edgezoom_codecs::{Cancel, DecodeOptions, Metadata, RowReader, SourceError};
@@ -127,12 +128,14 @@ fn run(
 ) -> Result<Built, DzsaveError> {
     options.check()?;
     sink.check()?;
+    let began = Instant::now();
     let source = TileSource::open(options, open);
     // The error may be that of the read that the flag ended.
     if observer.is_cancelled() {
         return Err(DzsaveError::Cancelled);
     }
-    let source = source.map_err(BuildError::from)?;
+    let mut source = source.map_err(BuildError::from)?;
+    let vectors = source.take_vectors();
     let output = SinkOutput {
         sink,
         writer: Mutex::new(None),
@@ -146,7 +149,19 @@ fn run(
         return Err(DzsaveError::Cancelled);
     }
     let built = built?;
-    if let Some(mut writer) = output.writer.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    let writer = output.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(mut writer) = writer {
+        if let Some(vectors) = vectors {
+            let mut put = |page| {
+                output.check()?;
+                writer.put_vectors(&page).map_err(io::Error::other)
+            };
+            let drawn = vectors.draw(&|| began.elapsed(), &mut put);
+            if observer.is_cancelled() {
+                return Err(DzsaveError::Cancelled);
+            }
+            drawn.map_err(|error| with_sink_error(error.into()))?;
+        }
         writer.describe(&built, output.metadata.get().unwrap_or(&Metadata::default()), output.text.get())?;
         writer.publish()?;
     }

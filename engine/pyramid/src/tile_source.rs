@@ -2,7 +2,7 @@
 
 use edgezoom_codecs::{
     Damage, DecodeOptions, Flattened, LateMetadata, Layout, RowReader, SourceError, Thumbnail, Turned,
-    is_opaque,
+    Vectors, is_opaque,
 };
 use edgezoom_geometry::{Dzi, Scale, TileFormat};
 use edgezoom_text::Text;
@@ -30,6 +30,7 @@ pub struct TileSource {
     format: TileFormat,
     thumbnail: Option<Thumbnail>,
     text: Option<Text>,
+    vectors: Option<Box<dyn Vectors>>,
     metadata: LateMetadata,
 }
 
@@ -47,10 +48,10 @@ impl TileSource {
         mut open: impl FnMut(&DecodeOptions) -> Result<Box<dyn RowReader>, SourceError>,
     ) -> Result<Self, SourceError> {
         let decode = options.decode_options();
-        let (mut text, mut metadata) = (None, LateMetadata::default());
+        let (mut text, mut vectors, mut metadata) = (None, None, LateMetadata::default());
         let mut open = || {
             let mut reader = open(&decode)?;
-            text = reader.take_text();
+            (text, vectors) = (reader.take_text(), reader.take_vectors());
             metadata = reader.take_metadata();
             Ok::<_, SourceError>(reader)
         };
@@ -77,7 +78,15 @@ impl TileSource {
         if options.angle != Angle::D0 {
             reader = Box::new(Turned::new(reader, options.angle.orientation()));
         }
-        Ok(Self { reader, format, thumbnail: None, text, metadata })
+        let vectors = vectors.filter(|_| options.angle == Angle::D0);
+        Ok(Self { reader, format, thumbnail: None, text, vectors, metadata })
+    }
+
+    /// Returns the pages of a document as vectors, once, if
+    /// [`DrawingOptions::vectors`](edgezoom_codecs::DrawingOptions::vectors) asks for them and the picture is not turned. Draw
+    /// them when the pyramid is built.
+    pub fn take_vectors(&mut self) -> Option<Box<dyn Vectors>> {
+        self.vectors.take()
     }
 
     /// Sets the thumbnail that [coarse pictures](TileOutput::coarse) show below the rows read so far.

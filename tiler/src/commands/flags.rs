@@ -55,7 +55,8 @@ impl ConversionArgs {
     /// Returns the options for one page of a document, or for all its pages; with `text` for their words, too.
     pub fn drawing(&self, page: Option<NonZeroU32>, text: bool) -> DrawingOptions {
         let DrawingArgs { pdf_dpi, pdf_width, svg_side } = self.drawing;
-        DrawingOptions { page, dpi: pdf_dpi, page_width: pdf_width, svg_side, to_browser: false, text }
+        let defaults = DrawingOptions::default();
+        DrawingOptions { page, dpi: pdf_dpi, page_width: pdf_width, svg_side, text, ..defaults }
     }
 }
 

@@ -24,7 +24,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
-use edgezoom_codecs::Metadata;
+use edgezoom_codecs::{Metadata, PageVectors};
 use edgezoom_geometry::Dzi;
 use edgezoom_text::Text;
 
@@ -69,6 +69,15 @@ pub trait PyramidWriter: Send {
     fn put_beside(&mut self, name: &OsStr, content: &[u8]) -> Result<(), SinkError> {
         let _ = content;
         Err(SinkError::io(Path::new(name), io::ErrorKind::Unsupported.into()))
+    }
+
+    /// Writes the vectors of a page, for a [`Site`]. The pages come in order, after the last tile.
+    ///
+    /// # Errors
+    /// Returns an error if they cannot be written.
+    fn put_vectors(&mut self, page: &PageVectors) -> Result<(), SinkError> {
+        let _ = page;
+        Ok(())
     }
 
     /// Receives what is known of the picture when its last tile has been [put](Self::put), for a [`Site`]: the

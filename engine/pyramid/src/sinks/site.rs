@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use edgezoom_codecs::Metadata;
+use edgezoom_codecs::{Metadata, PageVectors};
 use edgezoom_geometry::Dzi;
-use edgezoom_text::Text;
+use edgezoom_text::{Rect, Text};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -32,12 +32,51 @@ pub struct Site {
     pub alternative: Option<String>,
 }
 
-/// The content object of the service's API with the words in place of their URL.
+/// What a page says of a picture.
+pub(super) struct Shown<'a> {
+    pub built: &'a Built,
+    pub metadata: &'a Metadata,
+    pub text: Option<&'a Text>,
+    pub vectors: &'a VectorFiles,
+}
+
+/// The content object of the service's API with the words and the places of the vectors in place of their URLs.
 #[derive(Serialize)]
 struct Content<'a> {
     #[serde(flatten)]
     members: Value,
     text: Option<&'a Text>,
+    vector: Option<&'a VectorFiles>,
+}
+
+/// The files with the vectors of the pages. A page without has `None`.
+#[derive(Default, Serialize)]
+pub(super) struct VectorFiles {
+    pages: Vec<Option<VectorFile>>,
+}
+
+/// A file, and the place of its page in the picture.
+#[derive(Serialize)]
+struct VectorFile {
+    x: u32,
+    y: u32,
+    width: u32,
+    height: u32,
+    url: String,
+}
+
+impl VectorFiles {
+    /// Adds a page. Returns the path of its file in the folder of tiles.
+    pub fn add(&mut self, path: &OutputPath, page: &PageVectors) -> String {
+        let file = format!("vector/{}.svg", page.page);
+        let Rect { left, top, width, height } = page.at;
+        let url = format!("{}/{file}", url_of(path, "_files"));
+        self.pages.resize_with(self.pages.len().max(page.pages as usize), || None);
+        if let Some(place) = self.pages.get_mut(page.page as usize) {
+            *place = Some(VectorFile { x: left, y: top, width, height, url });
+        }
+        file
+    }
 }
 
 impl Site {
@@ -49,13 +88,11 @@ impl Site {
         &self,
         path: &OutputPath,
         extension: &str,
-        built: &Built,
-        metadata: &Metadata,
-        text: Option<&Text>,
+        shown: &Shown<'_>,
     ) -> Result<[(&'static str, Cow<'_, str>); 3], SinkError> {
         let [script, style, template] = &self.viewer;
         let [script_name, style_name, page_name] = Self::FILES;
-        let page = self.page(template, path, extension, built, metadata, text);
+        let page = self.page(template, path, extension, shown);
         let page = page.map_err(|error| SinkError::io(&path.folder.join(page_name), error.into()))?;
         Ok([(script_name, script.into()), (style_name, style.into()), (page_name, page.into())])
     }
@@ -66,10 +103,9 @@ impl Site {
         template: &str,
         path: &OutputPath,
         extension: &str,
-        Built { dzi, damage, scale }: &Built,
-        metadata: &Metadata,
-        text: Option<&Text>,
+        &Shown { built: Built { dzi, damage, scale }, metadata, text, vectors }: &Shown<'_>,
     ) -> serde_json::Result<String> {
+        let vector = Some(vectors).filter(|vectors| !vectors.pages.is_empty());
         let title = metadata.title.as_deref().unwrap_or(&self.name);
         let alternative = self.alternative.as_deref();
         let mut pyramid = serde_json::to_value(dzi)?;
@@ -87,7 +123,7 @@ impl Site {
             "pages": text.map(|text| text.pages.len()),
         });
         // The characters that could end the element, or open a comment in it, occur only in strings.
-        let content = serde_json::to_string(&Content { members, text })?.replace('<', "\\u003c");
+        let content = serde_json::to_string(&Content { members, text, vector })?.replace('<', "\\u003c");
         let level = level_of_one_tile(dzi);
         Ok(fill(template, |placeholder| match placeholder {
             "title" => Some(edgezoom_text::escape(title)),
@@ -212,7 +248,11 @@ mod tests {
         let (title, creator) = (text("Tides & currents"), text("</script>Ann"));
         let rights = text("https://creativecommons.org/licenses/by/4.0/deed.en");
         let metadata = Metadata { title, creator, rights, ..Metadata::default() };
-        let page = site.page(template, &path, "jpeg", &built, &metadata, None).unwrap();
+        let mut vectors = VectorFiles::default();
+        let at = Rect::new(10, 20, 300, 400);
+        vectors.add(&path, &PageVectors { page: 1, pages: 3, at, svg: String::new() });
+        let shown = Shown { built: &built, metadata: &metadata, text: None, vectors: &vectors };
+        let page = site.page(template, &path, "jpeg", &shown).unwrap();
         let terms = Metadata { rights: text("javascript:alert(1)"), ..Metadata::default() };
         assert_eq!(credits(&terms), Value::Null, "pages link rights");
         let (filled, content) = page.rsplit_once('|').unwrap();
@@ -226,6 +266,7 @@ mod tests {
             "dzi": {"url": "a.dzi", "width": 1000, "height": 700, "tileSize": 256, "tileOverlap": 0, "tileFormat": "jpeg"},
             "pages": null,
             "text": null,
+            "vector": {"pages": [null, {"x": 10, "y": 20, "width": 300, "height": 400, "url": "a_files/vector/1.svg"}, null]},
         });
         assert_eq!(serde_json::from_str::<Value>(content).unwrap(), expected);
     }

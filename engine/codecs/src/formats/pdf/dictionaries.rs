@@ -39,14 +39,7 @@ pub struct Masks(HashMap<(i32, i32), f64>);
 impl Dictionaries {
     /// Reads a document that has this number of pages.
     pub fn read(file: &SourceFile, pages: i32, memory: u64) -> Self {
-        let read = || {
-            let length = file.length().ok().filter(|&length| length <= memory / MEMORY_SHARE)?;
-            let mut bytes = vec![0; usize::try_from(length).ok()?];
-            file.read_exact_at(&mut bytes, 0).ok()?;
-            // If the page tree is damaged, both parsers guess, and may count pages differently.
-            Pdf::new(bytes).ok().filter(|pdf| i32::try_from(pdf.pages().len()) == Ok(pages))
-        };
-        let pdf = guarded(read).flatten();
+        let pdf = parse(file, pages, memory);
         let layers = guarded(|| Layers::of(pdf.as_ref()?)).flatten().unwrap_or_default();
         Self { pdf, layers }
     }
@@ -160,6 +153,18 @@ impl Masks {
     }
 }
 
+/// Parses a document that has this number of pages, if its file is small enough.
+pub fn parse(file: &SourceFile, pages: i32, memory: u64) -> Option<Pdf> {
+    let read = || {
+        let length = file.length().ok().filter(|&length| length <= memory / MEMORY_SHARE)?;
+        let mut bytes = vec![0; usize::try_from(length).ok()?];
+        file.read_exact_at(&mut bytes, 0).ok()?;
+        // If the page tree is damaged, both parsers guess, and may count pages differently.
+        Pdf::new(bytes).ok().filter(|pdf| i32::try_from(pdf.pages().len()) == Ok(pages))
+    };
+    guarded(read).flatten()
+}
+
 /// Returns the structure of a page of a tagged document.
 pub fn tagged(structure: &mut Option<Structure<'_>>, page: i32, marks: &Marks) -> Option<Tagged> {
     let structure = structure.as_mut()?;
@@ -167,6 +172,6 @@ pub fn tagged(structure: &mut Option<Structure<'_>>, page: i32, marks: &Marks) -
 }
 
 /// Calls the parser. Returns `None` if it panics: a page can be drawn without what it reads.
-fn guarded<T>(read: impl FnOnce() -> T) -> Option<T> {
+pub fn guarded<T>(read: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(read)).ok()
 }

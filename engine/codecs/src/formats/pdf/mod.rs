@@ -21,8 +21,11 @@ mod structure;
 mod substitutes;
 mod text;
 mod texts;
+#[cfg(feature = "vector")]
+mod vector;
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use edgezoom_geometry::Size;
 use pdfium_render::prelude::{
@@ -69,7 +72,7 @@ const CHANNELS: usize = 3;
 struct Pages {
     /// The pages that are visible in the current strip. They are declared first, to be closed before the document.
     open: Vec<(usize, PdfPage<'static>)>,
-    document: PdfDocument<'static>,
+    document: Rc<PdfDocument<'static>>,
     /// The first page that is drawn, counted from 0.
     first: i32,
     /// Number of pages of the document; 0 if one was chosen.
@@ -124,6 +127,14 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
     let layout = lay_out(&papers, &options.drawing, bounds);
     let size = bounds.admit(layout.size.width, layout.size.height)?;
     let text = text.map(|text| finish(text, &layout.areas));
+    let document = Rc::new(document);
+    #[cfg(not(feature = "vector"))]
+    let vectors = None;
+    #[cfg(feature = "vector")]
+    let vectors = options.drawing.vectors.then(|| -> Box<dyn crate::Vectors> {
+        let (document, areas) = (Rc::clone(&document), layout.areas.clone());
+        Box::new(vector::VectorPages { document, source, memory: bounds.memory, first: chosen.start, areas })
+    });
     let pages = Decoded::plain(Pages {
         open: Vec::new(),
         document,
@@ -136,7 +147,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
         strip: Vec::new(),
         bitmap: Vec::new(),
     });
-    Ok(Decoded { text, metadata, ..pages })
+    Ok(Decoded { text, vectors, metadata, ..pages })
 }
 
 /// The pages to draw, and the JPEG of which the only page consists, or else the sizes of the pages.
@@ -264,19 +275,8 @@ impl Pages {
         };
         let (_, page) = &self.open[at];
         let rows = area.rows().start.max(self.drawn.start)..area.rows().end.min(self.drawn.end);
-        let (width, height) = (area.size.width as i32, area.size.height as i32);
-        // PDFium needs rows that begin at multiples of four bytes.
-        let stride = (area.size.width as usize * CHANNELS).next_multiple_of(4);
-        self.bitmap.resize(stride * rows.len(), 0);
-        let mut bitmap =
-            PdfBitmap::from_bytes(width, rows.len() as i32, PdfBitmapFormat::BGR, &mut self.bitmap)
-                .map_err(broken)?;
-        // By default, the page is filled with white first, and the byte order is red, green, blue.
-        let config = PdfRenderConfig::new()
-            .set_fixed_size(width, height)
-            .set_origin(0, -((rows.start - area.top) as i32));
-        page.render_into_bitmap_with_config(&mut bitmap, &config).map_err(broken)?;
-        drop(bitmap);
+        let stride =
+            draw_rows(page, area.size, rows.start - area.top..rows.end - area.top, &mut self.bitmap)?;
         let row_bytes = self.size.width as usize * CHANNELS;
         let page_bytes = area.size.width as usize * CHANNELS;
         let into = self.strip.chunks_exact_mut(row_bytes).skip((rows.start - self.drawn.start) as usize);
@@ -286,6 +286,24 @@ impl Pages {
         }
         Ok(())
     }
+}
+
+/// Draws some rows of a page of this size. Returns their length in bytes: PDFium needs multiples of four.
+fn draw_rows(
+    page: &PdfPage<'_>,
+    size: Size,
+    rows: Range<u32>,
+    into: &mut Vec<u8>,
+) -> Result<usize, SourceError> {
+    let (width, height) = (size.width as i32, size.height as i32);
+    let stride = (size.width as usize * CHANNELS).next_multiple_of(4);
+    into.resize(stride * rows.len(), 0);
+    let mut bitmap =
+        PdfBitmap::from_bytes(width, rows.len() as i32, PdfBitmapFormat::BGR, into).map_err(broken)?;
+    // By default, the page is filled with white first, and the byte order is red, green, blue.
+    let config = PdfRenderConfig::new().set_fixed_size(width, height).set_origin(0, -(rows.start as i32));
+    page.render_into_bitmap_with_config(&mut bitmap, &config).map_err(broken)?;
+    Ok(stride)
 }
 
 impl Area {

@@ -19,13 +19,13 @@ use std::sync::Arc;
 use std::time::SystemTime;
 use std::{fs, io};
 
-use edgezoom_codecs::Metadata;
+use edgezoom_codecs::{Metadata, PageVectors};
 use edgezoom_geometry::Dzi;
 use edgezoom_text::Text;
 
 use super::hidden::Hidden;
 use super::output_path::{OutputPath, check_free};
-use super::site::{self, NewFolder};
+use super::site::{self, NewFolder, Shown, VectorFiles};
 use super::timestamp::Timestamp;
 use super::tree::Names;
 use super::{PyramidWriter, Sink, SinkError, Site, Tree};
@@ -61,6 +61,7 @@ struct DirectoryWriter {
     names: Arc<Names>,
     /// Number of tiles so far.
     tiles: u64,
+    vectors: VectorFiles,
 }
 
 impl DirectorySink {
@@ -156,6 +157,7 @@ impl Sink for DirectorySink {
             sink: self.clone(),
             names,
             tiles: 0,
+            vectors: VectorFiles::default(),
         }))
     }
 }
@@ -174,9 +176,21 @@ impl PyramidWriter for DirectoryWriter {
         self.hidden.add_file(name, content)
     }
 
+    fn put_vectors(&mut self, page: &PageVectors) -> Result<(), SinkError> {
+        if self.sink.site.is_none() {
+            return Ok(());
+        }
+        let file = self.files.join(self.vectors.add(&self.sink.path, page));
+        let folder = file.parent().unwrap_or(&self.files);
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&file, &page.svg))
+            .map_err(|error| SinkError::io(&file, error))
+    }
+
     fn describe(&mut self, built: &Built, metadata: &Metadata, text: Option<&Text>) -> Result<(), SinkError> {
         let Some(site) = self.sink.site.as_deref() else { return Ok(()) };
-        let files = site.0.files(&self.sink.path, self.names.extension(), built, metadata, text)?;
+        let shown = Shown { built, metadata, text, vectors: &self.vectors };
+        let files = site.0.files(&self.sink.path, self.names.extension(), &shown)?;
         files.iter().try_for_each(|(name, content)| self.hidden.add_file(name.as_ref(), content.as_bytes()))
     }
 
