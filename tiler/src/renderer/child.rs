@@ -8,13 +8,15 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use edgezoom_codecs::{Prepared, SourceError, SourceFile, TemporaryFile};
+use edgezoom_codecs::{Prepared, SourceError, SourceFile, TemporaryFile, Vectors};
 use edgezoom_pyramid::{BuildError, TileOutput, TileSource, coarse_of_thumbnail};
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::{ClockId, clock_gettime};
 
 use super::protocol::{Ending, FrameWriter};
 use super::reported;
 use super::request::{Arriving, RenderRequest};
+use super::vectors::{MAX_DOCUMENT_BYTES, pack};
 use crate::{descriptors, sandbox};
 
 /// Renders as requested. Reports a failure to the parent; the exit code says only whether there was one.
@@ -128,10 +130,28 @@ pub(super) fn render(
         frames.coarse(&coarse_of_thumbnail(thumbnail)?)?;
     }
     let mut sources = sources.into_iter();
-    let source = TileSource::open(&request.options, |decode| {
+    let mut source = TileSource::open(&request.options, |decode| {
         let source = sources.next().ok_or_else(|| io::Error::other("the source is opened a third time"))?;
         prepared.open(source, request.bounds, decode)
     })?;
+    let vectors = source.take_vectors();
     let built = source.with_thumbnail(thumbnail).build(&request.options, frames)?;
-    Ok(frames.finished(Ending { damage: built.damage, scale: built.scale })?)
+    frames.finished(Ending { damage: built.damage, scale: built.scale })?;
+    Ok(vectors.map_or(Ok(()), |vectors| send(vectors, frames))?)
+}
+
+/// Sends the vectors of a document's pages, as far as they are not too long.
+fn send(vectors: Box<dyn Vectors>, frames: &FrameWriter) -> io::Result<()> {
+    let mut left = MAX_DOCUMENT_BYTES;
+    let clock = || {
+        let used = clock_gettime(ClockId::ProcessCPUTime);
+        Duration::new(used.tv_sec.unsigned_abs(), used.tv_nsec as u32)
+    };
+    vectors.draw(&clock, &mut |page| match pack(&page)?.filter(|packed| packed.len() <= left) {
+        Some(packed) => {
+            left -= packed.len();
+            frames.vectors(&packed)
+        }
+        None => Ok(()),
+    })
 }

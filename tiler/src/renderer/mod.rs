@@ -23,6 +23,7 @@ pub mod request;
 mod text;
 pub mod unpack;
 mod validator;
+mod vectors;
 mod watchdog;
 
 use std::fs::File;
@@ -31,6 +32,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use edgezoom_codecs::PageVectors;
 use edgezoom_content::{Credits, Dzi, PreviewKind, Title};
 pub use edgezoom_pyramid::{Built, Tile};
 use edgezoom_text::Text;
@@ -84,6 +86,8 @@ pub enum Output {
     Title(Title),
     /// The credits that the file states. Come at most once.
     Credits(Credits),
+    /// The vectors of a page of a PDF, if that was requested. Pages come in order, after all tiles.
+    Vectors(PageVectors),
     /// Comes last: all tiles have come, and the process has exited successfully.
     Finished(Built),
 }
@@ -94,7 +98,10 @@ struct OutputReader {
     stdout: ChildStdout,
     received: BytesMut,
     validator: FrameValidator,
+    /// The pyramid, once all tiles have come.
     finished: Option<Built>,
+    /// True if vectors may follow, on which the pyramid does not depend.
+    may_follow: bool,
 }
 
 impl Renderer {
@@ -159,8 +166,9 @@ impl Renderer {
             let cpu = Duration::from_secs(request.cpu_seconds);
             RendererProcess::start(program, "render", json, input, cpu).map_err(RenderError::NotStarted)?
         };
+        let (received, may_follow) = (BytesMut::new(), request.options.drawing.vectors);
         let validator = FrameValidator::new(request);
-        let reader = OutputReader { process, stdout, received: BytesMut::new(), validator, finished: None };
+        let reader = OutputReader { process, stdout, received, validator, finished: None, may_follow };
         Ok(Self { reader, watchdog, _feed: feed })
     }
 
@@ -185,23 +193,29 @@ impl Renderer {
             }
             self.reader.process.kill();
         }
-        result
+        match (result, self.reader.finished) {
+            // Another interpreter of the document has crashed, or used up the process's memory or time.
+            (Err(error), Some(built))
+                if self.reader.may_follow && !matches!(error, RenderError::Protocol(_)) =>
+            {
+                tracing::warn!(%error, "a document has no more vectors");
+                Ok(Output::Finished(built))
+            }
+            (result, _) => result,
+        }
     }
 }
 
 impl OutputReader {
     async fn next(&mut self) -> Result<Output, RenderError> {
-        if let Some(built) = self.finished {
-            return self.conclude(built).await;
-        }
         loop {
             match self.validator.next(&mut self.received)? {
-                Some(Output::Finished(built)) => {
-                    self.finished = Some(built);
-                    return self.conclude(built).await;
+                Some(output) if matches!(output, Output::Vectors(_)) != self.finished.is_some() => {
+                    return Err(ProtocolError::Unexpected("output after the last frame").into());
                 }
+                Some(Output::Finished(built)) => self.finished = Some(built),
                 Some(output) => return Ok(output),
-                None if self.receive().await? == 0 => return Err(self.process.cause_of_death().await),
+                None if self.receive().await? == 0 => return self.conclude().await,
                 None => {}
             }
         }
@@ -212,11 +226,14 @@ impl OutputReader {
         self.stdout.read_buf(&mut self.received).await.map_err(RenderError::Pipe)
     }
 
-    /// Checks that nothing follows after the last frame, and that the process exits successfully.
-    async fn conclude(&mut self, built: Built) -> Result<Output, RenderError> {
-        if !self.received.is_empty() || self.receive().await? != 0 {
-            return Err(ProtocolError::Unexpected("output after the last frame").into());
+    /// Checks that the output was complete, and that the process exits successfully.
+    async fn conclude(&mut self) -> Result<Output, RenderError> {
+        match self.finished {
+            None => Err(self.process.cause_of_death().await),
+            Some(_) if !self.received.is_empty() && !self.may_follow => {
+                Err(ProtocolError::Unexpected("output after the last frame").into())
+            }
+            Some(built) => self.process.exited().await.map(|()| Output::Finished(built)),
         }
-        self.process.exited().await.map(|()| Output::Finished(built))
     }
 }

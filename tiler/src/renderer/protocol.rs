@@ -18,6 +18,7 @@
 //! | `N` name | the title that the file states, as text |
 //! | `R` rights | the [`Credits`](edgezoom_content::Credits) that the file states, as JSON |
 //! | `F` finished | the [`Ending`] as JSON |
+//! | `G` graphics | the [vectors](super::vectors) of a page, after `F`: if they cost too much, the tiles are complete |
 //! | `X` failed | the [`Failure`] as JSON |
 //! | `W` web browser needed | the [`BrowserDrawing`] as JSON |
 
@@ -34,6 +35,7 @@ use serde::{Deserialize, Serialize};
 
 use super::labels::Labels;
 use super::text;
+use super::vectors::MAX_PAGE_BYTES;
 
 /// Version of this protocol. Parent and child run the same executable, but the file may be replaced between two starts.
 const VERSION: u8 = 9;
@@ -64,6 +66,7 @@ pub enum Frame {
     Title(Bytes),
     Credits(Bytes),
     Finished(Ending),
+    Vectors(Bytes),
     Failed(Failure),
     NeedsBrowser(BrowserDrawing),
 }
@@ -111,6 +114,10 @@ impl FrameWriter {
 
     pub fn finished(&self, ending: Ending) -> io::Result<()> {
         self.write(b'F', &[], &serde_json::to_vec(&ending)?)
+    }
+
+    pub fn vectors(&self, packed: &[u8]) -> io::Result<()> {
+        self.write(b'G', &[], packed)
     }
 
     pub fn failed(&self, failure: &Failure) -> io::Result<()> {
@@ -194,6 +201,7 @@ pub fn read_frame(received: &mut BytesMut, max_tile_bytes: usize) -> Result<Opti
         b'V' => MAX_PREVIEW_BYTES,
         b'C' => MAX_COARSE_BYTES,
         b'D' => MAX_PACKED_BYTES,
+        b'G' => MAX_PAGE_BYTES,
         b'R' | b'W' => MAX_METADATA_BYTES,
         b'B' | b'P' | b'N' | b'F' | b'X' => MAX_CONTROL_BYTES,
         other => return Err(ProtocolError::UnknownKind(other)),
@@ -234,6 +242,7 @@ fn parse(kind: u8, mut content: Bytes) -> Option<Frame> {
         b'D' => Some(Frame::Text(content)),
         b'N' => Some(Frame::Title(content)),
         b'R' => Some(Frame::Credits(content)),
+        b'G' => Some(Frame::Vectors(content)),
         b'F' => serde_json::from_slice(&content).ok().map(Frame::Finished),
         b'W' => serde_json::from_slice(&content).ok().map(Frame::NeedsBrowser),
         _ => serde_json::from_slice(&content).ok().map(Frame::Failed),
@@ -279,6 +288,7 @@ mod tests {
         let metadata = Metadata { title: words("A\ntitle"), rights: words("\0Mine"), ..Metadata::default() };
         frames.metadata(Metadata { creator: words("\u{202e}"), ..Metadata::default() }).unwrap(); // none
         frames.metadata(metadata).unwrap();
+        frames.vectors(b"page").unwrap();
         let failure = Failure::new(FailureCode::Internal, "sorry");
         frames.failed(&failure).unwrap();
 
@@ -299,14 +309,15 @@ mod tests {
         let text = Frame::Text(text::pack(&text).unwrap().unwrap().into());
         let title = Frame::Title(Bytes::from_static(b"A title"));
         let credits = Frame::Credits(Bytes::from_static(br#"{"credit":"Mine"}"#));
-        let expected = [expected, vec![text, title, credits, Frame::Failed(failure)]].concat();
+        let vectors = Frame::Vectors(Bytes::from_static(b"page"));
+        let expected = [expected, vec![text, title, credits, vectors, Frame::Failed(failure)]].concat();
         assert_eq!(read, expected);
         assert!(received.is_empty());
     }
 
     #[test]
     fn a_frame_longer_than_allowed_is_refused_by_its_header() {
-        for kind in [b'T', b'V', b'C', b'D', b'R', b'B', b'P', b'F', b'X'] {
+        for kind in [b'T', b'V', b'C', b'D', b'R', b'G', b'B', b'P', b'F', b'X'] {
             let mut received = BytesMut::from(&[kind, 0xff, 0xff, 0xff, 0xff][..]);
             assert!(matches!(read_frame(&mut received, 1000), Err(ProtocolError::TooLong { .. })));
             assert!(received.capacity() < 100);

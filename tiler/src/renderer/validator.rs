@@ -13,6 +13,7 @@ use super::error::RenderError;
 use super::protocol::{Ending, Frame, ProtocolError, read_frame};
 use super::request::{RenderOptions, RenderRequest};
 use super::text;
+use super::vectors::{self, MAX_DOCUMENT_BYTES};
 
 /// Maximum number of characters passed on from a failure's message.
 const MESSAGE_CHARACTERS: usize = 300;
@@ -38,6 +39,9 @@ struct ReceivedTiles {
     has_text: bool,
     has_title: bool,
     has_credits: bool,
+    /// Number of the page from which vectors may come, and the bytes that they may have.
+    next_vectors: u32,
+    vector_bytes: usize,
 }
 
 impl FrameValidator {
@@ -101,6 +105,21 @@ impl FrameValidator {
                 let credits = credits.ok_or(ProtocolError::Unexpected("credits that no file has"))?;
                 pyramid.has_credits = true;
                 Ok(Output::Credits(credits))
+            }
+            Frame::Vectors(packed) => {
+                let is_requested = self.request.options.drawing.vectors;
+                let max_pages = self.request.bounds.pdf_pages.get();
+                let pyramid = self.pyramid()?;
+                let left = pyramid.vector_bytes.checked_sub(packed.len());
+                let page =
+                    left.filter(|_| is_requested).and_then(|_| vectors::unpack(packed, pyramid.dzi.size));
+                let page =
+                    page.filter(|page| page.page >= pyramid.next_vectors && page.pages as usize <= max_pages);
+                let (Some(page), Some(left)) = (page, left) else {
+                    return Err(ProtocolError::Unexpected("vectors that no page has").into());
+                };
+                (pyramid.next_vectors, pyramid.vector_bytes) = (page.page + 1, left);
+                Ok(Output::Vectors(page))
             }
             Frame::Finished(Ending { damage, scale }) => {
                 let pyramid = self.pyramid()?;
@@ -167,6 +186,8 @@ impl ReceivedTiles {
             has_text: false,
             has_title: false,
             has_credits: false,
+            next_vectors: 0,
+            vector_bytes: MAX_DOCUMENT_BYTES,
         }
     }
 
@@ -366,6 +387,31 @@ mod tests {
         assert_refused(&mut validator, Frame::Text(Bytes::from_static(b"words")));
         assert!(matches!(validator.accept(words.clone()), Ok(Output::Text(text)) if text.pages.len() == 2));
         assert_refused(&mut validator, words);
+    }
+
+    #[test]
+    fn vectors_pass_in_order_and_only_if_they_were_requested() {
+        let at = edgezoom_text::Rect::new(0, 0, 10, 10);
+        let root = r#"<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" viewBox="0 0 9 9"/>"#;
+        let vectors = |page, pages| {
+            let page = edgezoom_codecs::PageVectors { page, pages, at, svg: root.to_owned() };
+            Frame::Vectors(vectors::pack(&page).unwrap().unwrap().into())
+        };
+        assert_refused(&mut started().0, vectors(0, 1));
+        let mut asked = request();
+        asked.options.drawing.vectors = true;
+        asked.bounds.pdf_pages = std::num::NonZeroUsize::new(5).unwrap();
+        let mut validator = FrameValidator::new(asked);
+        assert_refused(&mut validator, vectors(0, 1));
+        validator.accept(Frame::Begin(request().options.dzi(SIZE, TileFormat::Jpg))).unwrap();
+        for page in [1, 3] {
+            assert!(matches!(validator.accept(vectors(page, 5)), Ok(Output::Vectors(_))), "{page}");
+            assert_refused(&mut validator, vectors(page, 5));
+        }
+        assert_refused(&mut validator, vectors(4, 6));
+        assert_refused(&mut validator, Frame::Vectors(Bytes::from_static(b"<svg/>")));
+        validator.pyramid.as_mut().unwrap().vector_bytes = 9;
+        assert_refused(&mut validator, vectors(4, 5));
     }
 
     #[test]

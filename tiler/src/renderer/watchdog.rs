@@ -95,6 +95,7 @@ impl Watchdog {
             | Output::Preview(..)
             | Output::Coarse(_)
             | Output::Text(_)
+            | Output::Vectors(_)
             | Output::Title(_)
             | Output::Credits(_) => {}
             Output::Finished { .. } => return Ok(()),

@@ -1,6 +1,7 @@
 //! The sink of a pyramid's tiles. The pipeline gives them, and an object store or files take them; neither knows the other.
 
 use bytes::Bytes;
+use edgezoom_codecs::PageVectors;
 use edgezoom_content::{Archive, Dzi, PreviewKind, Previews, StoredText};
 use edgezoom_pyramid::sinks;
 use edgezoom_text::Text;
@@ -33,6 +34,9 @@ pub trait TileSink: Send {
 
     /// Stores the words in the picture. Called only if the options request them, and there are some.
     fn put_text(&mut self, dzi: &Dzi, text: Text) -> impl Future<Output = Result<(), SinkError>> + Send;
+
+    /// Stores the vectors of a page. Called only if the options request them, in order, after the last tile.
+    fn put_vectors(&mut self, page: PageVectors) -> impl Future<Output = Result<(), SinkError>> + Send;
 
     /// Waits until all tiles are stored, then makes the pyramid visible. Calls `on_stored` with the number of missing
     /// tiles and the number that were missing at first. `labels` are those of the source.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use edgezoom_codecs::PageVectors;
 use edgezoom_content::{Attempt, ContentId, Dzi, PreviewKind, Previews, StoredText, TileRange};
 use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveStream};
 use edgezoom_pyramid::{Built, Tile};
@@ -194,6 +195,11 @@ impl TileSink for Upload {
             packed.map_err(io::Error::other).flatten().and_then(|packed| packed.add_to(self.stream(dzi)));
         self.text = Some(Box::new(added.map_err(|error| self.failed(error))?));
         Ok(self.send_full_parts(dzi).await?)
+    }
+
+    /// Discards vectors, which only sites have.
+    async fn put_vectors(&mut self, _: PageVectors) -> Result<(), SinkError> {
+        Ok(())
     }
 
     async fn publish(

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use edgezoom_codecs::{Damage, Layout};
-use edgezoom_content::{Dzi, Failure, FailureCode, Scale, ScaleBasis, ScaleUnit, TileFormat};
+use edgezoom_content::{Dzi, Failure, FailureCode, Scale, ScaleBasis, ScaleUnit, Size, TileFormat};
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Built, Output, RenderError, RenderOptions, Renderer};
 use tempfile::TempDir;
@@ -47,11 +47,15 @@ async fn impostor_error(script: &str, limits: &Limits) -> RenderError {
 }
 
 fn start_impostor(script: &str, limits: &Limits) -> (TempDir, Renderer) {
+    start_impostor_with(script, &RenderOptions::default(), limits)
+}
+
+fn start_impostor_with(script: &str, options: &RenderOptions, limits: &Limits) -> (TempDir, Renderer) {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("impostor");
     fs::write(&program, format!("#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n")).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let renderer = Renderer::start(&program, file(b"x"), &RenderOptions::default(), limits).unwrap();
+    let renderer = Renderer::start(&program, file(b"x"), options, limits).unwrap();
     (folder, renderer)
 }
 
@@ -280,6 +284,41 @@ async fn a_picture_that_uses_up_the_processor_time_is_too_complex() {
         assert_eq!(failure.code, FailureCode::TooComplex, "{script}");
         assert!(failure.message.contains("s of processor time"), "{}", failure.message);
     }
+}
+
+#[tokio::test]
+async fn a_renderer_that_ends_after_its_pixels_has_only_no_more_vectors() {
+    let frame = |kind: u8, parts: &[&[u8]]| {
+        let content = parts.concat();
+        let octal = |byte: &u8| format!("\\{byte:03o}");
+        let length = (content.len() as u32).to_le_bytes();
+        [kind].iter().chain(&length).chain(&content).map(octal).collect::<String>()
+    };
+    let mut options = RenderOptions::default();
+    let dzi = options.dzi(Size { width: 1, height: 1 }, TileFormat::Jpg);
+    let frames = [
+        frame(b'B', &[&[9], &serde_json::to_vec(&dzi).unwrap()]),
+        frame(b'T', &[&[0; 12], &[0xff, 0xd8, 0xff, 0xe0]]),
+        frame(b'F', &[br#"{"damage":null,"scale":null}"#]),
+    ];
+    let limits = Limits {
+        renderer_cpu: Duration::from_millis(300),
+        renderer_idle: Duration::from_millis(300),
+        ..Limits::default()
+    };
+    for end in ["exit 1", "kill -SEGV $$", "while :; do :; done", "exec sleep 60", "printf G"] {
+        let script = format!("printf '{}'; {end}", frames.concat());
+        for vectors in [true, false] {
+            options.drawing.vectors = vectors;
+            let (_folder, renderer) = start_impostor_with(&script, &options, &limits);
+            let outputs = outputs(renderer).await;
+            assert_eq!(outputs.is_ok(), vectors, "{end}: {outputs:?}");
+        }
+    }
+    options.drawing.vectors = true;
+    let script = format!("printf '{}{}'", frames.concat(), frame(b'G', &[b"<svg/>"]));
+    let (_folder, renderer) = start_impostor_with(&script, &options, &limits);
+    assert_eq!(outputs(renderer).await.unwrap_err().code, FailureCode::Internal);
 }
 
 #[tokio::test]

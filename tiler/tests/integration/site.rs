@@ -2,9 +2,13 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use edgezoom_test_support::pdf::{Mask, Pdf, drawing, grey_picture};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -70,6 +74,91 @@ fn a_site_has_the_page_the_viewer_and_the_pyramid() {
     assert_eq!(content["dzi"], dzi);
     assert_eq!(content["text"]["pages"][0]["blocks"][0]["lines"][0]["text"], "</script><!--");
     assert_eq!((&content["pages"], &content["scale"]), (&json!(1), &Value::Null));
+}
+
+/// Returns the content object of a document, and the names of its files of vectors.
+fn converted(folder: &Path, pdf: &[u8], more: &[&str]) -> (Value, Vec<String>) {
+    fs::write(folder.join("plan.pdf"), pdf).unwrap();
+    let args = [&["plan.pdf", "-o", "site/a b", "--pdf-width", "1000", "--force"], more].concat();
+    let output = convert(folder, &args);
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let files = folder.join("site/a b_files/vector");
+    let files = if files.exists() { names(&files) } else { vec![] };
+    (content(&fs::read_to_string(folder.join("site/index.html")).unwrap()), files)
+}
+
+#[test]
+fn pages_of_a_pdf_are_vectors_where_these_show_what_the_pixels_show_and_no_more() {
+    let folder = folder();
+    let mut pdf = Pdf::new();
+    let (off, scan) = (pdf.object(b"<< /Type /OCG /Name (A) >>"), grey_picture(&mut pdf, (90, 90), None));
+    let soft = grey_picture(&mut pdf, (90, 90), Some(Mask::Soft(180, 180)));
+    let hidden = drawing(&mut pdf, "0 0 1 rg 40 40 50 50 re f", "", &format!("/OC {off} 0 R"));
+    let font = "/Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >>";
+    let resources =
+        format!("/Resources << {font} /XObject << /Scan {scan} 0 R /Soft {soft} 0 R /Off {hidden} 0 R >> >>");
+    // The letters are invisible: the two interpreters have other shapes for a font that is not in the file.
+    let words = "20 150 9 20 re 40 150 9 20 re 60 150 9 20 re f 5 5 m 290 60 l S BT 3 Tr /F1 24 Tf 20 150 Td (Plan) Tj 0 Tr ET";
+    // A name below a bar is not in the vectors, nor is a layer that is off.
+    let covered =
+        format!("{words} /Off Do 1 0 0 rg BT /F1 12 Tf 150 80 Td (name) Tj ET 0 g 145 70 60 30 re f");
+    let redaction = format!("{resources} /Annots [<< /Type /Annot /Subtype /Redact /Rect [0 0 50 50] >>]");
+    let pdf = pdf
+        .page_with(300, 200, &covered, &resources)
+        .page_with(300, 200, words, &redaction)
+        .page_with(300, 200, "q 300 0 0 200 0 0 cm /Scan Do Q", &resources)
+        .page_with(300, 200, &format!("{words} q 90 0 0 90 0 0 cm /Soft Do Q"), &resources)
+        .page_with(200, 300, words, &format!("{resources} /Rotate 90"))
+        .catalogue(&format!("/OCProperties << /OCGs [{off} 0 R] /D << /OFF [{off} 0 R] >> >>"))
+        .bytes();
+    let (content, files) = converted(folder.path(), &pdf, &[]);
+    assert_eq!(files, ["0.svg", "4.svg"]);
+    let pages = content["vector"]["pages"].as_array().unwrap();
+    let are_vectors: Vec<_> = pages.iter().map(|page| !page.is_null()).collect();
+    assert_eq!(are_vectors, [true, false, false, false, true]);
+    for number in [0, 4] {
+        let page = &pages[number];
+        let at = ["x", "y", "width", "height"].map(|name| &page[name]);
+        assert_eq!(json!(at), content["text"]["pages"][number]["at"]);
+        assert_eq!(page["url"], format!("a%20b_files/vector/{number}.svg"));
+        let svg =
+            fs::read_to_string(folder.path().join(format!("site/a b_files/vector/{number}.svg"))).unwrap();
+        assert!(
+            svg.starts_with(r#"<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200" viewBox="#)
+        );
+        assert!(!svg.contains("#f00") && !svg.contains("#00f"), "{svg}");
+        assert!(svg.matches("<path").count() >= 1, "{svg}");
+    }
+
+    let (content, files) = converted(folder.path(), &pdf, &["--no-vectors"]);
+    assert_eq!((&content["vector"], files), (&Value::Null, vec![]));
+    let (content, files) = converted(folder.path(), &pdf, &["--angle", "90"]);
+    assert_eq!((&content["vector"], files), (&Value::Null, vec![]));
+}
+
+#[test]
+fn a_document_whose_vectors_take_all_memory_has_its_pixels() {
+    let deflated = |content: &[u8]| {
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(content).unwrap();
+        encoder.finish().unwrap()
+    };
+    // PDFium unpacks the rows that it needs, the interpreter of the vectors the whole stream.
+    let zeros = deflated(&deflated(&vec![0; 100 << 20]));
+    let head = "<< /Type /XObject /Subtype /Image /Width 9 /Height 9 /ColorSpace /DeviceGray /BitsPerComponent 8 \
+                /Filter [/FlateDecode /FlateDecode]";
+    let head = format!("{head} /Length {} >>\nstream\n", zeros.len());
+    let mut pdf = Pdf::new();
+    let bomb = pdf.object(&[head.as_bytes(), &zeros, b"\nendstream"].concat());
+    let resources = format!("/Resources << /XObject << /X {bomb} 0 R >> >>");
+    let lines = "20 20 m 280 180 l S 0 0 9 9 re f";
+    let pdf = pdf
+        .page_with(300, 200, lines, &resources)
+        .page_with(300, 200, &format!("{lines} q 90 0 0 90 0 0 cm /X Do Q"), &resources)
+        .page_with(300, 200, lines, &resources);
+    let (content, files) = converted(folder().path(), &pdf.bytes(), &["--memory", "100"]);
+    assert_eq!((&content["dzi"]["tileFormat"], files), (&json!("jpg"), vec!["0.svg".to_owned()]));
+    assert_eq!(content["vector"]["pages"].as_array().unwrap().len(), 3);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use std::path::{Display, Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
-use edgezoom_codecs::SourceError;
+use edgezoom_codecs::{DrawingOptions, SourceError};
 use edgezoom_content::address::RefusedAddress;
 use edgezoom_content::{Alternative, Failure, FailureCode, SourceUrl};
 use edgezoom_pyramid::sinks::{ArchiveFormat, Site};
@@ -70,6 +70,9 @@ pub struct Args {
     /// Alternative text of the picture on that page, for people who do not see it
     #[arg(long, value_name = "TEXT", requires = "viewer")]
     alt: Option<String>,
+    /// Leave out the vectors of a PDF's pages, which that page shows where the pixels end
+    #[arg(long, requires = "viewer")]
+    no_vectors: bool,
     /// Replace an existing pyramid
     #[arg(long)]
     force: bool,
@@ -237,9 +240,10 @@ fn standard_input() -> io::Result<File> {
 
 fn options(args: &Args) -> RenderOptions {
     let options = args.tiles.options();
+    let drawing = args.conversion.drawing(args.page, args.reads_words());
     RenderOptions {
         threads: args.threads.unwrap_or(options.threads),
-        drawing: args.conversion.drawing(args.page, args.reads_words()),
+        drawing: DrawingOptions { vectors: args.viewer && !args.no_vectors, ..drawing },
         strict: args.strict,
         ..options
     }

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use anyhow::bail;
 use bytes::Bytes;
 use clap::ValueEnum;
+use edgezoom_codecs::PageVectors;
 use edgezoom_content::{Dzi, PreviewKind};
 use edgezoom_pyramid::sinks::{
     self, ArchiveFormat, ArchiveSink, DirectorySink, PyramidWriter, Sink, Site, Tree,
@@ -119,6 +120,10 @@ impl TileSink for FileSink {
     async fn put_text(&mut self, _: &Dzi, text: Text) -> Result<(), SinkError> {
         self.text = Some(text);
         Ok(())
+    }
+
+    async fn put_vectors(&mut self, page: PageVectors) -> Result<(), SinkError> {
+        Ok(self.writer.as_mut().map_or(Ok(()), |writer| writer.put_vectors(&page))?)
     }
 
     async fn publish(
