@@ -17,11 +17,12 @@ use crate::{PageVectors, SourceFile, Vectors};
 
 /// Time for a page, with its check. Those that take more are slow in a browser, too.
 const PAGE_TIME: Duration = Duration::from_secs(2);
-/// Time for a document, as a part of what its pixels took, and for one whose pixels take less.
-const SHARE: f64 = 0.5;
+/// Time after which a document's next page is not begun, as a part of what its pixels took, and for one whose pixels take
+/// less. The page that is begun, and the parent's look at each, come on top: together at most half.
+const SHARE: f64 = 0.4;
 const LEAST_TIME: Duration = Duration::from_secs(1);
 /// Part for documents of many pages, of which the last ones may have none.
-const SHARE_OF_LONG: f64 = 0.3;
+const SHARE_OF_LONG: f64 = 0.25;
 /// Number of pages from which a document is long.
 const LONG: usize = 50;
 /// Maximum side of the pixels that a page is compared with, and of all pages together.
