@@ -20,7 +20,7 @@ use xtask::setup::WASM;
 const REGIONS: &str = "regions";
 /// Maximum compressed size of the Worker without the second module: each new isolate loads and compiles it
 /// (docs/decisions/0047).
-const MOST_BYTES: usize = 524_000;
+const MOST_BYTES: usize = 526_000;
 /// The same for the module that renders regions, which isolates load that are asked for one.
 const MOST_REGIONS_BYTES: usize = 200_000;
 /// The statements with which wasm-bindgen's script makes the module's instance. The second module's script goes
