@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn credits_are_cleaned_and_bounded_whoever_states_them() {
+    fn credits_are_cleaned_and_bounded() {
         let hostile = serde_json::json!({
             "creator": "Ann\u{0}\n\u{202e}Bee\u{feff}",
             "credit": "x".repeat(1 << 20),

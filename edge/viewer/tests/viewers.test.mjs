@@ -107,7 +107,7 @@ function stored(url, { width, height }, words) {
   return store(system, url, archive((level, column, row) => tiles.get(`${level}/${column}_${row}.png`), dzi, undefined, words), dzi);
 }
 
-/** Returns somebody's manifest of an image without a service. */
+/** Returns another service's manifest of an image without a service. */
 function manifestOf(image) {
   const [, , width, height] = REGION;
   const at = (name) => `https://example.com/${name}`;
@@ -169,7 +169,7 @@ function wrongIn(screen, { size, part }) {
   const misplaced = seen.filter((place) => Math.abs(across.at(place.u) - place.x) > besideX || Math.abs(down.at(place.v) - place.y) > besideY);
   if (misplaced.length > seen.length / 100) return `${misplaced.length} of ${seen.length} pixels are elsewhere: ${box}`;
   const area = ((right - x) * (bottom - y)) / 4;
-  if (seen.length < area * 0.95) return `${Math.round((100 * seen.length) / area)} % of it are there: ${box}`;
+  if (seen.length < area * 0.95) return `${Math.round((100 * seen.length) / area)} % of the picture are shown: ${box}`;
   for (const [cornerX, cornerY] of [[x, y], [right, y], [x, bottom], [right, bottom]]) {
     if (!seen.some((place) => Math.abs(place.x - cornerX) < 6 && Math.abs(place.y - cornerY) < 6)) return `no corner at ${cornerX}, ${cornerY}`;
   }

@@ -5,7 +5,7 @@ import { element } from "../dom.js";
 /** Names of Creative Commons' public domain tools, by their part of the URI. */
 const PUBLIC_DOMAIN = { __proto__: null, zero: "CC0", mark: "Public Domain Mark" };
 
-/** Creates the line with the credits over the picture; an empty text if there are none. Its title is all of it. */
+/** Creates the line with the credits over the picture; an empty text if there are none. Its title is the whole text. */
 export function creditsLine({ creator, credit, copyright, rights } = {}) {
   const texts = [...new Set([creator, credit, copyright].filter(Boolean))];
   const words = texts.filter((text) => !texts.some((other) => other !== text && other.includes(text))).join(" \u00b7 ");

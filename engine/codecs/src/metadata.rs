@@ -1,10 +1,10 @@
-//! What a file states of its picture in words. The texts are the file's: a caller that shows them cleans them.
+//! Descriptive metadata: title, credits and alternative text. The texts are the file's: a caller that shows them cleans them.
 
 /// Maximum number of characters of a text.
 const MAX_TEXT: usize = 1000;
 
-/// What a file states of its picture in words: an SVG or PDF in its own way, others by XMP, IPTC or EXIF. The texts may have
-/// any characters, but at most a thousand each.
+/// Descriptive metadata of a file: of SVG and PDF in their own ways, of others by XMP, IPTC or EXIF. The texts may have any
+/// characters, but at most a thousand each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Metadata {

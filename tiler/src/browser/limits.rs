@@ -88,7 +88,7 @@ pub struct PageLimits {
     #[arg(skip = 256_u64 << 20)]
     pub traffic: u64,
     /// Bytes of these that it may send. A request takes half a kibibyte, and heavy pages have some hundreds: what is more
-    /// is meant for somebody else than us.
+    /// is meant for another browser.
     #[arg(skip = 4_u64 << 20)]
     pub sent: u64,
     /// Requests and redirects of a page, after which it is offline. Heavy pages have some hundreds.

@@ -32,12 +32,12 @@ pub struct DescriptionRequest {
     pub is_of_manifest: bool,
 }
 
-/// Where a description leads, and the credits that it states.
+/// The source that a description names, and its credits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lead {
-    /// Where it leads.
+    /// Source of the picture.
     pub target: Target,
-    /// What it states.
+    /// Credits.
     pub credits: Box<Credits>,
 }
 

@@ -46,7 +46,7 @@ pub fn description(bytes: &[u8]) {
         match description::read(bytes, &request) {
             Ok(Some(Lead { target: Target::Description(url) | Target::Picture(url, _), credits })) => {
                 assert!(Url::parse(&url).is_ok(), "{url}");
-                // What comes back from the process is cleaned again.
+                // The parent cleans the process' answer again.
                 let json = serde_json::to_string(&credits).unwrap_or_default();
                 assert_eq!(serde_json::from_str::<Credits>(&json).ok(), Some(*credits));
             }

@@ -32,7 +32,7 @@ pub struct Site {
     pub alternative: Option<String>,
 }
 
-/// What a page says of a picture.
+/// Title, alternative text and credits of a page.
 pub(super) struct Shown<'a> {
     pub built: &'a Built,
     pub metadata: &'a Metadata,

@@ -1,5 +1,5 @@
-//! What the files of pictures state in words: in XMP, IPTC and EXIF, which JPEG, TIFF (with most raw files), PNG and WebP
-//! have in places of their own. In files of other formats only XMP is found. XMP counts before IPTC, and IPTC before EXIF,
+//! Reads the metadata of pictures: XMP, IPTC and EXIF, which JPEG, TIFF (with most raw files), PNG and WebP have in places
+//! of their own. In files of other formats only XMP is found. XMP counts before IPTC, and IPTC before EXIF,
 //! as the Metadata Working Group says.
 //!
 //! Source: Metadata Working Group, "Guidelines for Handling Image Metadata" 2.0, 4 and 5; XMP Specification Part 3, 1.1.
