@@ -32,12 +32,13 @@ pub struct CaptureError(&'static str);
 /// Beginning of the names of all options.
 pub const PREFIX: &str = "web-";
 /// The names of the options.
-pub const NAMES: [&str; 7] = [WIDTH, DEVICE, SCHEME, MEDIA, SELECTOR, WAIT, HIDE];
+pub const NAMES: [&str; 8] = [WIDTH, DEVICE, SCHEME, MEDIA, SELECTOR, FROM, WAIT, HIDE];
 const WIDTH: &str = "web-width";
 const DEVICE: &str = "web-device";
 const SCHEME: &str = "web-scheme";
 const MEDIA: &str = "web-media";
 const SELECTOR: &str = "web-selector";
+const FROM: &str = "web-from";
 const WAIT: &str = "web-wait";
 const HIDE: &str = "web-hide";
 
@@ -49,7 +50,7 @@ const WAITS: RangeInclusive<u32> = 1..=30_000;
 const SELECTOR_BYTES: usize = 200;
 
 const UNKNOWN: CaptureError = CaptureError(
-    "Unknown option of a web page. The options are web-width, web-device, web-scheme, web-media, web-selector, web-wait and web-hide.",
+    "Unknown option of a web page. The options are web-width, web-device, web-scheme, web-media, web-selector, web-from, web-wait and web-hide.",
 );
 const TWICE: CaptureError =
     CaptureError("Give each web- option once. A selector may be a list, such as .banner, .chat.");
@@ -58,7 +59,9 @@ const NO_DEVICE: CaptureError = CaptureError("web-device must be phone.");
 const NO_SCHEME: CaptureError = CaptureError("web-scheme must be dark or light.");
 const NO_MEDIA: CaptureError = CaptureError("web-media must be print.");
 const NO_SELECTOR: CaptureError =
-    CaptureError("web-selector and web-hide take a CSS selector of at most 200 bytes.");
+    CaptureError("web-selector, web-from and web-hide take a CSS selector of at most 200 bytes.");
+const TWO_PARTS: CaptureError =
+    CaptureError("Give web-selector for one element, or web-from for the page from there, not both.");
 const NO_WAIT: CaptureError =
     CaptureError("web-wait takes 1 to 30000 milliseconds, or a CSS selector of at most 200 bytes.");
 
@@ -85,7 +88,7 @@ impl Capture {
     /// Sets an option to a value. An empty one changes nothing.
     ///
     /// # Errors
-    /// The option is unknown, the value is wrong, or the option has one already.
+    /// The option is unknown, the value is wrong, the option has one already, or another one excludes it.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), CaptureError> {
         let option = NAMES.iter().zip(&mut self.0).find(|(known, _)| **known == name);
         let (_, option) = option.ok_or(UNKNOWN)?;
@@ -111,7 +114,7 @@ impl Capture {
             return Err(TWICE);
         }
         value.clone_into(option);
-        Ok(())
+        if self.selector().is_some() && self.from().is_some() { Err(TWO_PARTS) } else { Ok(()) }
     }
 
     /// Returns true if no option is given.
@@ -149,6 +152,12 @@ impl Capture {
     #[must_use]
     pub fn selector(&self) -> Option<&str> {
         self.value(SELECTOR)
+    }
+
+    /// Returns the selector of the element at whose top the picture begins.
+    #[must_use]
+    pub fn from(&self) -> Option<&str> {
+        self.value(FROM)
     }
 
     /// Returns what to wait for in addition to the usual time.
@@ -213,6 +222,7 @@ mod tests {
         parameters.reverse();
         assert_eq!(canonical(&parameters.join("&url=x&_=1&")), all, "in any order, among other parameters");
         assert_eq!(canonical("web-width=+390&web-wait=%20.a%0A"), "web-width=390&web-wait=.a");
+        assert_eq!(canonical("web-hide=.c&web-from=%23a"), "web-from=%23a&web-hide=.c");
         assert_eq!(canonical("web-hide=[a%3d%22%26%22]"), "web-hide=%5Ba%3D%22%26%22%5D");
         for nothing in ["", "width=390&scheme=blue", "web-width=&web-scheme=&web-hide=+"] {
             assert!(Capture::parse(nothing).unwrap().is_default(), "{nothing}");
@@ -223,6 +233,7 @@ mod tests {
     fn options_are_read_by_their_names() {
         let query = "web-width=390&web-device=phone&web-scheme=dark&web-media=print&web-selector=a&web-wait=800&web-hide=b";
         let all = Capture::parse(query).unwrap();
+        assert_eq!(Capture::parse("web-from=d").unwrap().from(), Some("d"));
         assert_eq!(
             (all.width(), all.is_phone(), all.scheme(), all.media()),
             (Some(390), true, Some("dark"), Some("print"))
@@ -232,7 +243,7 @@ mod tests {
         assert_eq!(Capture::parse("web-wait=.c").unwrap().wait(), Some(Wait::Element(".c")));
         let none = Capture::default();
         assert_eq!((none.width(), none.is_phone(), none.scheme(), none.media()), (None, false, None, None));
-        assert_eq!((none.selector(), none.wait(), none.hide()), (None, None, None));
+        assert_eq!((none.selector(), none.from(), none.wait(), none.hide()), (None, None, None, None));
     }
 
     #[test]
@@ -256,6 +267,10 @@ mod tests {
             ("web-wait=5s", NO_WAIT),
             ("web-selector=a%00b", NO_SELECTOR),
             (&long, NO_SELECTOR),
+            ("web-from=a%00b", NO_SELECTOR),
+            ("web-from=a&web-selector=b", TWO_PARTS),
+            ("web-selector=b&web-from=a", TWO_PARTS),
+            ("web-from=a&web-from=a", TWICE),
             ("web-hide=.a&web-hide=.b", TWICE),
             ("web-hide=.a&web-hide=.a", TWICE),
         ] {

@@ -127,13 +127,14 @@ test("the form says how a web page is captured, and sends only what was chosen",
   const field = await openHome();
   await page.getByText("Choose how a web page is captured").click();
   await page.getByLabel("Window").selectOption("Phone");
+  await page.getByLabel("Begin at").fill("main");
   await page.getByLabel("Leave out").fill(".banner, #chat");
   await assertAccessible(page);
   await field.fill(source);
   const request = page.waitForRequest((asked) => asked.url().includes("?url="));
   await field.press("Enter");
   const { searchParams } = new URL((await request).url());
-  assert.deepEqual([...searchParams], [["url", source], ["web-device", "phone"], ["web-hide", ".banner, #chat"]]);
+  assert.deepEqual([...searchParams], [["url", source], ["web-device", "phone"], ["web-from", "main"], ["web-hide", ".banner, #chat"]]);
 });
 
 test("an uploaded picture can be deleted in the browser that sent it, after a question", async () => {

@@ -138,7 +138,7 @@ impl PageLayout<'_> {
         if valid { Ok(first) } else { Err(PageError::NoSelector(option)) }
     }
 
-    /// Measures the page, or the element that is shown of it. Content beside the window counts, menus that wait there do
+    /// Measures the page, or the part that is shown of it. Content beside the window counts, menus that wait there do
     /// not.
     pub(super) async fn measure(&mut self) -> Result<Area, PageError> {
         let main = self.tab.main_frame().to_owned();
@@ -148,12 +148,16 @@ impl PageLayout<'_> {
         // The window is at the right of what can be scrolled to if the page begins there.
         let (origin, width) = (number("cssLayoutViewport", "pageX"), number("cssContentSize", "width"));
         let height = number("cssContentSize", "height");
-        let Some(selector) = self.limits.capture.selector() else {
-            return Ok(area(parsed(edges)?, origin, width, height, self.limits));
-        };
-        let found = self.find(selector, "show", "web-selector").await?;
-        let area = found.and_then(|found| element_area(found, origin, (width, height), self.limits));
-        area.ok_or(PageError::NoElement("web-selector"))
+        if let Some(selector) = self.limits.capture.selector() {
+            let found = self.find(selector, "show", "web-selector").await?;
+            let area = found.and_then(|found| element_area(found, origin, (width, height), self.limits));
+            return area.ok_or(PageError::NoElement("web-selector"));
+        }
+        let whole = area(parsed(edges)?, origin, width, height, self.limits);
+        let Some(selector) = self.limits.capture.from() else { return Ok(whole) };
+        let found = self.find(selector, "from", "web-from").await?;
+        let area = found.and_then(|found| area_from(found, whole, height, self.limits));
+        area.ok_or(PageError::NoElement("web-from"))
     }
 
     /// Expands the frame that fills the window, and those within it, from the inside to the outside.
@@ -344,9 +348,30 @@ fn element_area(
     Some(Area { left, top, origin: origin.max(0.0) as u32, width, height })
 }
 
+/// Returns the part of a page from the top of an element to the end, up to the maximum height; `None` if there is none.
+/// `height` is that of the page.
+fn area_from(found: ElementBox, whole: Area, height: f64, limits: &PageLimits) -> Option<Area> {
+    let (top, end) = (found.top.round().max(0.0), height.ceil());
+    (end > top).then(|| Area { top: top as u32, height: ((end - top) as u32).min(limits.height), ..whole })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_is_shown_from_the_top_of_an_element_to_its_end() {
+        let limits = PageLimits::default();
+        let shown = |top| {
+            let found = ElementBox { left: 700.0, top, right: 800.0, bottom: top + 9.0 };
+            let whole = area(Edges { left: 0.0, right: 2000.0 }, 0.0, 2000.0, 40_000.5, &limits);
+            area_from(found, whole, 40_000.5, &limits)
+                .map(|area| (area.left, area.top, area.width, area.height))
+        };
+        assert_eq!(shown(-3.0), Some((0, 0, 2000, 30_000)));
+        assert_eq!(shown(39_900.5), Some((0, 39_901, 2000, 100)));
+        assert_eq!(shown(40_001.0), None);
+    }
 
     #[test]
     fn an_element_is_shown_as_far_as_it_can_be_scrolled_to() {

@@ -11,6 +11,7 @@ const state = globalThis[Symbol.for('edgezoom')] ??= {
   heights: new Map(), // heights and overflow of other elements
   frame: null, hiddenBox: null, hosts: [], // what the caller has to examine
   shown: null, // the element that is shown instead of the whole page
+  from: null, // the element at whose top the picture begins
 };
 
 const shadowTree = (element) => element.shadowRoot ?? state.closedTrees.get(element);

@@ -1,5 +1,6 @@
 // Finds what a selector of the request matches, in shadow trees, too. Frames are not searched. `purpose` is "hide" to hide
-// all of it, "show" to note for words.js that the first element is shown alone, or "wait".
+// all of it, "show" or "from" to note for words.js that the first element is shown alone or that the picture begins at its
+// top, or "wait".
 //
 // Returns `valid`, which is false for a text that is no selector, and the box of the first element that has one, in CSS
 // px from the top left of the window, or null.
@@ -23,6 +24,7 @@
   const first = found.find((element) => Element.prototype.getClientRects.call(element).length > 0);
   if (!first) return { valid: true, box: null };
   if (purpose === 'show') state.shown = first;
+  if (purpose === 'from') state.from = first;
   const { left, top, right, bottom } = Element.prototype.getBoundingClientRect.call(first);
   return { valid: true, box: { left, top, right, bottom } };
 }

@@ -245,8 +245,9 @@
   };
 
   try {
-    const { shown } = state;
-    const clip = shown && rectOf(shown);
+    const { shown, from } = state;
+    const below = from && { left: -Infinity, top: rectOf(from).top, right: Infinity, bottom: Infinity };
+    const clip = shown ? rectOf(shown) : below;
     visit(shown ?? root, { role: 'p', isShown: true, clip, containerClip: clip });
   } catch {
     // The page has elements that throw: what was read counts.

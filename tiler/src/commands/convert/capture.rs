@@ -19,6 +19,9 @@ pub struct CaptureArgs {
     /// Show only the first element of a web page that matches a CSS selector
     #[arg(long, value_name = "SELECTOR")]
     web_selector: Option<String>,
+    /// Show a web page from the first element that matches a CSS selector to its end
+    #[arg(long, value_name = "SELECTOR", conflicts_with = "web_selector")]
+    web_from: Option<String>,
     /// Wait until an element matches a CSS selector, or for milliseconds of the page's clock after the usual five seconds
     #[arg(long, value_name = "SELECTOR|MS")]
     web_wait: Option<String>,
@@ -29,13 +32,14 @@ pub struct CaptureArgs {
 
 impl CaptureArgs {
     pub fn capture(&self) -> Result<Capture, CaptureError> {
-        let Self { web_device, web_scheme, web_media, web_selector, web_wait, web_hide } = self;
+        let Self { web_device, web_scheme, web_media, web_selector, web_from, web_wait, web_hide } = self;
         let mut capture = Capture::default();
         for (name, value) in [
             ("web-device", web_device),
             ("web-scheme", web_scheme),
             ("web-media", web_media),
             ("web-selector", web_selector),
+            ("web-from", web_from),
             ("web-wait", web_wait),
             ("web-hide", web_hide),
         ] {

@@ -76,6 +76,7 @@ async fn options_change_how_a_page_is_laid_out_and_what_of_it_is_shown() {
         ("/", "web-width=700&web-scheme=dark&web-media=print&web-wait=12000"),
         ("/", "web-device=phone&web-width=360&web-scheme=light"),
         ("/", "web-selector=%23shot"),
+        ("/", "web-from=%23shot+p"),
         ("/", "web-selector=div.inner&web-wait=.inner.done&web-scheme=dark"),
         ("/old", "web-device=phone"),
         ("/wide", "web-device=phone"),
@@ -85,7 +86,7 @@ async fn options_change_how_a_page_is_laid_out_and_what_of_it_is_shown() {
         async move { shown(pages, &url, options).await.unwrap_or_else(|error| panic!("{options}: {error}")) }
     });
     let captured: Vec<Screenshot> = join_all(captures).await;
-    let [plain, phone, printed, small, shot, inner, old, wide] = &captured[..] else { unreachable!() };
+    let [plain, phone, printed, small, shot, from, inner, old, wide] = &captured[..] else { unreachable!() };
 
     assert_eq!((facts(plain, 2).as_str(), plain.width), ("", 2560));
     assert_eq!(plain.count(BLUE), (50 + 9) * 1280 * 4 + 50 * 90 * 4, "advertisements and the chat");
@@ -103,6 +104,13 @@ async fn options_change_how_a_page_is_laid_out_and_what_of_it_is_shown() {
     assert_eq!(words(shot), "three", "what reaches beyond the element is left out");
     let line = &shot.text.as_ref().unwrap().pages[0].blocks[0].lines[0].at;
     assert!(line.left < 9 && line.top < 60 && line.width < 100, "{line:?}");
+    // A margin of 16 px, which the paragraph has in a root for its layout.
+    let top = plain.height - from.height;
+    assert_eq!((from.width, top), (plain.width, 172));
+    for (x, y) in (0..from.width).flat_map(|x| (0..from.height).map(move |y| (x, y))) {
+        assert_eq!(from.at(x, y), plain.at(x, y + top), "{x} {y}");
+    }
+    assert_eq!(words(from), "three|other words", "what is above is left out");
     assert_eq!((inner.width, inner.height, inner.count(CYAN)), (2560, 60, 2560 * 60));
 
     // Browsers of phones lay out a page without a viewport as on a desktop.
@@ -122,6 +130,7 @@ async fn a_selector_that_is_none_or_matches_nothing_is_a_failure() {
         ("web-wait=:not(", no_selector("web-wait")),
         ("web-selector=')});document.title='x';({a:('", no_selector("web-selector")),
         ("web-selector=.nothing", no_element("web-selector")),
+        ("web-from=.nothing", no_element("web-from")),
         ("web-selector=%23none", no_element("web-selector")),
         ("web-selector=%23shot&web-hide=section", no_element("web-selector")),
         ("web-wait=.never", no_element("web-wait")),
