@@ -1,12 +1,18 @@
 //! The Chromium that renders the reference pictures.
 
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::LazyLock;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 
 use edgezoom_test_support::Picture;
 use edgezoom_test_support::files::decode;
 use edgezoom_test_support::reference::Judge;
+use serde_json::{Value, json};
+use tempfile::TempDir;
 
 /// Returns the Chromium of `EDGEZOOM_CHROMIUM`, or the first in the usual places.
 pub fn executable() -> &'static Path {
@@ -76,16 +82,111 @@ pub fn print(html: &str) -> Vec<u8> {
     std::fs::read(file).unwrap()
 }
 
+/// Flags for screenshots.
+const FLAGS: [&str; 7] = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--hide-scrollbars",
+    "--disable-lcd-text",
+    "--font-render-hinting=none",
+    "--force-color-profile=srgb",
+];
+
 /// Takes a screenshot with Chromium's command line.
 pub fn screenshot(url: &str, width: u32, height: u32) -> Picture {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("page.png");
     let mut command = Command::new(executable());
-    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-lcd-text"]);
-    command.args(["--font-render-hinting=none", "--force-color-profile=srgb"]);
-    command.arg(format!("--user-data-dir={}", folder.path().join("profile").display()));
+    command.args(FLAGS).arg(format!("--user-data-dir={}", folder.path().join("profile").display()));
     command.arg(format!("--screenshot={}", file.display())).arg(format!("--window-size={width},{height}"));
     assert!(command.arg(url).output().unwrap().status.success());
-    let whole = decode(&std::fs::read(file).unwrap()).unwrap();
+    opaque(&std::fs::read(file).unwrap())
+}
+
+fn opaque(png: &[u8]) -> Picture {
+    let whole = decode(png).unwrap();
     Picture::without_opacity(whole.width, whole.height, whole.layout.channels(), &whole.pixels)
+}
+
+/// A Chromium that is driven over the pipe of the DevTools protocol, without any of the tiler's code.
+pub struct Driven {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    last: u64,
+    _profile: TempDir,
+}
+
+/// A window, in CSS pixels.
+#[derive(Clone, Copy)]
+pub struct Window {
+    pub width: u32,
+    pub height: u32,
+    /// Device pixels per CSS pixel.
+    pub scale: u32,
+    /// True for the browser of a phone.
+    pub mobile: bool,
+}
+
+impl Driven {
+    pub fn start() -> Self {
+        let profile = tempfile::tempdir().unwrap();
+        let mut command = Command::new("sh");
+        // The protocol has the descriptors 3 and 4.
+        command.args(["-c", r#"exec "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#, "sh"]).arg(executable());
+        command.args(FLAGS).arg("--remote-debugging-pipe");
+        command.arg(format!("--user-data-dir={}", profile.path().display()));
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        Self { child, input, output, last: 0, _profile: profile }
+    }
+
+    /// Opens a page and takes a screenshot of the part that a script returns as a clip, in CSS pixels.
+    pub fn screenshot(&mut self, url: &str, window: Window, script: &str) -> Picture {
+        let target = self.command(None, "Target.createTarget", json!({ "url": "about:blank" }));
+        let attach = json!({ "targetId": target["targetId"], "flatten": true });
+        let session = self.command(None, "Target.attachToTarget", attach)["sessionId"].clone();
+        let mut tab = |method: &str, params| self.command(Some(&session), method, params);
+        let Window { width, height, scale, mobile } = window;
+        let metrics =
+            json!({ "width": width, "height": height, "deviceScaleFactor": scale, "mobile": mobile });
+        tab("Emulation.setDeviceMetricsOverride", metrics);
+        tab("Emulation.setTouchEmulationEnabled", json!({ "enabled": mobile }));
+        tab("Page.navigate", json!({ "url": url }));
+        let call = json!({ "expression": script, "awaitPromise": true, "returnByValue": true });
+        let mut clip = tab("Runtime.evaluate", call)["result"]["value"].take();
+        assert!(clip.is_object(), "{url}");
+        clip["scale"] = json!(1);
+        let asked = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
+        let png = tab("Page.captureScreenshot", asked)["data"].take();
+        self.command(None, "Target.closeTarget", target);
+        opaque(&BASE64_STANDARD.decode(png.as_str().unwrap()).unwrap())
+    }
+
+    fn command(&mut self, session: Option<&Value>, method: &str, params: Value) -> Value {
+        self.last += 1;
+        let mut sent = json!({ "id": self.last, "method": method, "params": params });
+        if let Some(session) = session {
+            sent["sessionId"] = session.clone();
+        }
+        self.input.write_all(format!("{sent}\0").as_bytes()).unwrap();
+        loop {
+            let mut message = Vec::new();
+            self.output.read_until(0, &mut message).unwrap();
+            assert_eq!(message.pop(), Some(0), "Chromium has ended");
+            let mut message: Value = serde_json::from_slice(&message).unwrap();
+            if message["id"] == self.last {
+                assert!(message["error"].is_null(), "{method}: {message}");
+                return message["result"].take();
+            }
+        }
+    }
+}
+
+impl Drop for Driven {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
