@@ -66,6 +66,11 @@ test("options of a web page are part of a content's identity", async () => {
   assert.equal((await system.send(`${byUrl(url)}&${options}`)).headers.get("location"), `${ORIGIN}/v1/content/${created.id}`, "from KV");
   assert.ok((await system.send(`/${created.id}`)).body.includes(`<a href="${url}"`));
   assert.equal((await system.send(`/oembed?url=${encodeURIComponent(created.shareUrl)}`)).status, 200);
+  const embedded = (options) => system.send(`/oembed?maxwidth=400&url=${encodeURIComponent(`${ORIGIN}/?url=${encodeURIComponent(url)}&${options}#x`)}`);
+  assert.ok(JSON.parse((await embedded(`_=1&${options}`)).body).html.includes(`src="${created.shareUrl}/embed" width="400"`));
+  const other = JSON.parse((await embedded("web-from=.b")).body);
+  assert.ok(other.html.includes(`src="${(await ask("web-from=.b")).shareUrl}/embed"`), "a new content");
+  assert.deepEqual([other.cache_age, (await embedded("web-width=9")).status, (await embedded("web-from=.b&web-selector=.b")).status], [0, 400, 400]);
   for (const wrong of ["web-width=9", "web-colour=red", "web-scheme=blue", "web-wait=0", `web-hide=${"a".repeat(201)}`, "web-hide=a&web-hide=b"]) {
     const { status, type, body } = await system.send(`${byUrl(url)}&${wrong}`);
     assert.deepEqual([status, type], [400, "text/plain; charset=utf-8"], wrong);

@@ -56,6 +56,9 @@ test("every response of the other endpoints is described", async () => {
   for (const query of [`url=${link}`, `url=${link}&format=xml`, `url=${link}&format=yaml`, "url=x", ""]) {
     await holds("/oembed", `/oembed?${query}`);
   }
+  const page = (options) => `/oembed?url=${encodeURIComponent(`${system.origin}/?url=http%3A%2F%2Fexample.com%2Fpage&${options}`)}`;
+  for (const options of ["web-width=390", "web-width=1"]) await holds("/oembed", page(options));
+  await holds("/oembed", page("web-width=400").replace(encodeURIComponent(system.origin), encodeURIComponent(closed.origin)), { from: closed });
   await holds("/v1/content/{id}/events", `/v1/content/${ids.ready}/events`);
   await holds("/v1/content/{id}/events", `/v1/content/${ids.ready}/events`, { headers: { "Last-Event-ID": "finished" } });
   await holds("/v1/content/{id}/events", "/v1/content/00000000000/events");

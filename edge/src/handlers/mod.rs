@@ -11,7 +11,7 @@ use worker::{Env, Request, Result, console_error, web_sys};
 
 use crate::admission::client::Client;
 use crate::config::{Addresses, Config, SigningKeys, Uploads};
-use crate::lookup::content::{by_id, find};
+use crate::lookup::content::{by_id, find, value};
 use crate::lookup::repository::{LookedUp, Repository};
 use crate::pages::{self, Cards, embed};
 use crate::platform::bridge::{Outgoing, RequestHead};
@@ -156,11 +156,15 @@ impl Handler<'_> {
 
     async fn oembed(&self, oembed: &OembedRequest) -> Response {
         let RoutedRequest { config, addresses, .. } = self.routed;
-        let id = match oembed.content(addresses) {
-            Ok(id) => id,
+        let key = match oembed.content(addresses) {
+            Ok(key) => key,
             Err(response) => return response,
         };
-        match by_id(id, self.repository).await {
+        let content = match find(&key, false, self.repository).await {
+            ContentResponse::Moved(found) | ContentResponse::Found(found) => value(Ok(Some(found))),
+            ContentResponse::Failed(error) => Err(error),
+        };
+        match content {
             Ok(content) => oembed.response(&content, config.regions.is_some(), addresses),
             Err(error) => error.response(),
         }

@@ -257,6 +257,8 @@ pub enum SearchVersion {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OembedRequest {
     pub url: Option<String>,
+    /// The form of the home page, if the URL is the address to which that leads.
+    pub form: Option<HomeForm>,
     pub format: Option<String>,
     pub max_width: Option<u32>,
     pub max_height: Option<u32>,

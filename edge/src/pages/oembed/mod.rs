@@ -7,11 +7,11 @@ use http::StatusCode;
 use super::picture::{alternative, name};
 use crate::config::{Addresses, shared_content};
 use crate::request::place::{Card, Place};
-use crate::request::route::OembedRequest;
+use crate::request::route::{ContentKey, OembedRequest};
 use crate::request::url::parameter;
 use crate::response::element::Element::{self, Count, Object, Text};
 use crate::response::escape;
-use crate::response::{CachePolicy, Response};
+use crate::response::{ApiError, CachePolicy, Response};
 
 /// Maximum size of the frame if the site sets none: the width of a text column, the height of a small screen.
 const DEFAULT: Size = Size { width: 800, height: 600 };
@@ -19,18 +19,23 @@ const DEFAULT: Size = Size { width: 800, height: 600 };
 const MIN_SIDE: u32 = 200;
 
 impl OembedRequest {
-    /// Returns the content of the share link.
+    /// Returns the content of the share link, or of the address of the home page's form.
     ///
     /// # Errors
     /// Returns the response of an error: 400, 404, or 501 for an unknown format.
-    pub fn content(&self, addresses: &Addresses) -> Result<ContentId, Response> {
+    pub fn content(&self, addresses: &Addresses) -> Result<Result<ContentKey, ApiError>, Response> {
         if !matches!(self.format.as_deref(), None | Some("json" | "xml")) {
             return Err(Response::text(StatusCode::NOT_IMPLEMENTED, "The format must be json or xml."));
         }
         let url = self.url.as_deref().ok_or_else(|| {
             Response::text(StatusCode::BAD_REQUEST, "Give a share link: /oembed?url=<share link>.")
         })?;
-        shared_content(url, &addresses.share).ok_or_else(not_found)
+        match &self.form {
+            Some(form) => Ok(form.key.clone()),
+            None => {
+                shared_content(url, &addresses.share).map(|id| Ok(ContentKey::Id(id))).ok_or_else(not_found)
+            }
+        }
     }
 
     /// Returns the response. With `renders`, the thumbnail of a link to a place shows the place.

@@ -115,7 +115,7 @@ fn share_links_are_recognised_in_all_spellings() {
     for link in ["", "/", "?x=y", "#0.5,0.5,2", "/embed", "/embed/"] {
         assert_eq!(
             content_of(&format!("https://zoom.example/{ID}{link}")),
-            Ok(ID.parse().unwrap()),
+            Ok(Ok(ContentKey::Id(ID.parse().unwrap()))),
             "{link}"
         );
     }

@@ -89,6 +89,7 @@ fn read(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
         "/sitemap.xml" => Route::Sitemap,
         "/oembed" => Route::Oembed(OembedRequest {
             url: url_parameter(request.query),
+            form: url_parameter(request.query).and_then(|url| submitted(&url, request, policy)),
             format: parameter(request.query, "format"),
             max_width: parameter(request.query, "maxwidth").and_then(|most| most.parse().ok()),
             max_height: parameter(request.query, "maxheight").and_then(|most| most.parse().ok()),
@@ -210,6 +211,13 @@ fn home_form(text: String, query: &str, request: RequestParts<'_>, policy: &Addr
     // A share link needs no source, so its scheme does not matter.
     let assumes_https = matches!(key, Ok(ContentKey::Source { .. }));
     HomeForm { text, assumes_https, key }
+}
+
+/// Returns the form of the home page whose address is `{share}/?url=…`, with options of a capture in that address.
+fn submitted(address: &str, request: RequestParts<'_>, policy: &AddressPolicy) -> Option<HomeForm> {
+    let query = address.strip_prefix(request.share)?.strip_prefix("/?")?;
+    let query = query.split_once('#').map_or(query, |(query, _)| query);
+    url_parameter(query).map(|text| home_form(text, query, request, policy))
 }
 
 /// Returns the source's URL in a path such as `/https://example.com/a.jpg`. Some clients and proxies merge slashes.

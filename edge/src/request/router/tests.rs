@@ -7,11 +7,14 @@ use super::*;
 use crate::response::negotiation::{Format, NegotiationError};
 
 const ID: &str = "6qy4OXfXSid";
+const SHARE: &str = "https://zoom.example";
 
 fn ask(method: Method, target: &str) -> Route {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let share = "https://zoom.example";
-    route(RequestParts { method: &method, path, query, accept: None, share }, &AddressPolicy::default())
+    route(
+        RequestParts { method: &method, path, query, accept: None, share: SHARE },
+        &AddressPolicy::default(),
+    )
 }
 
 fn get(target: &str) -> Route {
@@ -219,7 +222,34 @@ fn events_previews_and_oembed_are_found() {
     assert_eq!(get(&format!("/{ID}/thumbnail.jpg")), Route::Preview(id(), PreviewKind::Thumbnail));
     let route = get("/oembed?url=a&format=xml&maxwidth=300&maxheight=-1");
     let (url, format) = (Some("a".to_owned()), Some("xml".to_owned()));
-    assert_eq!(route, Route::Oembed(OembedRequest { url, format, max_width: Some(300), max_height: None }));
+    assert_eq!(
+        route,
+        Route::Oembed(OembedRequest { url, format, max_width: Some(300), ..OembedRequest::default() })
+    );
+}
+
+#[test]
+fn oembed_knows_the_address_of_the_home_page_with_options() {
+    let form = |address: &str| {
+        let query: String =
+            url::form_urlencoded::Serializer::new(String::new()).append_pair("url", address).finish();
+        let Route::Oembed(asked) = get(&format!("/oembed?{query}")) else { panic!("{address}") };
+        asked.form
+    };
+    let page = SourceUrl::parse("https://example.com/a").unwrap().with_options("web-width=390").unwrap();
+    let address = |options: &str| format!("{SHARE}/?url=https%3A%2F%2Fexample.com%2Fa{options}");
+    assert_eq!(form(&address("&web-width=390#x")).unwrap().key, Ok(ContentKey::of_source(page.clone())));
+    assert_eq!(form(&address("")).unwrap().key, Ok(ContentKey::of_source(page.without_options())));
+    assert!(form(&address("&web-width=1")).unwrap().key.is_err());
+    for other in [
+        format!("{SHARE}/"),
+        format!("{SHARE}/?a=b"),
+        format!("{SHARE}/{ID}?url=https://example.com/a"),
+        format!("{SHARE}.example/?url=https://example.com/a"),
+        "https://example.com/a".to_owned(),
+    ] {
+        assert_eq!(form(&other), None, "{other}");
+    }
 }
 
 #[test]
