@@ -216,6 +216,48 @@ test("a URL that was never requested can be taken down, and lifted", async () =>
   assert.deepEqual(await actionsOf(id), ["lift", "takedown"]);
 });
 
+test("a takedown of a URL holds with all options of its capture, and so does its lift", async () => {
+  const url = "http://example.com/page";
+  const ids = [await ready(url)];
+  const others = ["http://example.com/page2", "http://other.example/?http://example.com/page"];
+  const create = async (source, options) => {
+    const { id } = JSON.parse((await system.send(`${byUrl(source)}&${options}`)).body);
+    await system.claim(id);
+    assert.equal((await system.report(id, 1, { finished: { dzi: DZI } })).status, 204);
+    return id;
+  };
+  for (const options of ["web-width=390", "web-scheme=dark&web-hide=a%3Eb"]) ids.push(await create(url, options));
+  const kept = await Promise.all(others.map((other) => create(other, "web-width=390")));
+  await eventually(async () => {
+    const indexed = (await system.operate("list", { state: "ready" })).contents.map(({ id }) => id);
+    return [...ids, ...kept].every((id) => indexed.includes(id));
+  });
+  const settled = (call, body) =>
+    eventually(async () => {
+      const { recorded, deleted } = await system.operate(call, body);
+      return recorded && deleted;
+    });
+
+  const { id, variants } = await takeDown(url);
+  assert.deepEqual([id, new Set(variants)], [ids[0], new Set(ids.slice(1))]);
+  await settled("takedown", { target: url, reason: REASON });
+  for (const id of ids) assert.equal((await system.send(`/v1/content/${id}`)).status, 410);
+  for (const id of kept) assert.equal((await system.find(id)).ready, true);
+  for (const options of ["web-width=390", "web-width=391", "web-media=print"]) {
+    const { status, body } = await system.send(`${byUrl(url)}&${options}`);
+    assert.deepEqual([status, body.includes(REASON)], [410, true], options);
+  }
+  assert.equal((await system.send(`${byUrl(others[0])}&web-width=391`)).status, 301);
+
+  const apart = await create(others[0], "web-width=500");
+  await takeDown(apart, "for another reason");
+  await takeDown(others[0]);
+  await settled("lift", { target: others[0] });
+  assert.deepEqual([(await system.send(`/v1/content/${apart}`)).status, (await system.send(`/v1/content/${kept[0]}`)).status], [410, 200], "its own reason");
+  await settled("lift", { target: url });
+  for (const id of ids) assert.notEqual((await system.send(`/v1/content/${id}`)).status, 410);
+});
+
 test("after a lift the content is converted again, with new tile URLs", async () => {
   const url = "http://example.com/lifted.jpg";
   const id = await ready(url);

@@ -150,12 +150,13 @@ async function retry(body, env, by) {
   return { id, result: "queued" };
 }
 
-/** Takes a content down, even one that has not been requested yet. */
+/** Takes a content down, even one that has not been requested yet. A URL is taken down with all its options. */
 async function takedown(body, env, by) {
   const reason = reasonOf(body);
   const found = await find(body, env);
   for (const { id, url } of sharedBy(found, env)) await remove("taken-down", id, url, by, reason, env);
-  return remove("taken-down", found.id, found.url, by, reason, env);
+  const answer = await remove("taken-down", found.id, found.url, by, reason, env);
+  return withVariants(answer, await removeVariants("taken-down", found, by, reason, env));
 }
 
 /** Lifts a takedown: the content can be converted again. */
@@ -163,7 +164,33 @@ async function lift(body, env, by) {
   const found = await existing(body, env);
   const reason = text(body.reason ?? "", 500);
   for (const { id } of sharedBy(found, env)) await remove("lifted", id, null, by, reason, env);
-  return remove("lifted", found.id, null, by, reason, env);
+  const variants = await removeVariants("lifted", found, by, reason, env);
+  return withVariants(await remove("lifted", found.id, null, by, reason, env), variants);
+}
+
+/**
+ * Takes down, or lifts, a batch of the contents of a URL with options of a web page. A lift concerns those that have the
+ * reason of the takedown of the URL. Returns what `remove` returned for each.
+ */
+async function removeVariants(kind, { url, state }, by, why, env) {
+  if (!url) return [];
+  const isLift = kind === "lifted";
+  const reasonFor = (of) => of?.state.removed?.removal.reason;
+  const rows = (await allRows(env, "variants", { url, takenDown: isLift, limit: MAX_CONTENTS })).slice(0, MAX_CONTENTS);
+  const removed = [];
+  await inGroups(rows, async (row) => {
+    if (isLift && reasonFor(await stateOf(env, row.id)) !== reasonFor(state)) return;
+    removed.push(await remove(kind, row.id, row.url, by, why, env));
+  });
+  return removed;
+}
+
+/** Adds contents with options to the answer about their URL. After a whole batch the call is to be repeated. */
+function withVariants(answer, variants) {
+  if (variants.length === 0) return answer;
+  const all = (name) => [answer, ...variants].every((one) => one[name]);
+  const recorded = all("recorded") && variants.length < MAX_CONTENTS;
+  return { ...answer, recorded, deleted: all("deleted"), variants: variants.map(({ id }) => id) };
 }
 
 /**

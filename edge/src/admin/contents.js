@@ -103,6 +103,12 @@ export class ContentsObject extends DurableObject {
     return this.sql.exec(`SELECT ${COLUMNS} FROM contents WHERE ${where} ORDER BY at DESC, id DESC LIMIT ?`, ...values, limit).toArray();
   }
 
+  /** Lists contents of a URL with options of a web page: those that are taken down, or all others. */
+  variants({ url, takenDown, limit }) {
+    const where = "instr(url, '>') > 0 AND substr(url, instr(url, '>') + 1) = ? AND (state = 'taken-down') = ?";
+    return this.sql.exec(`SELECT id, url FROM contents WHERE ${where} LIMIT ?`, url, Number(takenDown), limit).toArray();
+  }
+
   /**
    * Lists or counts contents that finished, or were last used, before a time. Uploaded files cannot be fetched again,
    * so they are included only with `files`.

@@ -99,12 +99,19 @@ impl<'a> Repository<'a> {
     }
 
     /// Returns the content of a source, creating it if needed and admitted; the client is counted then. `first` is the
-    /// first id that it may have; if that belongs to another source, the next one is tried.
+    /// first id that it may have; if that belongs to another source, the next one is tried. A takedown of a URL holds with
+    /// all options of its capture.
     pub async fn find_or_create(
         &self,
         url: &SourceUrl,
         first: ContentId,
     ) -> Result<FoundContent, RepositoryError> {
+        if !url.options().is_empty() {
+            let whole = ContentId::of(&url.without_options());
+            if is_taken_down(whole) {
+                self.find(whole).await?;
+            }
+        }
         let client = (self.client)();
         for id in once(first).chain(ContentId::candidates(url).skip(1)) {
             match self.cached(id).await? {

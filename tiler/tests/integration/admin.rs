@@ -74,6 +74,12 @@ async fn answer(State(answers): State<Answers>, Path(call): Path<String>, body: 
             *old -= removed;
             json!({ "left": *old, "removed": removed })
         }
+        "takedown" => {
+            let left = *old;
+            *old = left.saturating_sub(1);
+            let variants: Vec<String> = (0..left).take(1).map(|_| format!("variant {left}")).collect();
+            json!({ "id": "a", "state": "taken-down", "recorded": left == 0, "deleted": true, "variants": variants })
+        }
         _ => panic!("{call}"),
     }
     .to_string()
@@ -88,6 +94,16 @@ fn shown(output: &Output) -> (Vec<String>, Vec<String>) {
     // A carriage return and a control sequence remove a bar.
     let last = |line: &str| line.rsplit("\r\u{1b}[2K").next().unwrap_or_default().trim_end().to_owned();
     (text.lines().map(last).filter(|line| !line.is_empty()).collect(), bars.collect())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_takedown_is_repeated_until_no_content_with_options_is_left() {
+    let worker = Worker::start(22).await;
+    let (output, _) = worker.admin(false, "takedown http://example.com/ --reason why").await;
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(printed, "a  taken-down, with 22 of the same URL with options\n");
+    let calls = worker.calls();
+    assert_eq!((calls.len(), &calls[0]), (23, &json!({ "target": "http://example.com/", "reason": "why" })));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,6 @@
 //! Runs the commands of `tiler admin`.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -161,21 +162,34 @@ async fn each(
     Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Makes a call, and repeats it until its effects are complete or the command has waited long enough.
+/// Makes a call, and repeats it until its effects are complete or the command has waited long enough. Contents with
+/// options of the same URL are those of all calls.
 async fn settled(name: &str, body: Value, calls: &Calls) -> anyhow::Result<Value> {
-    let mut answer = calls.call(name, body.clone()).await?;
-    for _ in 0..PATIENCE {
-        if answer["recorded"] != false && answer["deleted"] != false {
+    let mut variants = BTreeSet::new();
+    let (mut answer, mut left) = (calls.call(name, body.clone()).await?, PATIENCE);
+    loop {
+        let before = variants.len();
+        variants.extend(entries(&answer, "variants").iter().filter_map(Value::as_str).map(str::to_owned));
+        // A batch with others than before is no reason to stop.
+        left = if variants.len() > before { PATIENCE } else { left - 1 };
+        if answer["recorded"] != false && answer["deleted"] != false || left == 0 {
             break;
         }
         tokio::time::sleep(LOOK).await;
         answer = calls.call(name, body.clone()).await?;
+    }
+    if !variants.is_empty() {
+        answer["variants"] = json!(variants);
     }
     Ok(answer)
 }
 
 fn result_line(answer: &Value) -> String {
     let mut line = format!("{}  {}{}", text(answer, "id"), text(answer, "state"), text(answer, "result"));
+    let variants = entries(answer, "variants").len();
+    if variants > 0 {
+        line += &format!(", with {variants} of the same URL with options");
+    }
     if answer["recorded"] == false {
         line += ", not recorded everywhere yet";
     }
