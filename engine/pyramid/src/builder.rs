@@ -17,7 +17,6 @@ use edgezoom_jpeg::decoder::requantise::TileBlocks;
 use edgezoom_jpeg::ycbcr420::ROWS;
 use edgezoom_text::Text;
 
-use crate::TileOutput;
 use crate::background::Background;
 use crate::build_error::BuildError;
 use crate::coarse::{self, Coarse, CoarseMaker};
@@ -28,6 +27,7 @@ use crate::preview::{PreviewMaker, previews};
 use crate::strip::Strip;
 use crate::tile_encoder::Encoding;
 use crate::words::WordFinder;
+use crate::{RegionShrink, TileOutput};
 
 /// Builds the tiles of the pyramid that `dzi` describes. The picture must have the size of `dzi` after it is turned by
 /// its [orientation](RowReader::orientation), and no opacity if the tiles are JPEG.
@@ -46,9 +46,17 @@ pub fn build_tiles(
     threads: NonZeroUsize,
     output: &dyn TileOutput,
 ) -> Result<(), BuildError> {
-    let (first_level, background) = (0, Background::NONE);
-    let wanted =
-        Wanted { quality, threads, previews: false, coarse: None, text: None, first_level, background };
+    let (first_level, shrink, background) = (0, RegionShrink::Mean, Background::NONE);
+    let wanted = Wanted {
+        quality,
+        threads,
+        previews: false,
+        coarse: None,
+        text: None,
+        first_level,
+        shrink,
+        background,
+    };
     build(reader, dzi, wanted, output).map(|_| ())
 }
 
@@ -65,6 +73,8 @@ pub struct Wanted<'a> {
     pub text: Option<&'a Text>,
     /// Number of the smallest level.
     pub first_level: u32,
+    /// Choice of the pixels of smaller levels. Must be the mean for planes.
+    pub shrink: RegionShrink,
     pub background: Background,
 }
 
@@ -78,7 +88,8 @@ pub fn build<'a>(
     wanted: Wanted<'_>,
     output: &dyn TileOutput,
 ) -> Result<Option<Damage>, BuildError> {
-    let Wanted { quality, threads, previews: with_previews, coarse, text, first_level, background } = wanted;
+    let Wanted { quality, threads, previews: with_previews, coarse, text, first_level, shrink, background } =
+        wanted;
     let (layout, orientation) = (reader.layout(), reader.orientation());
     let encoding = Encoding { format: dzi.tile_format, quality, layout, orientation };
     let levels = geometry::levels(dzi, first_level, layout, orientation);
@@ -116,7 +127,7 @@ pub fn build<'a>(
     };
     if cutters == 1 {
         let mut encoder = encoder(0);
-        Downsampler::new(&levels, layout, tiles)
+        Downsampler::new(&levels, layout, shrink, tiles)
             .run(&mut *reader, progress, |strip| Ok(encoder.take(&strip)?))?;
         return Ok(reader.damage());
     }
@@ -129,7 +140,7 @@ pub fn build<'a>(
             Ok((sender, thread::Builder::new().spawn_scoped(scope, encode)?))
         });
         let (senders, threads) = started.collect::<Result<(Vec<_>, Vec<_>), SourceError>>()?;
-        let downsampler = Downsampler::new(&levels, layout, tiles);
+        let downsampler = Downsampler::new(&levels, layout, shrink, tiles);
         let read = downsampler.run(&mut *reader, progress, |strip| send(&senders, &strip));
         drop(senders);
         let damage = reader.damage();
@@ -155,6 +166,7 @@ fn can_keep_blocks(dzi: &Dzi, levels: &[Level], encoding: Encoding, wanted: &Wan
     let below = dzi.level_size(below.number);
     let is_enough = |size: Size| below.width >= size.width && below.height >= size.height;
     encoding.format == TileFormat::Jpg
+        && wanted.shrink == RegionShrink::Mean
         && !wanted.background.is_used()
         && (!wanted.previews || PreviewKind::ALL.iter().all(|kind| is_enough(kind.size(dzi.size))))
         && (wanted.coarse.is_none() || dzi.size.width.max(dzi.size.height) > coarse::MAX_SIDE)

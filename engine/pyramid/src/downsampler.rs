@@ -15,11 +15,12 @@ use edgezoom_codecs::{Layout, Orientation, RowReader, ycbcr420};
 use edgezoom_jpeg::decoder::requantise::{SampleTiler, TileBlocks};
 use edgezoom_jpeg::ycbcr420::ROWS;
 
-use crate::BuildError;
+use crate::choose::choose_rows;
 use crate::geometry::Level;
 use crate::row_pairs::RowPairs;
 use crate::shrink::{halve_rows, halve_ycbcr420};
 use crate::strip::{Pool, Rows, Strip, mcu_side};
+use crate::{BuildError, RegionShrink};
 
 /// Size of a strip in bytes. A strip should still be in a core's cache when its tiles are encoded. Measured at a width
 /// of 18,000 pixels with 2 MiB of cache per core: strips of 3.4 MB cost 15 % more than strips of 0.9 MB, and smaller
@@ -51,11 +52,12 @@ struct LevelBuffer<'a> {
     strip_rows: u32,
     /// Level above; `None` for the full picture.
     above: Option<&'a Level>,
+    shrink: RegionShrink,
 }
 
 impl<'a> Downsampler<'a> {
     /// With `tiles`, rows of the full picture are read as blocks as far as that goes.
-    pub fn new(levels: &'a [Level], layout: Layout, tiles: Option<TileBlocks>) -> Self {
+    pub fn new(levels: &'a [Level], layout: Layout, shrink: RegionShrink, tiles: Option<TileBlocks>) -> Self {
         let widest = levels.iter().map(|level| level.row_bytes).max().unwrap_or(1);
         // Rows that a decoder returns at once and that are halved without another strip's rows.
         let unit = if tiles.is_some() { ROWS } else { layout.rows_read(2) };
@@ -67,7 +69,7 @@ impl<'a> Downsampler<'a> {
             .zip(above)
             .map(|(level, above)| {
                 let pool = Pool::new(STRIPS_PER_LEVEL, strip_rows as usize * level.row_bytes);
-                LevelBuffer { level, pool, strip: None, next_row: 0, strip_rows, above }
+                LevelBuffer { level, pool, strip: None, next_row: 0, strip_rows, above, shrink }
             })
             .collect();
         Self { layout, tiles, levels }
@@ -206,7 +208,12 @@ impl LevelBuffer<'_> {
             for (pair, out) in pairs.zip(out) {
                 let (upper, lower) = pair.split_at(above.row_bytes);
                 let lower = if lower.is_empty() { upper } else { lower };
-                halve_rows(layout, self.level.columns.from_end, upper, lower, out);
+                match self.shrink {
+                    RegionShrink::Mean => {
+                        halve_rows(layout, self.level.columns.from_end, upper, lower, out);
+                    }
+                    shrink => choose_rows(layout, shrink, self.level, [upper, lower], out),
+                }
             }
         }
         self.next_row = strip.rows().end;

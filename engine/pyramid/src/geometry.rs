@@ -56,7 +56,7 @@ pub struct Level {
     /// Bytes of a row in the picture's layout.
     pub row_bytes: usize,
     /// True if a stored row is a column of the upright picture.
-    is_swapped: bool,
+    pub is_swapped: bool,
 }
 
 impl Axis {

@@ -1,4 +1,4 @@
-//! Layouts of the files of a pyramid, and how far down a pyramid goes. [`sinks::Tree`](crate::sinks::Tree) names the
+//! Layouts of the files of a pyramid, how far down a pyramid goes, and how its levels shrink. [`sinks::Tree`](crate::sinks::Tree) names the
 //! files.
 
 use edgezoom_codecs::Orientation;
@@ -47,6 +47,20 @@ pub enum Angle {
     D180,
     /// 270°.
     D270,
+}
+
+/// Choice of a pixel of a smaller level from the 2×2 pixels that it covers. Not all of libvips' are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum RegionShrink {
+    /// Their mean, with colours weighted by opacity.
+    #[default]
+    Mean,
+    /// The most frequent one. Unlike libvips, whole pixels are compared and not channels, so that no colour appears that
+    /// the picture does not have.
+    Mode,
+    /// The one at the upper left.
+    Nearest,
 }
 
 impl Depth {

@@ -72,6 +72,7 @@
 mod background;
 mod build_error;
 mod builder;
+mod choose;
 mod coarse;
 mod cutter;
 mod downsampler;
@@ -101,7 +102,7 @@ pub use dzsave::{DzsaveError, Observer, dzsave, dzsave_with};
 pub use edgezoom_codecs as codecs;
 pub use edgezoom_geometry::{Dzi, PreviewKind, Size, TileFormat};
 pub use edgezoom_text::Text;
-pub use layout::{Angle, Depth, TileLayout};
+pub use layout::{Angle, Depth, RegionShrink, TileLayout};
 pub use options::{Options, OptionsError};
 pub use tile::{Tile, TileCoord, TileOutput};
 pub use tile_source::{Built, TileSource};

@@ -8,7 +8,7 @@ use edgezoom_codecs::{AsPlanes, DecodeOptions, DrawingOptions};
 use edgezoom_geometry::{Dzi, Size, TileFormat};
 
 use crate::tile_encoder::halves_chroma;
-use crate::{Angle, Depth, TileLayout};
+use crate::{Angle, Depth, RegionShrink, TileLayout};
 
 /// Options of a pyramid. All fields have defaults:
 ///
@@ -40,6 +40,9 @@ pub struct Options {
     /// Colour of the background, in red, green and blue: behind transparent pixels in JPEG, and of blank tiles. Default
     /// white.
     pub background: [u8; 3],
+    /// Choice of the pixels of smaller levels. Default [`RegionShrink::Mean`]. Pictures whose colours are labels, such as
+    /// classes of a map or segments, need another one, and PNG.
+    pub region_shrink: RegionShrink,
     /// Rotation of the upright picture. Default none.
     pub angle: Angle,
     /// Options for drawing PDF and SVG.
@@ -85,6 +88,7 @@ impl Default for Options {
             depth: Depth::OnePixel,
             skip_blanks: None,
             background: [255; 3],
+            region_shrink: RegionShrink::Mean,
             angle: Angle::D0,
             drawing,
             previews: false,
@@ -140,8 +144,10 @@ impl Options {
     #[must_use]
     pub fn decode_options(&self) -> DecodeOptions {
         let is_png = self.format == Some(TileFormat::Png);
-        let needs_pixels =
-            self.skip_blanks.is_some() || self.layout == TileLayout::Google || self.angle != Angle::D0;
+        let needs_pixels = self.skip_blanks.is_some()
+            || self.layout == TileLayout::Google
+            || self.angle != Angle::D0
+            || self.region_shrink != RegionShrink::Mean;
         let is_even = self.tile_size.is_multiple_of(2) && self.overlap.is_multiple_of(2);
         let planes = if is_png || !halves_chroma(self.quality) || needs_pixels {
             AsPlanes::Never

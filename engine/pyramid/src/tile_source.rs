@@ -110,6 +110,7 @@ impl TileSource {
             coarse: coarse.as_ref(),
             text: text.as_ref(),
             first_level: options.depth.first_level(&dzi),
+            shrink: options.region_shrink,
             background: Background::new(options, self.reader.layout()),
         };
         let scale = self.reader.scale();

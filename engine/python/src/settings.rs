@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use edgezoom_pyramid::codecs::{Bounds, DecodeOptions};
 use edgezoom_pyramid::sinks::{ArchiveFormat, Site, Tree};
-use edgezoom_pyramid::{Angle, Depth, Options, TileFormat, TileLayout};
+use edgezoom_pyramid::{Angle, Depth, Options, RegionShrink, TileFormat, TileLayout};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -17,6 +17,7 @@ pub struct Settings {
     tile_size: Option<u32>,
     overlap: Option<u32>,
     depth: Option<String>,
+    region_shrink: Option<String>,
     angle: Option<String>,
     background: Option<[u8; 3]>,
     skip_blanks: Option<i32>,
@@ -64,6 +65,8 @@ impl Settings {
             ("iiif3", TileLayout::Iiif3),
         ];
         let depths = [("onepixel", Depth::OnePixel), ("onetile", Depth::OneTile), ("one", Depth::One)];
+        let shrinks =
+            [("mean", RegionShrink::Mean), ("mode", RegionShrink::Mode), ("nearest", RegionShrink::Nearest)];
         let angles = [("d0", Angle::D0), ("d90", Angle::D90), ("d180", Angle::D180), ("d270", Angle::D270)];
         let formats = [("jpg", TileFormat::Jpg), ("jpeg", TileFormat::Jpg), ("png", TileFormat::Png)];
         let defaults =
@@ -76,6 +79,8 @@ impl Settings {
             depth: one_of("depth", self.depth.as_deref(), &depths)?.unwrap_or(defaults.depth),
             skip_blanks: self.skip_blanks.map_or(defaults.skip_blanks, |within| u16::try_from(within).ok()),
             background: self.background.unwrap_or(defaults.background),
+            region_shrink: one_of("region_shrink", self.region_shrink.as_deref(), &shrinks)?
+                .unwrap_or_default(),
             angle: one_of("angle", self.angle.as_deref(), &angles)?.unwrap_or_default(),
             strict: self.strict,
             threads: self.threads.and_then(NonZeroUsize::new).unwrap_or(defaults.threads),

@@ -72,6 +72,10 @@ def test_libvips_options_have_libvips_names(photo, tmp_path):
         assert b'"id":"https://iiif.example.org/b"' in files.read("b/info.json")
     with zipfile.ZipFile(io.BytesIO(edgezoom.dzsave(photo, layout="zoomify").archive)) as files:
         assert "image/ImageProperties.xml" in files.namelist()
+    labels = [tiles(photo, suffix=".png", region_shrink=shrink) for shrink in [None, "mean", "mode", "nearest"]]
+    assert labels[0] == labels[1] and labels[1] != labels[2] != labels[3]
+    with pytest.raises(ValueError, match="region_shrink is \"max\", and has to be one of mean, mode, nearest"):
+        edgezoom.dzsave(photo, region_shrink="max")
     blank = {**tiles(photo[:300] * 0, background=0, skip_blanks=0)}
     assert not blank and tiles(photo[:300] * 0, background=[0, 0, 9], skip_blanks=0)
 

@@ -41,6 +41,15 @@ pub fn halved(picture: &Picture) -> Picture {
 
 /// Returns all tiles of a picture's pyramid.
 pub fn reference(picture: &Picture, dzi: &Dzi) -> BTreeMap<TileCoord, Picture> {
+    reference_by(halved, picture, dzi)
+}
+
+/// Returns all tiles of a pyramid whose levels are made by a function.
+pub fn reference_by(
+    halved: impl Fn(&Picture) -> Picture,
+    picture: &Picture,
+    dzi: &Dzi,
+) -> BTreeMap<TileCoord, Picture> {
     let mut tiles = BTreeMap::new();
     let mut level = picture.clone();
     for number in (0..=dzi.max_level()).rev() {

@@ -8,6 +8,7 @@ mod dzsave;
 mod exact;
 mod example;
 mod iiif;
+mod labels;
 mod output;
 mod packages;
 mod preview;

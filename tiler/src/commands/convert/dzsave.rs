@@ -4,7 +4,7 @@ use clap::builder::PossibleValue;
 use clap::value_parser;
 use edgezoom_content::TileFormat;
 use edgezoom_pyramid::sinks::Tree;
-use edgezoom_pyramid::{Angle, Depth, TileLayout};
+use edgezoom_pyramid::{Angle, Depth, RegionShrink, TileLayout};
 use edgezoom_tiler::renderer::RenderOptions;
 
 use super::suffix::Suffix;
@@ -47,6 +47,14 @@ pub(super) struct TileArgs {
     /// Format and quality in libvips' words, such as .png or .jpg[Q=85]
     #[arg(long, conflicts_with_all = ["format", "quality"])]
     suffix: Option<Suffix>,
+    /// Choice of a pixel of a smaller level from the four that it covers. For pictures whose colours are labels, such as
+    /// classes of a map, take mode or nearest, and .png
+    #[arg(long, default_value = "mean", value_parser = one_of([
+        (PossibleValue::new("mean").help("their mean"), RegionShrink::Mean),
+        (PossibleValue::new("mode").help("the most frequent"), RegionShrink::Mode),
+        (PossibleValue::new("nearest").help("the upper left"), RegionShrink::Nearest),
+    ]))]
+    region_shrink: RegionShrink,
     /// Rotation in degrees, clockwise
     #[arg(long, default_value = "0", value_parser = one_of([
         (PossibleValue::new("0").alias("d0"), Angle::D0),
@@ -83,6 +91,7 @@ impl TileArgs {
             depth: self.depth.unwrap_or(defaults.depth),
             skip_blanks: self.skip_blanks.map_or(defaults.skip_blanks, |within| u16::try_from(within).ok()),
             background: self.background,
+            region_shrink: self.region_shrink,
             angle: self.angle,
             ..defaults
         }
