@@ -9,8 +9,10 @@ use std::process::{Command, Output};
 use edgezoom_test_support::pdf::{Mask, Pdf, drawing, grey_picture};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
+use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use url::Url;
 
 use crate::convert::{error_line, names, serve_files};
 
@@ -189,6 +191,51 @@ fn credits_of_descriptions_count_before_those_of_the_file() {
         "copyright": "</script><b>",
     });
     assert_eq!(content(&page)["credits"], expected);
+}
+
+/// Returns true for a path that GitHub Pages serves without `.nojekyll`: Jekyll leaves out what begins with `_`, `.` or `#`
+/// or ends with `~`, also as a folder (jekyllrb.com/docs/structure).
+fn is_served(path: &str) -> bool {
+    path.split('/').all(|name| !name.starts_with(['_', '.', '#']) && !name.ends_with('~'))
+}
+
+#[test]
+fn all_that_a_site_loads_is_served_by_github_pages_also_below_a_renamed_folder() {
+    let folder = folder();
+    let source = format!("{HOSTILE}.svg");
+    for name in ["a", "a 100%", "map_2", "plan #2", "a~", "Straße & ?x=1", "a.b", "-"] {
+        let output = convert(folder.path(), &[&*source, "-o", &format!("site/{name}"), "--svg-side", "600"]);
+        assert!(output.status.success(), "{name}: {output:?}");
+        let site = folder.path().join("site");
+        let page = fs::read_to_string(site.join("index.html")).unwrap();
+        let content = content(&page);
+        let dzi = content["dzi"]["url"].as_str().unwrap();
+        let mut loaded = vec![dzi.to_owned(), dzi.replace(".dzi", "_files/10/1_0.jpg")];
+        for attribute in ["src=\"", "href=\""] {
+            let values = page.split(attribute).skip(1).map(|rest| rest.split('"').next().unwrap());
+            loaded.extend(values.filter(|value| !value.starts_with("data:")).map(str::to_owned));
+        }
+        assert!(loaded.len() >= 5, "{loaded:?}");
+        // The folder was renamed, and is a part of a larger site.
+        let base = Url::parse("https://museum.github.io/maps/old%20town%20%232/").unwrap();
+        for reference in &loaded {
+            let url = base.join(&reference.replace("&amp;", "&")).unwrap();
+            let path = url.path().strip_prefix(base.path()).unwrap();
+            let path = percent_decode_str(path).decode_utf8().unwrap();
+            assert!(site.join(&*path).is_file(), "{name}: {reference} is {path}");
+            assert!(url.query().is_none() && url.fragment().is_none(), "{name}: {reference}");
+            assert!(is_served(&path), "{name}: {path}");
+        }
+        fs::remove_dir_all(site).unwrap();
+    }
+    for name in ["_a", "#a", ".a"] {
+        let output = convert(folder.path(), &[&*source, "-o", &format!("site/{name}")]);
+        assert!(
+            error_line(&output).contains("web hosts leave out files whose names begin with _, . or #"),
+            "{output:?}"
+        );
+        assert!(!is_served(name) && !folder.path().join("site").exists());
+    }
 }
 
 #[test]
