@@ -79,6 +79,15 @@ pub enum Event {
     RemovalRecorded(RemovalKind),
 }
 
+impl Event {
+    /// Returns true if handling the event twice leaves the conversion as once, with the same reply. A second claim would be
+    /// refused, and so would a second report of a failure.
+    #[must_use]
+    pub fn is_idempotent(&self) -> bool {
+        matches!(self, Self::Created { .. } | Self::Requested)
+    }
+}
+
 /// Something to do outside, after the new state is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {

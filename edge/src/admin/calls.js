@@ -6,6 +6,7 @@
 // without a name belongs to `operator`. The tilers' token is not accepted: it is on machines that read untrusted bytes.
 
 import * as rust from "wasm-bindgen-output";
+import { repeated } from "../platform/objects.js";
 import { SHARD_NAMES, removeUnused, shardOf, tell } from "./contents.js";
 import * as lists from "./lists.js";
 
@@ -69,11 +70,11 @@ const operatorOf = (env) => env.OPERATOR.getByName("operator");
 /** Returns the object with the index entry of a content. */
 const indexOf = (env, id) => env.CONTENTS.getByName(shardOf(id));
 /** Returns a content's state, as Rust stores it, or null. */
-const stateOf = async (env, id) => JSON.parse((await env.CONVERSIONS.getByName(id).stored()) ?? null);
+const stateOf = async (env, id) => JSON.parse((await repeated(() => env.CONVERSIONS.getByName(id).stored())) ?? null);
 
 /** Calls a method of all objects of the index and returns all rows. */
 const allRows = async (env, method, query) =>
-  (await Promise.all(SHARD_NAMES.map((shard) => env.CONTENTS.getByName(shard)[method](query)))).flat();
+  (await Promise.all(SHARD_NAMES.map((shard) => repeated(() => env.CONTENTS.getByName(shard)[method](query))))).flat();
 
 /**
  * Finds a content by its id, its share link or the URL of its source. Returns its id, its URL if that was given, and

@@ -5,6 +5,7 @@
 import { waitUntil } from "cloudflare:workers";
 import * as rust from "wasm-bindgen-output";
 import { waitFor, wake } from "../platform/bounds.js";
+import { repeated } from "../platform/objects.js";
 
 /** Age in milliseconds from which the lists are refreshed in the background. */
 const FRESH = 10_000;
@@ -48,7 +49,7 @@ export function refresh(env) {
 /** Loads what has changed from the operator's object. */
 export async function load(env) {
   try {
-    const changes = await env.OPERATOR.getByName("operator").changes(version);
+    const changes = await repeated(() => env.OPERATOR.getByName("operator").changes(version));
     if (changes) apply(changes, env);
     at = Date.now();
   } catch (error) {

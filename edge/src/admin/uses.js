@@ -1,6 +1,7 @@
 // Records that contents are used, for operators who delete unused ones (RETENTION_DAYS). No request waits for this:
 // each isolate collects the ids that it has seen, each once a day, and sends them to the index in batches.
 
+import { repeated } from "../platform/objects.js";
 import { retention, shardOf } from "./contents.js";
 
 const DAY = 86_400_000;
@@ -32,6 +33,6 @@ async function send(env) {
   await new Promise((resolve) => setTimeout(resolve, PAUSE));
   const ids = [...waiting];
   waiting = new Set();
-  const replies = [...Map.groupBy(ids, shardOf)].map(([shard, used]) => env.CONTENTS.getByName(shard).use(used));
+  const replies = [...Map.groupBy(ids, shardOf)].map(([shard, used]) => repeated(() => env.CONTENTS.getByName(shard).use(used)));
   for (const { reason } of await Promise.allSettled(replies)) if (reason) console.error("cannot record uses of contents:", reason);
 }

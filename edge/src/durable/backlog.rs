@@ -21,7 +21,7 @@ use crate::admission::policy::{AdmissionError, BacklogReport};
 use crate::admission::scheduler::{Asked, End, Scheduler, TILES_OF_A_JOB, Turn};
 use crate::config::{Config, ContainerLimits};
 use crate::containers::fleet::{Fleet, MAX_SLOTS, Order, Start};
-use crate::platform::bridge;
+use crate::platform::bridge::{self, AfterReset};
 use crate::platform::isolate::{config, now};
 
 const NAME: &str = "backlog";
@@ -65,6 +65,23 @@ enum Message {
         #[serde(default)]
         lost: bool,
     },
+}
+
+impl Message {
+    /// Returns [`AfterReset::Repeat`] for a message that the object may handle twice: jobs are told apart by their ids.
+    fn after_reset(&self) -> AfterReset {
+        match self {
+            Self::LastReport
+            | Self::Reported(_)
+            | Self::ReportedIn { .. }
+            | Self::Containers
+            | Self::Admit(_)
+            | Self::Enqueue(_)
+            | Self::Sized { .. } => AfterReset::Repeat,
+            // Its tiles would be counted twice.
+            Self::Ended { .. } | Self::ContainerEnded(_) => AfterReset::Fail,
+        }
+    }
 }
 
 /// The turn of a job, or the reason to refuse it.
@@ -118,7 +135,8 @@ pub async fn ended(id: ContentId, end: End, env: &Env) -> Result<()> {
 }
 
 async fn send<Reply: DeserializeOwned>(message: &Message, env: &Env) -> Result<Reply> {
-    let reply = bridge::call_object(env, "BACKLOG", NAME, "send", &serde_json::to_string(message)?).await?;
+    let json = serde_json::to_string(message)?;
+    let reply = bridge::call_object(env, "BACKLOG", [NAME, "send"], &json, message.after_reset()).await?;
     Ok(serde_json::from_str(&reply)?)
 }
 
@@ -350,8 +368,10 @@ async fn give(order: Order, env: Env) {
         Order::Destroy(start) => ("destroy", start),
     };
     let name = start.container.to_string();
-    let given =
-        async { bridge::call_object(&env, "TILERS", &name, method, &serde_json::to_string(&start)?).await };
+    let given = async {
+        let start = serde_json::to_string(&start)?;
+        bridge::call_object(&env, "TILERS", [&name, method], &start, AfterReset::Fail).await
+    };
     if let Err(error) = given.await {
         console_error!("cannot {method} container {name}: {error}");
         if matches!(order, Order::Start(_))

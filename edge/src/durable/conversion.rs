@@ -26,8 +26,9 @@ use crate::config::{Addresses, Config};
 use crate::durable::admit::{self, admit_job};
 use crate::durable::subscribers::{Subscribers, Subscription};
 use crate::durable::{backlog, record};
+use crate::platform::bridge::{self, AfterReset};
 use crate::platform::isolate::{config, now};
-use crate::platform::{bridge, kv, r2};
+use crate::platform::{kv, r2};
 
 const BINDING: &str = "CONVERSIONS";
 const STATE: &str = "conversion";
@@ -97,8 +98,9 @@ enum Admission {
 
 /// Sends an event to the object of a content.
 pub async fn send(id: ContentId, event: Event, client: Option<Client>, env: &Env) -> Result<Answer> {
+    let after_reset = if event.is_idempotent() { AfterReset::Repeat } else { AfterReset::Fail };
     let message = serde_json::to_string(&Message { event, client })?;
-    let answer = bridge::call_object(env, BINDING, &id.to_string(), "send", &message).await?;
+    let answer = bridge::call_object(env, BINDING, [&id.to_string(), "send"], &message, after_reset).await?;
     Ok(serde_json::from_str(&answer)?)
 }
 

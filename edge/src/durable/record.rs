@@ -8,8 +8,9 @@ use serde::Serialize;
 use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::{Env, Result};
 
+use crate::platform::bridge::{self, AfterReset};
 use crate::platform::isolate::now;
-use crate::platform::{bridge, kv};
+use crate::platform::kv;
 use crate::representation::cached_content::CachedContent;
 
 /// Number of objects of the index, which are named by numbers. `edge/src/admin/contents.js` has the same constant.
@@ -68,7 +69,7 @@ pub async fn removed(
     // First the operator's log, whose list of removed contents is effective everywhere in seconds; KV takes a minute.
     if removal.kind != RemovalKind::Unused {
         let entry = serde_json::to_string(&Entry { id, url, at: now, removal })?;
-        bridge::call_object(env, "OPERATOR", "operator", "note", &entry).await?;
+        bridge::call_object(env, "OPERATOR", ["operator", "note"], &entry, AfterReset::Repeat).await?;
     }
     match removal.kind {
         RemovalKind::TakenDown => kv::put_removal(id, url, Some(&removal.reason), env).await?,
@@ -82,7 +83,8 @@ pub async fn removed(
 async fn index(row: &Row<'_>, env: &Env) -> Result<()> {
     let shard = row.id.to_string().bytes().last().unwrap_or_default() % SHARDS;
     let json = serde_json::to_string(row)?;
-    bridge::call_object(env, "CONTENTS", &shard.to_string(), "note", &json).await.map(drop)
+    let called = [&*shard.to_string(), "note"];
+    bridge::call_object(env, "CONTENTS", called, &json, AfterReset::Repeat).await.map(drop)
 }
 
 impl<'a> Row<'a> {

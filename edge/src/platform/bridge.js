@@ -2,6 +2,7 @@
 
 import { env, waitUntil } from "cloudflare:workers";
 import { queueOf } from "../containers/messages.js";
+import { repeated } from "./objects.js";
 
 /** Returns lines with a request's method, URL, `Accept` and `If-None-Match`. */
 export function readRequest({ method, url, headers }) {
@@ -47,13 +48,17 @@ export const writeRecord = ({ FINISHED }, id, record, ttl) =>
   record === undefined ? FINISHED.delete(id) : FINISHED.put(id, record, ttl > 0 ? { expirationTtl: ttl } : {});
 
 /** Calls a method of a Durable Object with a message, and returns the reply. Both are JSON. */
-export const callObject = (objects, name, method, message) => objects.getByName(name)[method](message);
+export function callObject(objects, name, method, message, mayRepeat) {
+  const call = () => objects.getByName(name)[method](message);
+  return mayRepeat ? repeated(call) : call();
+}
 
 /** Sends a job, given as JSON, to the queue: Cloudflare's, or our own if tilers run in containers. */
 export const sendJob = ({ JOBS, MESSAGES }, job) => (JOBS ? JOBS.send(JSON.parse(job)) : queueOf(MESSAGES).send(JSON.parse(job)));
 
 /** Opens the stream of a Durable Object's events. Returns the response. */
-export const subscribeTo = (objects, name, addresses) => objects.getByName(name).fetch("http://object/", { method: "POST", body: addresses });
+export const subscribeTo = (objects, name, addresses) =>
+  repeated(() => objects.getByName(name).fetch("http://object/", { method: "POST", body: addresses }));
 
 /** Maximum number of lists of up to 1,000 objects in a sweep: one invocation may make a thousand subrequests. */
 const MAX_LISTS = 100;

@@ -38,6 +38,7 @@ extern "C" {
         name: &str,
         method: &str,
         message: &str,
+        may_repeat: bool,
     ) -> std::result::Result<Promise, JsValue>;
     #[wasm_bindgen(catch, js_name = sendJob)]
     fn send(env: &Env, job: &str) -> std::result::Result<Promise, JsValue>;
@@ -137,16 +138,25 @@ pub async fn write_record(id: ContentId, record: Option<&str>, ttl: u32, env: &E
     JsFuture::from(write(env, &id.to_string(), record, ttl)?).await.map(drop).map_err(Error::from)
 }
 
+/// What to do with a call if its Durable Object is reset before it replies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterReset {
+    /// Make it once more, because two calls have the result of one.
+    Repeat,
+    Fail,
+}
+
 /// Calls a method of a Durable Object with a message in JSON. Returns the reply, in JSON, if the method has one.
 pub async fn call_object(
     env: &Env,
     binding: &str,
-    name: &str,
-    method: &str,
+    [name, method]: [&str; 2],
     message: &str,
+    after_reset: AfterReset,
 ) -> Result<String> {
     let objects = Reflect::get(env, &binding.into())?;
-    Ok(JsFuture::from(call(&objects, name, method, message)?).await?.as_string().unwrap_or_default())
+    let reply = call(&objects, name, method, message, after_reset == AfterReset::Repeat)?;
+    Ok(JsFuture::from(reply).await?.as_string().unwrap_or_default())
 }
 
 /// Sends a job to the queue.

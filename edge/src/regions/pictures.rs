@@ -10,7 +10,7 @@ use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Env, Result, web_sys};
 
 use crate::admission::renderings::{ASKING, Block, Renderings, Request, Turn};
-use crate::platform::bridge::{call_object, wait_for, wake};
+use crate::platform::bridge::{AfterReset, call_object, wait_for, wake};
 use crate::platform::isolate::now;
 use crate::platform::r2::BINDING;
 use crate::regions::tile_runs::TileRuns;
@@ -72,7 +72,8 @@ pub async fn take(party: &str, a_day: u64, env: &Env) -> Result<bool> {
 /// Asks the operator's object for a block.
 async fn ask(request: Request, env: &Env) -> Result<()> {
     let message = serde_json::to_string(&request)?;
-    let reply = call_object(env, "OPERATOR", "operator", "countRenderings", &message).await;
+    let called = ["operator", "countRenderings"];
+    let reply = call_object(env, "OPERATOR", called, &message, AfterReset::Fail).await;
     let (block, result) = match reply.and_then(|json| Ok(serde_json::from_str::<Block>(&json)?)) {
         Ok(block) => (Some(block), Ok(())),
         Err(error) => (None, Err(error)),

@@ -3,6 +3,7 @@
 // its hash. No byte passes through wasm.
 
 import { free, hold, within } from "../platform/bounds.js";
+import { repeated } from "../platform/objects.js";
 
 /** Size of a part in bytes: R2's minimum. All parts but the last must have one size. */
 const PART = 5 << 20;
@@ -326,7 +327,7 @@ export const countDeletion = (env, party) =>
   });
 
 /** Returns the key of the client that began an upload. */
-export const ownerOf = (env, object, token) => result(async () => granted(await env.UPLOADS.getByName(object).owner(token)).owner);
+export const ownerOf = (env, object, token) => result(async () => granted(await repeated(() => env.UPLOADS.getByName(object).owner(token))).owner);
 
 /**
  * Completes an upload with the tags that the request lists. Returns the file's key and its SHA-256 in base64url. A file

@@ -71,7 +71,12 @@ impl Story {
             Event::Created { .. } | Event::Uploaded { .. } | Event::Requested | Event::RetryAsked
         );
         let told = format!("{event:?} at {:?}: {:?}", self.now, self.known);
+        let again = event.is_idempotent().then(|| event.clone());
         let decision = decide(self.known.take(), event, self.now, &RULES);
+        if let Some(event) = again {
+            let repeated = decide(decision.after.clone(), event, self.now, &RULES);
+            assert!(repeated.after == decision.after && repeated.reply == decision.reply, "twice: {told}");
+        }
         if let Some(starts_again) = starts_again {
             assert_eq!(is_asked && decision.effects.contains(&Effect::Enqueue), starts_again, "{told}");
         }
