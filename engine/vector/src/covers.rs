@@ -1,22 +1,25 @@
 //! What a picture hides, its vectors must not show: objects wholly below a later opaque one are dropped, and the pixels
 //! of pictures below it are blanked. A black bar over a name is the common case.
 //!
-//! A cover is convex: a rectangle, a rounded one, a disc, a thick line, a picture. Shapes that together hide a word are not
-//! recognised; the letters below each are.
+//! A cover is convex: a rectangle, a rounded one, a disc, a thick line, a picture. What covers hide only together is
+//! found by subtracting one after the other; [`unseen`](crate::unseen) finds the rest by pixels.
 
 use std::f64::consts::TAU;
 
 use hayro_interpret::kurbo::{BezPath, PathEl, Point, Rect, Vec2};
 
-use crate::items::Item;
+use crate::items::{Item, Rule};
 use crate::limits::MAX_COVERS;
 
 /// Cells of the page across and down, to find covers by place.
 const CELLS: usize = 16;
 /// Maximum number of covers of a cell. The largest count.
 const MAX_IN_CELL: usize = 256;
-/// Maximum number of corners.
+/// Maximum number of corners, and of covers in one path.
 const MAX_CORNERS: usize = 64;
+/// Maximum number of cells in which an object's covers are looked for, and of parts of it that show at once.
+const MAX_OBJECT_CELLS: usize = 4;
+const MAX_PARTS: usize = 32;
 /// Distance in points by which an object may reach out of its cover, because numbers are rounded.
 const TOLERANCE: f64 = 0.02;
 
@@ -42,15 +45,25 @@ pub struct Sorted {
 }
 
 impl Cover {
-    /// Returns the cover that a filled path is, if it is convex.
-    pub fn of_fill(path: &BezPath, colour: [u8; 3]) -> Option<Self> {
+    /// Returns the covers that a filled path is: each of its figures, if all are convex, and none is a hole in another.
+    pub fn of_fill(path: &BezPath, rule: Rule, colour: [u8; 3]) -> Vec<Self> {
+        let (mut covers, mut is_left) = (Vec::<Self>::new(), Vec::new());
         // The control points of a convex outline are convex, too. The curve is outside the points that it joins.
         let (mut all, mut corners) = (Vec::new(), Vec::new());
-        for (index, element) in path.elements().iter().enumerate() {
+        for element in path.elements().iter().chain([&PathEl::MoveTo(Point::ZERO)]) {
             let points = match *element {
-                PathEl::MoveTo(to) if index == 0 => vec![to],
-                PathEl::MoveTo(_) if index + 1 == path.elements().len() => continue,
-                PathEl::MoveTo(_) => return None,
+                PathEl::MoveTo(to) => {
+                    if all.len() > 1 {
+                        if covers.len() == MAX_CORNERS || !is_convex(std::mem::take(&mut all)) {
+                            return Vec::new();
+                        }
+                        is_left.push(turn(&corners) > 0.0);
+                        covers.extend(Self::new(std::mem::take(&mut corners), colour));
+                    }
+                    all.clear();
+                    corners.clear();
+                    vec![to]
+                }
                 PathEl::LineTo(to) => vec![to],
                 PathEl::QuadTo(one, to) => vec![one, to],
                 PathEl::CurveTo(one, two, to) => vec![one, two, to],
@@ -59,18 +72,28 @@ impl Cover {
             corners.extend(points.last());
             all.extend(points);
             if all.len() > MAX_CORNERS {
-                return None;
+                return Vec::new();
             }
         }
-        is_convex(all).then(|| Self::new(corners, colour)).flatten()
+        let is_one_way = rule == Rule::NonZero && is_left.iter().all(|left| is_left.first() == Some(left));
+        let after = |(index, cover): (usize, &Self)| {
+            covers.iter().skip(index + 1).all(|next| !next.bounds.overlaps(cover.bounds))
+        };
+        if is_one_way || covers.iter().enumerate().all(after) { covers } else { Vec::new() }
     }
 
-    /// Returns the cover that a straight line of this width is. Its ends may be butt.
-    pub fn of_line(path: &BezPath, width: f64, colour: [u8; 3]) -> Option<Self> {
-        let [PathEl::MoveTo(from), PathEl::LineTo(to)] = *path.elements() else { return None };
-        let along = to - from;
-        let side = Vec2::new(-along.y, along.x) / along.hypot() * (width / 2.0);
-        Self::new(vec![from + side, to + side, to - side, from - side], colour)
+    /// Returns the covers that the straight parts of a line of this width are. Its ends may be butt.
+    pub fn of_line(path: &BezPath, width: f64, colour: [u8; 3]) -> Vec<Self> {
+        let parts = path.elements().windows(2).take(MAX_CORNERS).filter_map(|part| match *part {
+            [PathEl::MoveTo(from) | PathEl::LineTo(from), PathEl::LineTo(to)] => Some((from, to)),
+            _ => None,
+        });
+        let cover = |(from, to): (Point, Point)| {
+            let along = to - from;
+            let side = Vec2::new(-along.y, along.x) / along.hypot() * (width / 2.0);
+            Self::new(vec![from + side, to + side, to - side, from - side], colour)
+        };
+        parts.filter_map(cover).collect()
     }
 
     pub fn new(corners: Vec<Point>, colour: [u8; 3]) -> Option<Self> {
@@ -89,8 +112,7 @@ impl Cover {
 
     /// Returns true if a rectangle is below the cover.
     pub fn hides(&self, rect: Rect) -> bool {
-        let at = [(rect.x0, rect.y0), (rect.x1, rect.y0), (rect.x1, rect.y1), (rect.x0, rect.y1)];
-        self.holds(&at.map(Point::from))
+        self.holds(&corners_of(rect))
     }
 
     /// Returns true if points are below the cover.
@@ -105,6 +127,20 @@ impl Cover {
 
     pub fn bounds(&self) -> Rect {
         self.bounds
+    }
+
+    /// Adds the parts of a convex figure that show beside the cover.
+    fn cut(&self, figure: Vec<Point>, shown: &mut Vec<Vec<Point>>) {
+        let mut below = figure;
+        for (&from, &to) in self.corners.iter().zip(self.corners.iter().cycle().skip(1)) {
+            let along = (to - from) / (to - from).hypot();
+            let inside = |point: Point| along.cross(point - from) + TOLERANCE;
+            let beside = half(&below, |point| -inside(point));
+            below = half(&below, inside);
+            if turn(&beside).abs() > TOLERANCE * TOLERANCE {
+                shown.push(beside);
+            }
+        }
     }
 }
 
@@ -144,9 +180,26 @@ impl Sorted {
 
     fn hide(&self, item: &Item) -> bool {
         let middle = item.shown.center();
-        let (column, row) = cell(self.page, middle.x, middle.y);
-        let here = self.cells[row * CELLS + column].iter().filter_map(|&number| self.covers.get(number));
-        here.filter(|cover| cover.number > item.number).any(|cover| cover.hides(item.shown))
+        let mut here = self.later(item, (middle.x, middle.y), (middle.x, middle.y));
+        let Rect { x0, y0, x1, y1 } = item.shown;
+        let together = || self.later(item, (x0, y0), (x1, y1)).collect::<Vec<_>>();
+        here.any(|cover| cover.hides(item.shown)) || hide_together(&together(), &corners_of(item.shown))
+    }
+
+    /// Returns the covers over an object from the cell of one place to that of another, if these are few.
+    fn later<'a>(
+        &'a self,
+        item: &'a Item,
+        first: (f64, f64),
+        last: (f64, f64),
+    ) -> impl Iterator<Item = &'a Cover> {
+        let (left, top) = cell(self.page, first.0, first.1);
+        let (right, bottom) = cell(self.page, last.0, last.1);
+        let is_small = (right + 1 - left) * (bottom + 1 - top) <= MAX_OBJECT_CELLS;
+        let rows = (top..=bottom).filter(move |_| is_small);
+        let cells = rows.flat_map(move |row| &self.cells[row * CELLS + left..=row * CELLS + right]);
+        let covers = cells.flatten().filter_map(|&number| self.covers.get(number));
+        covers.filter(|cover| cover.number > item.number && cover.bounds.overlaps(item.shown))
     }
 
     /// Returns the covers over a part of an object.
@@ -154,6 +207,32 @@ impl Sorted {
         let (bounds, number) = (item.shown, item.number);
         self.covers.iter().filter(move |cover| cover.number > number && cover.bounds.overlaps(bounds))
     }
+}
+
+/// Returns true if several covers hide all of a convex figure.
+pub fn hide_together(covers: &[&Cover], figure: &[Point]) -> bool {
+    let Some(first) = figure.first().filter(|_| covers.len() > 1) else { return false };
+    let bounds =
+        figure.iter().fold(Rect::from_points(*first, *first), |bounds, point| bounds.union_pt(*point));
+    let area: f64 = covers.iter().map(|cover| cover.bounds.intersect(bounds).area()).sum();
+    // The rounded boxes of neighbours may be a little apart.
+    if area * 2.2 < turn(figure).abs() {
+        return false;
+    }
+    let mut shown = vec![figure.to_vec()];
+    for cover in covers {
+        for figure in std::mem::take(&mut shown) {
+            cover.cut(figure, &mut shown);
+        }
+        if shown.is_empty() || shown.len() > MAX_PARTS {
+            break;
+        }
+    }
+    shown.is_empty()
+}
+
+fn corners_of(Rect { x0, y0, x1, y1 }: Rect) -> [Point; 4] {
+    [(x0, y0), (x1, y0), (x1, y1), (x0, y1)].map(Point::from)
 }
 
 /// Returns the part of a cover in a rectangle.
@@ -166,20 +245,24 @@ fn clipped(cover: Cover, within: Rect) -> Option<Cover> {
         |point, within| within.y1 - point.y,
     ];
     for side in sides {
-        let mut kept = Vec::with_capacity(corners.len() + 1);
-        let next = corners.iter().cycle().skip(1);
-        for (&from, &to) in corners.iter().zip(next) {
-            let (here, there) = (side(from, within), side(to, within));
-            if here >= 0.0 {
-                kept.push(from);
-            }
-            if (here >= 0.0) != (there >= 0.0) {
-                kept.push(from.lerp(to, here / (here - there)));
-            }
-        }
-        corners = kept;
+        corners = half(&corners, |point| side(point, within));
     }
     Cover::new(corners, cover.colour)
+}
+
+/// Returns the part of a convex figure where `side` is not negative.
+fn half(corners: &[Point], side: impl Fn(Point) -> f64) -> Vec<Point> {
+    let mut kept = Vec::with_capacity(corners.len() + 1);
+    for (&from, &to) in corners.iter().zip(corners.iter().cycle().skip(1)) {
+        let (here, there) = (side(from), side(to));
+        if here >= 0.0 {
+            kept.push(from);
+        }
+        if (here >= 0.0) != (there >= 0.0) {
+            kept.push(from.lerp(to, here / (here - there)));
+        }
+    }
+    kept
 }
 
 /// Returns true if a figure turns one way only, and once.

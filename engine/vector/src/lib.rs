@@ -2,8 +2,9 @@
 //!
 //! A [`Document`] or a [`tree`] gives a [`Drawing`], whose [`Drawing::svg`] has the elements `path`, `g`, `clipPath`,
 //! `image` and an inert `set`, nothing else: no references to unfold, no style, no script. What these cannot show, or
-//! what a browser would draw slowly, is a [`Refusal`]. [`check`] says if the drawing looks like the page's pixels, and
-//! [`is_lean`] if an SVG of unknown origin is one of these. All functions are pure.
+//! what a browser would draw slowly, is a [`Refusal`]. [`Drawing::without_unseen`] drops what the page's pixels do not
+//! show, [`check`] says if the drawing looks like them, and [`is_lean`] if an SVG of unknown origin is one of these. All
+//! functions are pure.
 //!
 //! ```
 //! let options = resvg::usvg::Options::default();
@@ -33,6 +34,7 @@ mod refusal;
 mod svg;
 #[cfg(test)]
 mod tests;
+mod unseen;
 
 pub use check::{Pixels, check};
 pub use drawing::Drawing;

@@ -9,7 +9,7 @@ use edgezoom_jpeg::encoder::{Encoder, Input};
 use edgezoom_jpeg::quantisation::Quantisation;
 use hayro_interpret::kurbo::{Affine, Point, Rect};
 
-use crate::covers::Cover;
+use crate::covers::{Cover, hide_together};
 use crate::limits::{MAX_COVERED_PIXELS, MAX_PICTURE_PIXELS};
 use crate::notation::transform;
 use crate::refusal::Refusal;
@@ -22,6 +22,8 @@ const FEW_COLOURS: usize = 256;
 const MAX_SIDE: u32 = 65_535;
 /// Maximum number of pixels of a picture that is PNG in any case: it is drawn enlarged.
 const SMALL: u64 = 64 * 64;
+/// Difference of colours, of 255, that is not seen.
+const NEAR: u8 = 8;
 
 /// A picture of a page.
 pub struct Picture {
@@ -35,6 +37,8 @@ pub struct Picture {
     smooth: bool,
     /// Empty until it is encoded.
     url: String,
+    /// True if all pixels had about the same colour, once it is encoded.
+    is_plain: bool,
 }
 
 impl Picture {
@@ -50,6 +54,7 @@ impl Picture {
             place,
             smooth,
             url: String::new(),
+            is_plain: false,
         })
     }
 
@@ -91,7 +96,8 @@ impl Picture {
         let whole = Rect::new(0.0, 0.0, f64::from(self.width), f64::from(self.height));
         let to_pixels = self.place.inverse();
         let mut looked_at = 0;
-        for cover in covers {
+        let covers: Vec<_> = covers.collect();
+        for cover in &covers {
             let within = to_pixels.transform_rect_bbox(cover.bounds()).expand().intersect(whole);
             looked_at += within.area() as u64;
             if looked_at > MAX_COVERED_PIXELS {
@@ -102,10 +108,14 @@ impl Picture {
                     // With its neighbours, which a browser mixes in where the cover ends.
                     let (x0, y0) = (x as f64 - 1.0, y as f64 - 1.0);
                     let around = [(x0, y0), (x0 + 3.0, y0), (x0 + 3.0, y0 + 3.0), (x0, y0 + 3.0)];
+                    let around = around.map(|corner| self.place * Point::from(corner));
                     let at = (y * self.width as usize + x) * 4;
-                    if cover.holds(&around.map(|corner| self.place * Point::from(corner)))
-                        && let Some(pixel) = self.pixels.get_mut(at..at + 3)
-                    {
+                    let mut is_hidden = cover.holds(&around);
+                    if !is_hidden && covers.len() > 1 && cover.holds(&[around[0].midpoint(around[2])]) {
+                        looked_at += covers.len() as u64;
+                        is_hidden = hide_together(&covers, &around);
+                    }
+                    if is_hidden && let Some(pixel) = self.pixels.get_mut(at..at + 3) {
                         pixel.copy_from_slice(&cover.colour);
                     }
                 }
@@ -121,9 +131,17 @@ impl Picture {
         } else {
             ("png", self.png().ok_or(Refusal::Picture)?)
         };
+        let first: Vec<u8> = self.pixels.iter().take(4).copied().collect();
+        let is_near = |pixel: &[u8]| first.iter().zip(pixel).all(|(one, other)| one.abs_diff(*other) <= NEAR);
+        self.is_plain = self.pixels.chunks_exact(4).all(is_near);
         self.pixels = Vec::new();
         self.url = format!("data:image/{kind};base64,{}", STANDARD.encode(file));
         Ok(self.url.len())
+    }
+
+    /// Returns true if all its pixels have about the same colour.
+    pub fn is_plain(&self) -> bool {
+        self.is_plain
     }
 
     /// Writes its element.

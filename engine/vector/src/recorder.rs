@@ -91,8 +91,8 @@ impl Recorder {
     pub fn fill(&mut self, path: &BezPath, colour: Colour, rule: Rule, joins: bool) -> Recorded {
         let bounds = path.control_box();
         let area = bounds.intersect(self.shown()).area();
-        let cover = (!joins).then(|| Cover::of_fill(path, colour.0)).flatten();
-        self.path(path, Style::Fill(colour, rule), bounds, area, cover, joins)
+        let covers = if joins { Vec::new() } else { Cover::of_fill(path, rule, colour.0) };
+        self.path(path, Style::Fill(colour, rule), bounds, area, covers, joins)
     }
 
     /// Fills a path of the page with a gradient.
@@ -103,9 +103,9 @@ impl Recorder {
         }
         self.push_clip(path, rule)?;
         for band in gradient.bands(bounds)? {
-            let cover = Cover::of_fill(&band.path, band.colour);
+            let covers = Cover::of_fill(&band.path, Rule::EvenOdd, band.colour);
             let style = Style::Fill(Colour(band.colour, 1.0), Rule::EvenOdd);
-            self.path(&band.path, style, band.path.control_box(), band.area, cover, false)?;
+            self.path(&band.path, style, band.path.control_box(), band.area, covers, false)?;
         }
         self.pop();
         Ok(())
@@ -132,8 +132,8 @@ impl Recorder {
                 return Err(Refusal::Dashes);
             }
         }
-        let cover = Some(&pen).filter(|pen| pen.dashes.is_empty());
-        let cover = cover.and_then(|pen| Cover::of_line(&placed, pen.width * scale, colour.0));
+        let is_whole = pen.dashes.is_empty();
+        let covers = if is_whole { Cover::of_line(&placed, pen.width * scale, colour.0) } else { Vec::new() };
         let area = length * (pen.width * scale).max(0.1);
         // A pen that is not round keeps a space of its own, in which a unit is about as large as the page's.
         let by = if is_round { scale } else { scale.max(1e-6) };
@@ -141,11 +141,11 @@ impl Recorder {
         pen.dash_offset *= by;
         pen.dashes.iter_mut().for_each(|dash| *dash *= by);
         if is_round {
-            return self.path(&placed, Style::Stroke(colour, pen, None), bounds, area, cover, true);
+            return self.path(&placed, Style::Stroke(colour, pen, None), bounds, area, covers, true);
         }
         let own = (place * Affine::scale(1.0 / by)).as_coeffs();
         let style = Style::Stroke(colour, pen, Some(own));
-        self.path(&(Affine::scale(by) * path.clone()), style, bounds, area, cover, false)
+        self.path(&(Affine::scale(by) * path.clone()), style, bounds, area, covers, false)
     }
 
     /// Draws a picture, which the place maps from its pixels to the page.
@@ -155,10 +155,10 @@ impl Recorder {
         if self.picture_pixels > MAX_PICTURE_PIXELS {
             return Err(Refusal::Pictures);
         }
-        let cover = picture.cover();
+        let covers = picture.cover().into_iter().collect();
         let kind = Kind::Picture(self.pictures.len());
         self.pictures.push(picture);
-        self.item(kind, bounds, bounds.intersect(self.shown()).area(), 0, cover)
+        self.item(kind, bounds, bounds.intersect(self.shown()).area(), 0, covers)
     }
 
     /// Shows what comes next within a path of the page only.
@@ -261,7 +261,7 @@ impl Recorder {
         style: Style,
         bounds: Rect,
         area: f64,
-        cover: Option<Cover>,
+        covers: Vec<Cover>,
         joins: bool,
     ) -> Recorded {
         let is_filled = matches!(style, Style::Fill(..));
@@ -281,20 +281,13 @@ impl Recorder {
             self.styles.len() - 1
         });
         let joins = joins && opacity >= 1.0;
-        let cover = cover.filter(|_| opacity >= 1.0);
+        let covers = if opacity >= 1.0 { covers } else { Vec::new() };
         let rect = if is_filled && !joins { rect_of(path) } else { None };
         let outline = Outline { data, style, segments, joins, rect };
-        self.item(Kind::Path(outline), bounds, area, segments, cover)
+        self.item(Kind::Path(outline), bounds, area, segments, covers)
     }
 
-    fn item(
-        &mut self,
-        kind: Kind,
-        bounds: Rect,
-        area: f64,
-        segments: usize,
-        cover: Option<Cover>,
-    ) -> Recorded {
+    fn item(&mut self, kind: Kind, bounds: Rect, area: f64, segments: usize, covers: Vec<Cover>) -> Recorded {
         self.segments += segments;
         self.area += area;
         if self.segments > MAX_SEGMENTS {
@@ -308,10 +301,9 @@ impl Recorder {
         }
         let (whole, shown) = (bounds.intersect(self.page), bounds.intersect(self.shown()));
         let item = Item { kind, whole, shown, layer: self.current(), number: self.items.len() };
-        if let (Some(cover), Some(layer)) = (cover, self.layer())
-            && layer.is_plain
-        {
-            self.covers.add(cover, item.number, layer.shown);
+        if self.layer().is_some_and(|layer| layer.is_plain) {
+            let shown = self.shown();
+            covers.into_iter().for_each(|cover| self.covers.add(cover, item.number, shown));
         }
         self.items.push(item);
         Ok(())

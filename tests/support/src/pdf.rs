@@ -104,6 +104,22 @@ pub fn scan(picture: &Picture, more: &str) -> Vec<u8> {
     pdf.page_with(612, 792, &format!("q 612 0 0 792 0 0 cm /I Do Q {more}"), &resources).bytes()
 }
 
+/// Adds a TrueType font, embedded. Returns the number of its object.
+pub fn embedded_font(pdf: &mut Pdf, file: &[u8]) -> usize {
+    let file = pdf.object(&stream(&format!("/Length1 {}", file.len()), file));
+    let descriptor = format!(
+        "<< /Type /FontDescriptor /FontName /Embedded /Flags 32 /FontBBox [-1000 -300 1500 1200] /ItalicAngle 0 /Ascent 900 \
+         /Descent -200 /CapHeight 700 /StemV 80 /FontFile2 {file} 0 R >>"
+    );
+    let descriptor = pdf.object(descriptor.as_bytes());
+    let widths = "600 ".repeat(95);
+    let font = format!(
+        "<< /Type /Font /Subtype /TrueType /BaseFont /Embedded /Encoding /WinAnsiEncoding /FirstChar 32 /LastChar 126 \
+         /Widths [{widths}] /FontDescriptor {descriptor} 0 R >>"
+    );
+    pdf.object(font.as_bytes())
+}
+
 /// A mask of a picture in a PDF, of this size: a stencil, or one of shades of grey.
 #[derive(Clone, Copy)]
 pub enum Mask {

@@ -6,7 +6,7 @@ use std::path::Path;
 use edgezoom_codecs::{DecodeOptions, DrawingOptions, Layout};
 use edgezoom_content::SourceUrl;
 use edgezoom_test_support::files::{BOUNDS, file};
-use edgezoom_test_support::pdf::{self, Pdf};
+use edgezoom_test_support::pdf::{self, Pdf, embedded_font};
 use edgezoom_test_support::{Picture, pdf::grey_picture};
 use edgezoom_text::Text;
 use edgezoom_tiler::browser::Pages;
@@ -27,14 +27,20 @@ fn drawing() -> DrawingOptions {
 
 /// Returns the words that leave a renderer process.
 async fn shown(source: File) -> Text {
+    drawn(source, drawing()).await.0
+}
+
+/// Returns the words and the pages as vectors that leave a renderer process.
+async fn drawn(source: File, drawing: DrawingOptions) -> (Text, Vec<String>) {
     let program = Path::new(env!("CARGO_BIN_EXE_tiler"));
-    let options = RenderOptions { drawing: drawing(), ..RenderOptions::default() };
+    let options = RenderOptions { drawing, ..RenderOptions::default() };
     let mut renderer = Renderer::start(program, source, &options, &Limits::default()).unwrap();
-    let mut text = Text::default();
+    let (mut text, mut vectors) = (Text::default(), Vec::new());
     loop {
         match renderer.next().await.unwrap() {
             Output::Text(words) => text = words,
-            Output::Finished(_) => return text,
+            Output::Vectors(page) => vectors.push(page.svg),
+            Output::Finished(_) => return (text, vectors),
             _ => {}
         }
     }
@@ -154,6 +160,47 @@ async fn no_form_of_a_document_has_what_it_hides() {
         picture.pixels[below_words].iter().all(|&sample| sample == 255),
         "the stamp or the field is drawn"
     );
+}
+
+/// Returns the words of a page, and the page as vectors. Its font is embedded, so that PDFium's pixels have the same letters.
+async fn words_and_vectors(secret: &str, after: &str) -> (Text, String) {
+    let mut pdf = Pdf::new();
+    let font = embedded_font(&mut pdf, include_bytes!("../../../engine/codecs/fonts/DejaVuSans.ttf"));
+    let resources = format!("/Resources << /Font << /F1 {font} 0 R >> >>");
+    let content = format!(
+        "BT /F1 12 Tf 40 300 Td (Visible) Tj ET q BT /F1 12 Tf 100 300 Td {secret} ET Q \
+         BT /F1 12 Tf 300 300 Td (words) Tj ET {after}"
+    );
+    let pdf = pdf.page_with(400, 400, &content, &resources).bytes();
+    let (text, mut vectors) = drawn(file(&pdf), DrawingOptions { vectors: true, ..drawing() }).await;
+    (text, vectors.pop().expect("the page has no vectors"))
+}
+
+#[tokio::test]
+async fn neither_words_nor_vectors_have_what_several_shapes_hide_or_no_pixel_shows() {
+    let plain = format!("({SECRET}) Tj");
+    let whole = "95 295 95 16 re f";
+    for cover in [
+        whole,
+        "95 295 40 16 re f 135 295 55 16 re f",
+        "95 295 40 16 re 135 295 55 16 re f",
+        "95 295 95 8 re f 95 303 95 8 re f",
+        "8 w 95 299 m 190 299 l 190 307 l 95 307 l S",
+        "90 290 m 210 290 l 195 303 l 210 316 l 90 316 l f",
+        "95 295 95 16 re 500 500 9 9 re f*",
+    ] {
+        let (text, vectors) = words_and_vectors(&plain, cover).await;
+        assert_hidden(cover, &text);
+        assert_eq!(vectors, words_and_vectors("", cover).await.1, "{cover}");
+    }
+    for (colour, name) in [("1 g", "white on white"), ("0.985 g", "nearly white")] {
+        let (text, vectors) = words_and_vectors(&format!("{colour} {plain}"), "").await;
+        assert_hidden(name, &text);
+        assert_eq!(vectors, words_and_vectors("", "").await.1, "{name}");
+    }
+    let (text, vectors) = words_and_vectors(&plain, "95 295 40 16 re f").await;
+    assert!(text.plain().contains("person") || text.plain().contains(SECRET), "{}", text.plain());
+    assert_ne!(vectors, words_and_vectors("", "95 295 40 16 re f").await.1, "the end of the word is seen");
 }
 
 fn svg(inside: &str) -> Vec<u8> {

@@ -2,8 +2,9 @@
 
 use edgezoom_test_support::pdf::{Pdf, drawing, grey_picture};
 
-use super::{body, document, refusal, sized, written};
-use crate::Refusal;
+use super::likeness::{HEIGHT, WIDTH, pixels};
+use super::{body, document, page, refusal, sized, written};
+use crate::{Pixels, Refusal};
 
 /// Letters in red, so that their path is known.
 const NAME: &str = "1 0 0 rg BT /F1 12 Tf 20 40 Td (name) Tj ET 0 g";
@@ -35,6 +36,85 @@ fn letters_below_something_opaque_are_dropped() {
         assert!(shows_name(cover), "{cover}");
     }
     assert!(written(&format!("10 30 60 30 re f {NAME}")).contains("#f00"), "what is above shows");
+}
+
+#[test]
+fn letters_below_several_shapes_are_dropped() {
+    for covers in [
+        "10 30 25 30 re f 35 30 35 30 re f",
+        "10 30 25 30 re 35 30 35 30 re f",
+        "10 30 35 30 re 30 30 40 30 re f",
+        "10 30 25.004 30 re f* 35.011 30 35 30 re f*",
+        "10 30 60 14 re f 10 44 60 16 re f",
+        "10 30 20 12 re f 30 30 40 12 re f 10 42 30 18 re f 40 42 30 18 re f",
+        "10 30 m 70 30 l 10 60 l f 70 30 m 70 60 l 10 60 l f",
+        "8 w 10 38 m 80 38 l 80 46 l 10 46 l 10 52 l 80 52 l S",
+        "q 10 30 30 30 re W n 0 0 200 100 re f Q q 40 30 40 30 re W n 0 0 200 100 re f Q",
+    ] {
+        assert!(!shows_name(covers), "{covers}");
+    }
+    for covers in [
+        "10 30 25 30 re f 35.5 30 35 30 re f",
+        "10 30 25 30 re 35.5 30 35 30 re f",
+        "10 30 35 30 re 30 30 40 30 re f*",
+        "10 30 35 30 re 70 30 -40 30 re f",
+        "10 30 20 12 re f 30 30 40 12 re f 10 42 30 18 re f 42 42 30 18 re f",
+        "8 w 10 38 m 80 38 l 80 46 l S",
+    ] {
+        assert!(shows_name(covers), "{covers}");
+    }
+}
+
+#[test]
+fn what_the_pixels_do_not_show_is_dropped() {
+    let shown = |content: &str, seen: &str| {
+        let rgb = pixels(seen, 0.0);
+        let seen = page(content).unwrap().without_unseen(Pixels { width: WIDTH, height: HEIGHT, rgb: &rgb });
+        seen.map(|drawing| body(drawing).contains("#f00"))
+    };
+    let rest = "120 20 30 40 re f";
+    let beyond_covers = "5 25 m 100 25 l 80 45 l 100 65 l 5 65 l f";
+    for content in
+        [format!("{NAME} {beyond_covers} {rest}"), format!("1 0 0 rg 0 0 200 100 re f {NAME} {rest}")]
+    {
+        assert!(written(&content).contains("#f00"), "no cover hides it");
+    }
+    assert_eq!(
+        shown(&format!("{NAME} {beyond_covers} {rest}"), &format!("{beyond_covers} {rest}")),
+        Ok(false)
+    );
+    assert_eq!(shown(&format!("{NAME} {rest}"), rest), Ok(false), "another program hides it");
+    assert_eq!(shown(&format!("{NAME} {rest}"), &format!("{NAME} {rest}")), Ok(true));
+    let tiny = format!("{} {rest}", NAME.replace("12 Tf", "1 Tf"));
+    assert_eq!(shown(&tiny, rest), Ok(true), "too small to tell");
+
+    let letters = |content: &str| {
+        let rgb = pixels(content, 0.0);
+        let seen = page(content).unwrap().without_unseen(Pixels { width: WIDTH, height: HEIGHT, rgb: &rgb });
+        body(seen.unwrap())
+    };
+    let in_colour = |ground: &str, name: &str| format!("{ground} {} {rest}", NAME.replace("1 0 0 rg", name));
+    let (white, red) = (letters(rest), letters(&format!("1 0 0 rg 0 0 200 100 re f 0 g {rest}")));
+    assert_eq!(letters(&in_colour("", "1 g")), white, "white on white");
+    assert_eq!(letters(&in_colour("", "0.99 g")), white, "nearly white");
+    assert_eq!(letters(&in_colour("1 0 0 rg 0 0 200 100 re f", "1 0 0 rg")), red);
+    assert_ne!(letters(&in_colour("1 0 0 rg 0 0 200 100 re f", "1 g")), red);
+    let ground = "1 0 0 rg 0 0 200 100 re f 1 g 5 5 20 20 re f";
+    assert!(letters(&format!("{ground} 0 g {rest}")).contains("#fff"), "it may hide something");
+
+    assert_eq!(shown(NAME, "1 g 0 0 9 9 re f"), Err(Refusal::NoOutlines));
+}
+
+#[test]
+fn a_page_with_a_picture_that_its_pixels_do_not_show_is_refused() {
+    let refusal = |seen: &str| {
+        let content = "q 50 0 0 50 10 10 cm BI /W 2 /H 2 /CS /G /BPC 8 ID !~~! EI Q 120 20 30 40 re f";
+        let drawing = page(content).unwrap();
+        let rgb = pixels(seen, 0.0);
+        drawing.without_unseen(Pixels { width: WIDTH, height: HEIGHT, rgb: &rgb }).err()
+    };
+    assert_eq!(refusal("120 20 30 40 re f"), Some(Refusal::Unlike));
+    assert_eq!(refusal("20 20 30 30 re f 120 20 30 40 re f"), None);
 }
 
 #[test]
@@ -74,6 +154,7 @@ fn pixels_of_a_scan_below_a_bar_are_blank() {
     assert_eq!(red(&picture(&svg("10 10 5 5 re S"))), 0);
     // 50 by 20 pixels, without the outermost.
     assert_eq!(red(&picture(&svg("10 10 50 20 re f"))), 48 * 18);
+    assert_eq!(red(&picture(&svg("10 10 20 20 re 30 10 30 20 re f"))), 48 * 18, "no seam is left");
 }
 
 #[test]

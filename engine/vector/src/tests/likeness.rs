@@ -7,14 +7,14 @@ use resvg::usvg::{Options, Tree};
 use super::page;
 use crate::{Pixels, Refusal, check};
 
-const WIDTH: u32 = 400;
-const HEIGHT: u32 = 200;
+pub const WIDTH: u32 = 400;
+pub const HEIGHT: u32 = 200;
 
 const RIGHT: &str = "BT /F1 12 Tf 20 60 Td (The quick brown fox) Tj 0 -20 Td (jumps over it.) Tj ET \
                      .2 w 10 20 m 190 22 l S 0 0 1 rg 150 60 30 20 re f";
 
 /// Draws a page at two pixels per point, moved by a part of a pixel.
-fn pixels(content: &str, moved: f32) -> Vec<u8> {
+pub fn pixels(content: &str, moved: f32) -> Vec<u8> {
     let svg = page(content).unwrap().svg(0.5).unwrap();
     let tree = Tree::from_str(&svg, &Options::default()).unwrap();
     let mut pixmap = Pixmap::new(WIDTH, HEIGHT).unwrap();

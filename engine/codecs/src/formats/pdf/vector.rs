@@ -76,10 +76,12 @@ impl VectorPages {
     fn page(&self, document: &mut Document<'_>, page: usize, area: &Area) -> Option<String> {
         let number = self.first as usize + page;
         let drawing = document.page(number).ok()?;
-        let svg = drawing.svg(drawing.size().0 / f64::from(area.size.width) / 2.0).ok()?;
         let size = self.compared(area.size);
         let rgb = self.pixels(number, size)?;
-        check(&drawing, Pixels { width: size.width, height: size.height, rgb: &rgb }).ok()?;
+        let pixels = Pixels { width: size.width, height: size.height, rgb: &rgb };
+        let drawing = drawing.without_unseen(pixels).ok()?;
+        let svg = drawing.svg(drawing.size().0 / f64::from(area.size.width) / 2.0).ok()?;
+        check(&drawing, pixels).ok()?;
         Some(svg)
     }
 
