@@ -53,6 +53,14 @@ impl ContentId {
         Self::salted(url, 0, "")
     }
 
+    /// Returns the id of the content of `url` in a collection with this secret: the first one, or the one that follows
+    /// the removal of `generation` others. Nobody else can compute it.
+    #[must_use]
+    pub fn in_collection(url: &SourceUrl, secret: &str, generation: u8) -> Self {
+        // A party never begins so, and salts of 0 would be those of open contents.
+        Self::salted(url, generation.saturating_add(1), &format!("%{secret}"))
+    }
+
     fn salted(url: &SourceUrl, salt: u8, party: &str) -> Self {
         let mut hash = Sha256::new();
         hash.update(url.identity());
@@ -149,6 +157,18 @@ mod tests {
         let all: std::collections::HashSet<_> =
             ["", "web-width=390", "web-width=391", "web-scheme=dark"].into_iter().flat_map(&ids).collect();
         assert_eq!(all.len(), 4000, "the same URL with other options is another content");
+    }
+
+    #[test]
+    fn the_same_url_is_another_content_in_each_collection() {
+        let url = SourceUrl::parse("http://example.com/a.jpg").unwrap();
+        let of = |secret: &str| {
+            (0..10).map(|number| ContentId::in_collection(&url, secret, number)).collect::<Vec<_>>()
+        };
+        let open = ContentId::candidates(&url).chain(ContentId::candidates_of_file(&url, "203.0.113.1"));
+        let all: std::collections::HashSet<_> = of("a").into_iter().chain(of("b")).chain(open).collect();
+        assert_eq!(all.len(), 10 + 10 + 32);
+        assert_eq!(of("a")[0].to_string(), "LMXeQ5Vye8F");
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod source_url;
 pub mod upload;
 
 mod attempt;
+mod collection;
 mod content;
 mod credits;
 mod deletion_key;
@@ -29,6 +30,7 @@ mod titles;
 pub use address::AddressPolicy;
 pub use attempt::{Attempt, CoarseNumber};
 pub use capture::Capture;
+pub use collection::{CollectionName, CollectionNameError, Membership};
 pub use content::{Coarse, Content, Finished, NextTry, Stage, Status, StoredText, TILE_BYTES, Timestamp};
 pub use conversion::Conversion;
 pub use credits::{CreditLine, Credits, RightsUri, Stated};

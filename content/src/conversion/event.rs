@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::protocol::{Claim, ClaimRequest, Report};
 use crate::{
-    Alternative, Attempt, Content, ContentId, DeletionKeyHash, Removal, RemovalKind, SourceUrl, UploadKey,
+    Alternative, Attempt, Content, ContentId, DeletionKeyHash, Membership, Removal, RemovalKind, SourceUrl,
+    UploadKey,
 };
 
 /// Something that happened. Those of the Worker, the tilers and the operator are sent to the Durable Object as JSON;
@@ -23,6 +24,17 @@ pub enum Event {
         /// Alternative text of the picture, if the client gives one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         alternative: Option<Alternative>,
+    },
+    /// A collection has the content among its entries: it is created, or described by other words.
+    Entered {
+        /// Id of the content.
+        id: ContentId,
+        /// URL of its source.
+        url: SourceUrl,
+        /// The collection, and what its owner says about the picture.
+        member: Box<Membership>,
+        /// True if a failed content starts again, whatever its date.
+        again: bool,
     },
     /// A client has uploaded a file.
     Uploaded {

@@ -38,8 +38,8 @@ use serde::{Deserialize, Serialize};
 pub use crate::Timestamp;
 use crate::protocol::{Job, TilerId};
 use crate::{
-    Alternative, Attempt, Coarse, CoarseNumber, Content, ContentId, DeletionKeyHash, Failure, Finished,
-    NextTry, Progress, Removal, RemovalKind, SourceUrl, Stage, Status, UploadKey,
+    Alternative, Attempt, Coarse, CoarseNumber, CollectionName, Content, ContentId, DeletionKeyHash, Failure,
+    Finished, Membership, NextTry, Progress, Removal, RemovalKind, SourceUrl, Stage, Status, UploadKey,
 };
 
 /// The state of a conversion, which the Durable Object stores as JSON. Clients see its [`Conversion::content`].
@@ -50,6 +50,9 @@ pub struct Conversion {
     /// Alternative text of the picture, from the first request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     alternative: Option<Alternative>,
+    /// Collection that the content belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    member: Option<Box<Membership>>,
     /// Highest progress that any attempt reported, which clients see.
     shown: Progress,
     next_attempt: Attempt,
@@ -162,8 +165,13 @@ pub fn decide(before: Option<Conversion>, event: Event, now: Timestamp, rules: &
 impl Conversion {
     /// Returns the conversion that begins with an event, if the event can begin one.
     fn create(event: Event, context: &mut Context<'_>) -> (Option<Self>, Reply) {
+        let mut member = None;
         let (id, url, alternative, file, removal) = match event {
             Event::Created { id, url, alternative } => (id, url, alternative, None, None),
+            Event::Entered { id, url, member: of, .. } => {
+                member = Some(of);
+                (id, url, None, None, None)
+            }
             Event::Uploaded { id, url, upload, owner, alternative } => {
                 (id, url, alternative, Some((upload, owner)), None)
             }
@@ -176,6 +184,7 @@ impl Conversion {
             id,
             url,
             alternative,
+            member,
             shown: Progress::NONE,
             next_attempt: Attempt::FIRST,
             expired_leases: 0,
@@ -204,6 +213,7 @@ impl Conversion {
     fn apply(&mut self, event: Event, context: &mut Context<'_>) -> Reply {
         match event {
             Event::Created { url, .. }
+            | Event::Entered { url, .. }
             | Event::Uploaded { url, .. }
             | Event::Removed { url: Some(url), .. }
                 if url.identity() != self.url.identity() =>
@@ -218,6 +228,7 @@ impl Conversion {
                 Reply::Accepted
             }
             Event::Created { .. }
+            | Event::Entered { .. }
             | Event::Uploaded { .. }
             | Event::Requested
             | Event::RetryAsked
@@ -226,6 +237,7 @@ impl Conversion {
             {
                 self.reply()
             }
+            Event::Entered { member, again, .. } => self.enter(member, again, context),
             Event::Uploaded { url, upload, owner, .. } => self.handle_upload(url, upload, owner, context),
             Event::Created { .. } | Event::Requested => {
                 if self.is_due_again(context.now) {
@@ -287,6 +299,18 @@ impl Conversion {
         self.url = url;
         self.owner = owner;
         self.reply_to_uploader()
+    }
+
+    /// Handles the message of the content's collection.
+    fn enter(&mut self, member: Box<Membership>, again: bool, context: &mut Context<'_>) -> Reply {
+        let is_known = self.member.as_ref() == Some(&member);
+        self.member = Some(member);
+        if self.enters_again(again, context.now) {
+            self.start_over(context);
+        } else if !is_known {
+            self.record(context);
+        }
+        self.reply()
     }
 
     fn handle_cache_written(&mut self, context: &mut Context<'_>) {
@@ -375,6 +399,12 @@ impl Conversion {
         &self.url
     }
 
+    /// Returns the collection that the content belongs to.
+    #[must_use]
+    pub fn collection(&self) -> Option<&CollectionName> {
+        self.member.as_ref().map(|member| &member.collection)
+    }
+
     /// Returns the message for the queue.
     #[must_use]
     pub fn job(&self) -> Job {
@@ -413,14 +443,19 @@ impl Conversion {
                 Status::Processing { stage: Stage::Waiting, coarse: None, next: Some(next.clone()) }
             }
             State::Ready { attempt, finished, .. } => {
-                Status::Ready { attempt: *attempt, finished: finished.clone() }
+                let mut finished = finished.clone();
+                if let Some(member) = &self.member {
+                    member.describe(&mut finished);
+                }
+                Status::Ready { attempt: *attempt, finished }
             }
             State::Failed { failure, retry_at, .. } => {
                 Status::Failed { failure: failure.clone(), retry_at: *retry_at }
             }
             State::Removed { .. } => return None,
         };
-        let (url, alternative) = (self.url.clone(), self.alternative.clone());
+        let own = self.member.as_ref().and_then(|member| member.alternative.clone());
+        let (url, alternative) = (self.url.clone(), own.or_else(|| self.alternative.clone()));
         Some(Content { id: self.id, url, alternative, progress: self.shown, status })
     }
 }

@@ -51,6 +51,7 @@ impl Conversion {
         }
         match (removal.kind, &self.state) {
             (Lifted, _) => Reply::Accepted,
+            (Unused, _) if self.member.is_some() => Reply::Conflict, // its owner keeps it
             (TakenDown | Deleted, _) | (Unused, State::Ready { .. } | State::Failed { .. }) => {
                 self.remove_now(removal, context)
             }

@@ -204,10 +204,19 @@ impl Conversion {
                 let is_new = url.identity() == self.url.identity() && self.upload != Some(*upload);
                 is_new && self.needs_upload(now, rules)
             }
+            Event::Entered { url, again, .. } => {
+                url.identity() == self.url.identity() && self.enters_again(*again, now)
+            }
             Event::Requested => self.is_due_again(now),
             Event::RetryAsked => self.is_due_again(now) || self.starts_early(now, rules),
             _ => false,
         }
+    }
+
+    /// Returns true if the message of its collection would start the conversion again.
+    pub(super) fn enters_again(&self, again: bool, now: Timestamp) -> bool {
+        let is_failed = matches!(self.state, State::Failed { .. }) && self.has_source();
+        self.is_due_again(now) || again && is_failed
     }
 
     /// Returns true if any request would start the conversion again.

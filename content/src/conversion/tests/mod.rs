@@ -1,6 +1,7 @@
 //! Each rule on its own. `histories` tests all of them together under random events.
 
 mod changes;
+mod collections;
 mod histories;
 mod records;
 mod removals;
@@ -68,7 +69,11 @@ impl Story {
         let starts_again = self.known.as_ref().map(|known| known.starts_again(&event, self.now, &RULES));
         let is_asked = matches!(
             event,
-            Event::Created { .. } | Event::Uploaded { .. } | Event::Requested | Event::RetryAsked
+            Event::Created { .. }
+                | Event::Entered { .. }
+                | Event::Uploaded { .. }
+                | Event::Requested
+                | Event::RetryAsked
         );
         let told = format!("{event:?} at {:?}: {:?}", self.now, self.known);
         let again = event.is_idempotent().then(|| event.clone());
