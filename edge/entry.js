@@ -13,6 +13,7 @@ import { measure, readRecord, readRequest } from "./src/platform/bridge.js";
 
 export { ContentsObject } from "./src/admin/contents.js";
 export { OperatorObject } from "./src/admin/operator.js";
+export { CollectionObject } from "./src/collections/object.js";
 export { TilerGate } from "./src/containers/gate.js";
 export { MessagesObject } from "./src/containers/messages.js";
 export { TilerObject } from "./src/containers/object.js";

@@ -39,6 +39,24 @@ const { status } = await fetch("${url}", { method: "DELETE", headers });`,
 headers = {"Authorization": "Bearer " + deletion_key}
 urllib.request.urlopen(urllib.request.Request("${url}", headers=headers, method="DELETE"))`,
   }),
+  putCollection: (url) => ({
+    curl: `openssl rand -hex 32 > key
+expires=$(($(date +%s) + 60))
+signature=$(printf '%s\\ncollection:drawings' $expires | openssl dgst -sha256 -hmac "$SIGNING_KEY" -r | cut -c1-64)
+curl -X PUT --json '{"title": "Drawings"}' -H "Authorization: Bearer $(cat key)" \\
+  "${url}?key=shop&expires=$expires&signature=$signature"`,
+  }),
+  deleteCollection: (url) => ({ curl: `curl -X DELETE -H "Authorization: Bearer $(cat key)" '${url}'` }),
+  sendEntries: (url) => ({
+    curl: `curl --data-binary @list.jsonl -H "Authorization: Bearer $(cat key)" '${url}'`,
+    Python: `import urllib.request
+
+headers = {"Authorization": "Bearer " + key}
+with open("list.jsonl", "rb") as lines:
+    request = urllib.request.Request("${url}", lines.read(), headers)
+print(urllib.request.urlopen(request).read())`,
+  }),
+  listEntries: (url) => ({ curl: `curl -H "Authorization: Bearer $(cat key)" '${url}?state=failed'` }),
   beginFile: (url) => ({
     curl: `curl -X POST '${url}'`,
     JavaScript: `const response = await fetch("${url}", { method: "POST" });

@@ -134,6 +134,30 @@ test("every response of uploads is described", async () => {
   for (const [path, target, method = "POST"] of [["/v1/content/", "/v1/content/"], ["/v1/uploads/", "/v1/uploads/"], [whole, file], [part, `${file}/1`, "PUT"]]) await send(path, target, { method, body: "x", from: system });
 });
 
+test("every response of collections is described", async () => {
+  const [path, entries] = ["/v1/collections/{name}", "/v1/collections/{name}/entries"];
+  const headers = { Authorization: `Bearer ${"a key of its owner's own ".repeat(2)}` };
+  const of = (from, target, init) => holds(from, `/v1/collections/${target}`, { from: open, ...init });
+  const put = (name, init) => of(path, name, { method: "PUT", headers, body: "{}", ...init });
+  const { key } = await put("made", { headers: {} });
+  assert.equal(key.length, 43);
+  for (const body of ["{}", '{"title":"Drawings","credit":"Museum","rights":"http://rightsstatements.org/vocab/InC/1.0/"}', '{"keep":true}', " ".repeat(17_000)]) await put("described", { body });
+  for (const wrong of [{}, { Authorization: "Bearer short" }, { Authorization: `Bearer ${"x".repeat(40)}` }]) {
+    await put("described", { headers: wrong });
+    for (const method of ["DELETE", "POST"]) await of(method === "POST" ? entries : path, method === "POST" ? "described/entries" : "described", { method, headers: wrong, body: "{}" });
+    await of(entries, "described/entries", { headers: wrong });
+  }
+  const send = (body) => of(entries, "described/entries", { method: "POST", headers, body });
+  const lines = ['{"url":"http://example.com/entry.jpg","title":"One","alt":"A","credit":"B","rights":"http://creativecommons.org/licenses/by/4.0/"}', '{"url":"nonsense"}', "{", '{"id":"00000000000"}', '{"id":"1"}', '{"title":"x"}', '{"tittle":"x"}', `{"title":"${"x".repeat(17_000)}"}`];
+  assert.equal((await send(lines.join("\n"))).refused.length, 7);
+  for (const body of ["", "{}\n".repeat(10_001)]) await send(body);
+  for (const query of ["", "?state=waiting", "?order=added", "?after=1", "?limit=0"]) await of(entries, `described/entries${query}`, { headers });
+  await of(path, "described");
+  for (const [known, target] of [[path, "unknown"], [entries, "unknown/entries"]]) await of(known, target);
+  await of(path, "described", { method: "DELETE", headers });
+  await put("described");
+});
+
 test("the example responses of the documentation are the Worker's", async () => {
   const base = "https://zoom.example";
   const documented = await start({ BASE_URL: base, SHARE_BASE: base, CACHE_URL: `${base}/cache` });

@@ -120,6 +120,7 @@ const COMMON = {
 
 const CLASSES = {
   BACKLOG: "BacklogObject",
+  COLLECTIONS: "CollectionObject",
   CONTENTS: "ContentsObject",
   OPERATOR: "OperatorObject",
   CONVERSIONS: "ConversionObject",
@@ -167,6 +168,8 @@ export async function startWith({ bindings, entry = COUNTING, others = [], socke
       { type: "CompiledWasm", path: "index_bg.wasm", contents: await built("index_bg.wasm") },
       { type: "ESModule", path: "regions.js", contents: await built("regions.js") },
       { type: "CompiledWasm", path: "regions_bg.wasm", contents: await built("regions_bg.wasm") },
+      { type: "ESModule", path: "collections.js", contents: await built("collections.js") },
+      { type: "CompiledWasm", path: "collections_bg.wasm", contents: await built("collections_bg.wasm") },
     ],
     bindings: { TILER_TOKEN: TOKEN, ADMIN_TOKENS: `anna:${ADMIN_TOKEN}`, BASE_URL: ORIGIN, DEVELOPMENT: "on", ...bindings },
     r2Buckets: ["PYRAMIDS"],

@@ -129,7 +129,7 @@ pub fn tools(project: &Project) -> Step<'_> {
     Step::new("tools", |out| out.prepare(&mut programs(project, &[TOOLS], Profile::Dev)))
 }
 
-/// The step `wasm`: the Worker's two modules, in one call, which compiles what both need once. Link-time optimisation
+/// The step `wasm`: the Worker's modules, in one call, which compiles what all need once. Link-time optimisation
 /// uses one core; native programs compile on the others meanwhile, with lower priority: what needs the Worker takes
 /// longer than they do.
 pub fn wasm(project: &Project, purpose: Purpose) -> Step<'_> {
@@ -140,6 +140,7 @@ pub fn wasm(project: &Project, purpose: Purpose) -> Step<'_> {
         }
         cargo.args(["build", "--target", WASM, "--profile=edge"]);
         cargo.args(["--package", "edgezoom-edge", "--package", "edgezoom-edge-regions"]);
+        cargo.args(["--package", "edgezoom-edge-collections"]);
         // All runtimes have had vectors since 2021.
         cargo.args(["--config", "target.wasm32-unknown-unknown.rustflags=['-Ctarget-feature=+simd128']"]);
         out.prepare(&mut cargo)

@@ -151,10 +151,14 @@ async function retry(body, env, by) {
   return { id, result: "queued" };
 }
 
-/** Takes a content down, even one that has not been requested yet. A URL is taken down with all its options. */
+/**
+ * Takes a content down, even one that has not been requested yet. A URL is taken down with all its options, and in all
+ * collections.
+ */
 async function takedown(body, env, by) {
   const reason = reasonOf(body);
   const found = await find(body, env);
+  for (const { id } of await inCollections(found, env)) await remove("taken-down", id, null, by, reason, env);
   for (const { id, url } of sharedBy(found, env)) await remove("taken-down", id, url, by, reason, env);
   const answer = await remove("taken-down", found.id, found.url, by, reason, env);
   return withVariants(answer, await removeVariants("taken-down", found, by, reason, env));
@@ -164,7 +168,7 @@ async function takedown(body, env, by) {
 async function lift(body, env, by) {
   const found = await existing(body, env);
   const reason = text(body.reason ?? "", 500);
-  for (const { id } of sharedBy(found, env)) await remove("lifted", id, null, by, reason, env);
+  for (const { id } of [...sharedBy(found, env), ...(await inCollections(found, env))]) await remove("lifted", id, null, by, reason, env);
   const variants = await removeVariants("lifted", found, by, reason, env);
   return withVariants(await remove("lifted", found.id, null, by, reason, env), variants);
 }
@@ -193,6 +197,9 @@ function withVariants(answer, variants) {
   const recorded = all("recorded") && variants.length < MAX_CONTENTS;
   return { ...answer, recorded, deleted: all("deleted"), variants: variants.map(({ id }) => id) };
 }
+
+/** Returns the finished contents in collections of a source that is named by its URL. */
+const inCollections = async ({ url }, env) => (url ? allRows(env, "inCollections", url) : []);
 
 /**
  * Returns the last id that all clients' uploads of a file share, if its content has an id that only one client's have

@@ -11,7 +11,7 @@ const SHARDS = 16;
 const DAY = 86_400_000;
 /** Number of unused contents deleted per alarm. */
 const BATCH = 50;
-const COLUMNS = "id, url, state, code, at, used, pixels, tiles, bytes";
+const COLUMNS = "id, url, state, code, at, used, pixels, tiles, bytes, collection";
 /** SQL for the host and port of a URL. */
 const AFTER_SCHEME = "substr(url, instr(url, '://') + 3)";
 const AUTHORITY = `substr(${AFTER_SCHEME}, 1, instr(${AFTER_SCHEME} || '/', '/') - 1)`;
@@ -44,6 +44,8 @@ export class ContentsObject extends DurableObject {
     this.sql = state.storage.sql;
     this.sql.exec(`CREATE TABLE IF NOT EXISTS contents (id TEXT PRIMARY KEY, url TEXT, state TEXT, code TEXT, at INTEGER,
       used INTEGER, pixels INTEGER, tiles INTEGER, bytes INTEGER) WITHOUT ROWID`);
+    const [{ known }] = this.sql.exec("SELECT count(*) AS known FROM pragma_table_info('contents') WHERE name = 'collection'").toArray();
+    if (!known) this.sql.exec("ALTER TABLE contents ADD COLUMN collection TEXT DEFAULT ''");
     this.sql.exec("CREATE INDEX IF NOT EXISTS by_use ON contents (state, used)");
   }
 
@@ -52,12 +54,12 @@ export class ContentsObject extends DurableObject {
    * latest.
    */
   async note(row) {
-    const { id, url, state, code, at, pixels, tiles, bytes } = JSON.parse(row);
+    const { id, url, state, code, at, pixels, tiles, bytes, collection } = JSON.parse(row);
     this.sql.exec(
-      `INSERT INTO contents (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET url = excluded.url,
+      `INSERT INTO contents (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET url = excluded.url,
         state = excluded.state, code = excluded.code, at = excluded.at, used = max(used, excluded.used), pixels = excluded.pixels,
-        tiles = excluded.tiles, bytes = excluded.bytes WHERE excluded.at >= at`,
-      ...[id, url, state, code, at, at, pixels, tiles, bytes],
+        tiles = excluded.tiles, bytes = excluded.bytes, collection = max(collection, excluded.collection) WHERE excluded.at >= at`,
+      ...[id, url, state, code, at, at, pixels, tiles, bytes, collection],
     );
     await this.#watch();
   }
@@ -71,6 +73,11 @@ export class ContentsObject extends DurableObject {
   /** Returns the rows of a content: one or none. */
   find(id) {
     return this.sql.exec(`SELECT ${COLUMNS} FROM contents WHERE id = ?`, id).toArray();
+  }
+
+  /** Returns the ids of a source's finished contents in collections. It reads all rows: takedowns are rare. */
+  inCollections(url) {
+    return this.sql.exec("SELECT id FROM contents WHERE url = ? AND collection != '' AND state != 'deleted'", url).toArray();
   }
 
   /** Counts the contents, and sums up their sizes, by state and failure code. */
@@ -91,12 +98,13 @@ export class ContentsObject extends DurableObject {
   }
 
   /** Lists contents, latest first, from before `before`, a time and an id. */
-  list({ state, since = 0, code, host, before = [Number.MAX_SAFE_INTEGER, ""], limit = 100 }) {
+  list({ state, since = 0, code, host, collection, before = [Number.MAX_SAFE_INTEGER, ""], limit = 100 }) {
     const [at, id] = before;
     const conditions = [["at >= ? AND (at < ? OR (at = ? AND id < ?))", since, at, at, id]];
     // `used` is never before `at`: this lets SQLite use the index on state and use.
     if (state) conditions.push(["state = ? AND used >= ?", state, since]);
     if (code) conditions.push(["code = ?", code]);
+    if (collection) conditions.push(["collection = ?", collection]);
     if (host) conditions.push([`instr('.' || ${AUTHORITY} || ':', ?) > 0`, `.${host}:`]);
     const where = conditions.map(([condition]) => condition).join(" AND ");
     const values = conditions.flatMap(([, ...values]) => values);
@@ -111,10 +119,10 @@ export class ContentsObject extends DurableObject {
 
   /**
    * Lists or counts contents that finished, or were last used, before a time. Uploaded files cannot be fetched again,
-   * so they are included only with `files`.
+   * so they are included only with `files`, and what is in a collection is its owner's.
    */
   unused({ before, by = "used", states = ["ready", "failed"], files = false, limit = BATCH, count = false }) {
-    const where = `state IN (${states.map(() => "?").join()}) AND ${by === "at" ? "at" : "used"} < ? ${files ? "" : "AND url NOT LIKE 'ni:%'"}`;
+    const where = `state IN (${states.map(() => "?").join()}) AND ${by === "at" ? "at" : "used"} < ? ${files ? "" : "AND url NOT LIKE 'ni:%'"} AND collection = ''`;
     if (count) return this.sql.exec(`SELECT count(*) AS contents, sum(bytes) AS bytes FROM contents WHERE ${where}`, ...states, before).toArray();
     return this.sql.exec(`SELECT id, at FROM contents WHERE ${where} ORDER BY used LIMIT ?`, ...states, before, limit).toArray();
   }

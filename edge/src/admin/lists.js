@@ -25,6 +25,11 @@ const takenDown = new Set();
 /** Returns true if this isolate knows that the content is taken down, or deleted by its uploader. */
 export const isTakenDown = (id) => takenDown.size > 0 && takenDown.has(id);
 
+let blocked = "";
+
+/** Returns the hosts that this isolate knows to be blocked, with commas between. */
+export const blockedHosts = () => blocked;
+
 /** Discards the lists' version, for a new wasm instance, which has no lists. */
 export function forget() {
   at = 0;
@@ -65,7 +70,8 @@ function apply(changes, env) {
   const { removed, hosts } = changes;
   // All of the lists do not name what was lifted.
   const lifted = changes.isWhole ? [...takenDown.difference(new Set(removed))] : changes.lifted;
-  rust.changeOperatorLists(hosts.join(), removed.join(), lifted.join(), env);
+  blocked = hosts.join();
+  rust.changeOperatorLists(blocked, removed.join(), lifted.join(), env);
   for (const id of removed) takenDown.add(id);
   for (const id of lifted) takenDown.delete(id);
   version = changes.version;

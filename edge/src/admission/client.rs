@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// A client: an IPv4 address, the first 64 bits of an IPv6 address, or the name of a signing key.
+/// A client: an IPv4 address, the first 64 bits of an IPv6 address, the name of a signing key, or that of a collection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Client(String);
@@ -24,6 +24,8 @@ pub const RENDERINGS: [&str; 3] = ["RENDERINGS", "RENDERINGS_56", "RENDERINGS_48
 
 /// First character of the keys of clients that sign their requests.
 const SIGNED: char = '@';
+/// First character of the keys of collections (`messageOfEntry` in `edge/collections/`).
+const BATCH: char = '%';
 
 /// Key of all clients without a valid address, together.
 const UNKNOWN: &str = "unknown";
@@ -68,6 +70,9 @@ impl Client {
         if self.0.starts_with(SIGNED) {
             return vec![limit(of_48, &self.0)];
         }
+        if is_batch(&self.0) {
+            return vec![]; // it has few conversions under way
+        }
         match self.segments() {
             Some([a, b, c, d]) => vec![
                 limit(of_64, &self.0),
@@ -92,9 +97,9 @@ impl Client {
         client.map(Self::party).unwrap_or_default()
     }
 
-    /// Returns true if the client signs its requests.
-    pub fn is_signed(&self) -> bool {
-        is_signed(&self.0)
+    /// Returns true if the client signs its requests, or is a collection, which only such a client begins.
+    pub fn is_trusted(&self) -> bool {
+        is_signed(&self.0) || is_batch(&self.0)
     }
 
     fn segments(&self) -> Option<[u16; 4]> {
@@ -108,6 +113,11 @@ impl Client {
 /// of tiles nor a share of the slots.
 pub fn is_signed(party: &str) -> bool {
     party.starts_with(SIGNED)
+}
+
+/// Returns true if a [party](Client::party) is a collection. It comes after all others, so it needs no limit of tiles.
+pub fn is_batch(party: &str) -> bool {
+    party.starts_with(BATCH)
 }
 
 #[cfg(test)]
@@ -184,6 +194,9 @@ mod tests {
             (Client::party_of(Some(&at("203.0.113.7"))), Client::party_of(None)),
             ("203.0.113.7".to_owned(), String::new())
         );
-        assert!(Client::signed("shop").is_signed() && !at("203.0.113.7").is_signed());
+        assert!(Client::signed("shop").is_trusted() && !at("203.0.113.7").is_trusted());
+        let batch = Client::of_key("%drawings");
+        assert_eq!((batch.party().as_str(), batch.rate_limits(CREATIONS)), ("%drawings", vec![]));
+        assert!(batch.is_trusted() && is_batch(&batch.party()) && !is_signed(&batch.party()));
     }
 }

@@ -36,6 +36,19 @@ pub enum AdmissionError {
     Overloaded,
 }
 
+impl AdmissionError {
+    /// Returns the time after which to try again, if that can help.
+    pub fn retry_after(self) -> Option<Duration> {
+        let seconds = match self {
+            Self::Overloaded | Self::TooManyNew | Self::TooManyWaiting => 60,
+            Self::Maintenance => 300,
+            Self::TooManyTiles | Self::SpentToday => 3600, // the day ends at midnight UTC
+            Self::NotSigned => return None,
+        };
+        Some(Duration::from_secs(seconds))
+    }
+}
+
 /// A tiler's report on the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BacklogReport {
@@ -89,7 +102,7 @@ pub fn admit_kind(client: Option<&Client>, config: &Config) -> Result<(), Admiss
     if config.maintenance {
         return Err(AdmissionError::Maintenance);
     }
-    if config.signing.is_some() && !client.is_some_and(Client::is_signed) {
+    if config.signing.is_some() && !client.is_some_and(Client::is_trusted) {
         return Err(AdmissionError::NotSigned);
     }
     Ok(())

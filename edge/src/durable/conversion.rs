@@ -25,7 +25,7 @@ use crate::admission::scheduler::{Asked, End, Turn};
 use crate::config::{Addresses, Config};
 use crate::durable::admit::{self, admit_job};
 use crate::durable::subscribers::{Subscribers, Subscription};
-use crate::durable::{backlog, record};
+use crate::durable::{backlog, collection, record};
 use crate::platform::bridge::{self, AfterReset};
 use crate::platform::isolate::{config, now};
 use crate::platform::{kv, r2};
@@ -75,7 +75,8 @@ impl JobEnd {
     }
 }
 
-/// A message to the object of a content. The operator's calls send it too (`edge/src/admin/`).
+/// A message to the object of a content. The operator's calls send it too (`edge/src/admin/`), and collections
+/// (`edge/collections/`).
 #[derive(Debug, Serialize, Deserialize)]
 struct Message {
     event: Event,
@@ -248,7 +249,12 @@ impl ConversionObject {
         let config = config(&self.env)?;
         let known = self.conversion.borrow().clone();
         let (id, host) = match (event, &known) {
-            (Event::Created { id, url, .. } | Event::Uploaded { id, url, .. }, None) => (*id, url.host()),
+            (
+                Event::Created { id, url, .. }
+                | Event::Entered { id, url, .. }
+                | Event::Uploaded { id, url, .. },
+                None,
+            ) => (*id, url.host()),
             (event, Some(conversion)) if conversion.starts_again(event, now(), &config.rules) => {
                 (self.id()?, conversion.url().host())
             }
@@ -271,7 +277,8 @@ impl ConversionObject {
                 Ok(Admission::Admitted(Some(turn)))
             }
             (Err(error), known) => {
-                let is_shown = !matches!(event, Event::RetryAsked | Event::Uploaded { .. });
+                let is_shown =
+                    !matches!(event, Event::RetryAsked | Event::Uploaded { .. } | Event::Entered { .. });
                 let content = known.as_ref().filter(|_| is_shown).and_then(Conversion::content);
                 Ok(content.map_or(Admission::Refused(error), Admission::Unchanged))
             }
@@ -372,6 +379,11 @@ impl ConversionObject {
         let (Some(JobEnd { end, another_follows }), Some(owner)) = (ended, self.owner().await?) else {
             return Ok(());
         };
+        let collection = self.conversion.borrow().as_ref().and_then(|known| known.collection().cloned());
+        if let (Some(name), true, End::Failed) = (collection, another_follows, end) {
+            // Lost, it only keeps the next entry waiting for a while.
+            let _ = collection::note(&name, self.id()?, collection::End::Paused, &self.env).await;
+        }
         let (id, party) = (self.id()?, another_follows.then_some(owner.party));
         self.known_tiles.set(None);
         self.set_owner(party, Turn::Now).await?;
@@ -459,11 +471,12 @@ impl ConversionObject {
                 return queued.err().map(|_| Event::EnqueueFailed);
             }
             Effect::WriteCache { content, expires_in } => {
-                let recorded = record::finished(&content, expires_in, now(), env).await;
+                let of = conversion.collection();
+                let recorded = record::finished(&content, of, expires_in, now(), env).await;
                 ("record the finished content", recorded, Some(Event::CacheWritten))
             }
             Effect::RecordRemoval(removal) => {
-                let recorded = record::removed(id, conversion.url(), &removal, now(), env).await;
+                let recorded = record::removed(conversion, &removal, now(), env).await;
                 ("record the removal", recorded, Some(Event::RemovalRecorded(removal.kind)))
             }
             Effect::Sweep { before, keep, upload } => {

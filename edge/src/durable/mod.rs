@@ -2,6 +2,7 @@
 
 pub(crate) mod admit;
 pub(crate) mod backlog;
+pub(crate) mod collection;
 pub(crate) mod conversion;
 mod record;
 mod subscribers;

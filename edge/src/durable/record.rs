@@ -3,11 +3,15 @@
 
 use std::time::Duration;
 
-use edgezoom_content::{Content, ContentId, Finished, Removal, RemovalKind, SourceUrl, Status, Timestamp};
+use edgezoom_content::{
+    CollectionName, Content, ContentId, Conversion, Finished, Removal, RemovalKind, SourceUrl, Status,
+    Timestamp,
+};
 use serde::Serialize;
 use worker::wasm_bindgen::prelude::wasm_bindgen;
 use worker::{Env, Result};
 
+use super::collection::{self, End};
 use crate::platform::bridge::{self, AfterReset};
 use crate::platform::isolate::now;
 use crate::platform::kv;
@@ -21,6 +25,8 @@ const SHARDS: u8 = 16;
 struct Row<'a> {
     id: ContentId,
     url: &'a SourceUrl,
+    /// Name of the collection that it belongs to; empty if there is none.
+    collection: &'a str,
     state: &'a str,
     /// Code of the failure, if there is one.
     code: &'a str,
@@ -39,15 +45,30 @@ struct Entry<'a> {
     removal: &'a Removal,
 }
 
-/// Records a content that is ready or has failed.
+/// Records a content that is ready or has failed, and tells its collection.
 pub async fn finished(
     content: &Content,
+    of: Option<&CollectionName>,
     expires_in: Option<Duration>,
     now: Timestamp,
     env: &Env,
 ) -> Result<()> {
     kv::put(content, expires_in, env).await?;
-    index(&Row::of_content(content, now), env).await
+    index(&Row { collection: of.map_or("", CollectionName::as_str), ..Row::of_content(content, now) }, env)
+        .await?;
+    let end = match &content.status {
+        Status::Failed { failure, .. } => End::Failed(failure),
+        Status::Ready { .. } | Status::Processing { .. } => End::Ready,
+    };
+    tell(of, content.id, end, env).await
+}
+
+/// Tells the collection of a content what has happened.
+async fn tell(of: Option<&CollectionName>, id: ContentId, end: End<'_>, env: &Env) -> Result<()> {
+    match of {
+        Some(name) => collection::note(name, id, end, env).await,
+        None => Ok(()),
+    }
 }
 
 /// Returns the row of a content, as JSON, from its record in KV; `None` if that has no content.
@@ -57,14 +78,9 @@ pub fn index_row(id: &str, record: String) -> Option<String> {
     serde_json::to_string(&Row::of_content(&content, now())).ok()
 }
 
-/// Records a removal.
-pub async fn removed(
-    id: ContentId,
-    url: &SourceUrl,
-    removal: &Removal,
-    now: Timestamp,
-    env: &Env,
-) -> Result<()> {
+/// Records the removal of a content, and tells its collection.
+pub async fn removed(conversion: &Conversion, removal: &Removal, now: Timestamp, env: &Env) -> Result<()> {
+    let (id, url, of) = (conversion.job().id, conversion.url(), conversion.collection());
     let state = if removal.kind == RemovalKind::TakenDown { "taken-down" } else { "deleted" };
     // First the operator's log, whose list of removed contents is effective everywhere in seconds; KV takes a minute.
     if removal.kind != RemovalKind::Unused {
@@ -76,7 +92,14 @@ pub async fn removed(
         RemovalKind::Deleted => kv::put_removal(id, url, None, env).await?,
         RemovalKind::Lifted | RemovalKind::Unused => kv::delete(id, env).await?,
     }
-    index(&Row::of(id, url, state, now), env).await
+    let name = of.map_or("", CollectionName::as_str);
+    index(&Row { collection: name, ..Row::of(id, url, state, now) }, env).await?;
+    let end = match removal.kind {
+        RemovalKind::TakenDown => End::TakenDown,
+        RemovalKind::Lifted => End::Lifted,
+        RemovalKind::Unused | RemovalKind::Deleted => End::Removed,
+    };
+    tell(of, id, end, env).await
 }
 
 /// Writes a row of the index.
@@ -89,7 +112,7 @@ async fn index(row: &Row<'_>, env: &Env) -> Result<()> {
 
 impl<'a> Row<'a> {
     fn of(id: ContentId, url: &'a SourceUrl, state: &'a str, at: Timestamp) -> Self {
-        Self { id, url, state, code: "", at, pixels: 0, tiles: 0, bytes: 0 }
+        Self { id, url, collection: "", state, code: "", at, pixels: 0, tiles: 0, bytes: 0 }
     }
 
     fn of_content(content: &'a Content, at: Timestamp) -> Self {

@@ -1,5 +1,6 @@
 //! From a route to its response: looks up what the route names, and lets the pure rooms make the response.
 
+mod collections;
 pub mod content;
 mod iiif;
 mod object;
@@ -72,6 +73,12 @@ impl Handler<'_> {
                 None => plain::uploads_off(Methods::Upload.names(false)),
                 Some(uploads) => self.upload(uploads).step(step).await,
             },
+            Route::Collection(name, call) => {
+                let (headers, may_begin) =
+                    (UploadHeaders::of(self.sent), || client().is_none_or(|client| client.is_trusted()));
+                let by = collections::Sender { request: request(), headers, may_begin: &may_begin };
+                collections::handle(name, call, by, repository, env).await
+            }
             Route::Delete(id) => {
                 let authorization = request().headers().get("Authorization")?;
                 content::delete(*id, authorization.as_deref(), client().as_ref(), repository, env).await

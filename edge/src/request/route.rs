@@ -1,6 +1,6 @@
 //! The endpoints: a variant of [`Route`] each, with its parameters parsed.
 
-use edgezoom_content::{ContentId, PreviewKind, SourceUrl, capture};
+use edgezoom_content::{CollectionName, ContentId, PreviewKind, SourceUrl, capture};
 use url::form_urlencoded;
 
 use super::iiif::IiifRequest;
@@ -8,8 +8,8 @@ use super::object_key::ObjectKey;
 use super::place::Place;
 use super::upload::{UploadQuery, UploadStep};
 use super::url::url_parameter;
-use crate::response::ApiError;
 use crate::response::negotiation::{TextForm, Variant};
+use crate::response::{ApiError, CollectionError};
 
 /// An endpoint with its parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +30,8 @@ pub enum Route {
     },
     /// `/v1/uploads/…`: upload a file in parts.
     UploadInParts(UploadStep),
+    /// `/v1/collections/<name>…`: a collection and its entries.
+    Collection(CollectionName, CollectionCall),
     /// `/v1/dzi…`: get the `dzi` object of a content.
     Dzi {
         key: Result<ContentKey, ApiError>,
@@ -95,6 +97,34 @@ pub enum Methods {
     UploadPart,
     /// `POST`, for tilers and the operator.
     Call,
+    /// Reading, `PUT` and `DELETE`.
+    Collection,
+    /// Reading and `POST`.
+    Entries,
+}
+
+/// A request about a collection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CollectionCall {
+    Get,
+    /// Begin the collection, or change its settings.
+    Put,
+    Delete,
+    /// Send lines.
+    Post,
+    List(Result<EntryList, CollectionError>),
+}
+
+/// The entries that a request lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryList {
+    /// True for the order in which they were added; otherwise that of their latest changes.
+    pub added: bool,
+    /// Number behind which the list begins.
+    pub after: u64,
+    /// Name of a state, of `a-z` and `-`; empty for all.
+    pub state: String,
+    pub limit: u16,
 }
 
 /// The way a request names a content.
@@ -148,6 +178,8 @@ impl Methods {
             Self::UploadPart if has_uploads => "OPTIONS, PUT",
             Self::Upload | Self::UploadPart => "OPTIONS",
             Self::Call => "POST",
+            Self::Collection => "GET, HEAD, OPTIONS, PUT, DELETE",
+            Self::Entries => "GET, HEAD, OPTIONS, POST",
         }
     }
 }
@@ -168,7 +200,8 @@ impl ContentKey {
 
 impl Route {
     /// Returns the text that a client signs for a request of this route with a query: the URL of a source and the options
-    /// of its capture as the client wrote them, the id of a content, or `upload:` and the digest of a file. `None`: nothing
+    /// of its capture as the client wrote them, the id of a content, `upload:` and the digest of a file, or `collection:` and
+    /// the name of a collection. `None`: nothing
     /// that is admitted, or an upload that was admitted when it began.
     pub fn signed_text(&self, query: &str) -> Option<String> {
         match self {
@@ -181,6 +214,7 @@ impl Route {
             Self::Upload { query: Ok(asked), .. } | Self::UploadInParts(UploadStep::Begin(Ok(asked))) => {
                 asked.digest.as_ref().map(|digest| format!("upload:{digest}"))
             }
+            Self::Collection(name, _) => Some(format!("collection:{name}")),
             _ => self.content_id().map(|id| id.to_string()),
         }
     }

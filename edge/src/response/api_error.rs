@@ -41,6 +41,9 @@ pub enum ApiError {
     /// The deletion key is wrong, or there is no such content.
     #[error("The deletion key is wrong.")]
     WrongDeletionKey,
+    /// The request about a collection is refused.
+    #[error(transparent)]
+    Collection(#[from] CollectionError),
     #[error("The content is not ready yet. Try again soon.")]
     NotReady,
     #[error("The conversion failed. For the reason, get /v1/content/<id>.")]
@@ -116,6 +119,45 @@ pub enum UploadError {
     ForeignOrigin,
 }
 
+/// Why a request about a collection is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CollectionError {
+    #[error("Send the key of the collection: Authorization: Bearer <key>.")]
+    NoKey,
+    #[error("The key is wrong, or there is no such collection. Only signed requests begin one.")]
+    WrongKey,
+    #[error("The key of a new collection has 32 to 200 characters.")]
+    KeyLength,
+    #[error("There is no such collection.")]
+    Unknown,
+    #[error("The collection is being deleted. Try again later.")]
+    Leaves,
+    #[error("The settings are not one JSON object as described: {0}")]
+    Settings(String),
+    #[error("Send JSON Lines as the body, one object a line.")]
+    NoLines,
+    #[error("A request may have 10,000 lines and 8 MiB, and settings 16 KiB.")]
+    TooMuch,
+    #[error(
+        "`after` is a number, `limit` one from 1 to 1000, `order` is added, and `state` that of an entry."
+    )]
+    Parameter,
+}
+
+impl CollectionError {
+    /// Returns the error that the object of a collection names.
+    pub fn named(text: &str) -> Self {
+        match text.split_once(' ').unwrap_or((text, "")) {
+            ("no-key", _) => Self::NoKey,
+            ("wrong-key", _) => Self::WrongKey,
+            ("leaves", _) => Self::Leaves,
+            ("settings", reason) => Self::Settings(reason.to_owned()),
+            ("parameter", _) => Self::Parameter,
+            _ => Self::Unknown,
+        }
+    }
+}
+
 impl ApiError {
     /// Returns the error of a content that the operator has taken down for a reason, or that its uploader has deleted
     /// if there is none.
@@ -149,6 +191,17 @@ impl ApiError {
             Self::DeletedTooOften => StatusCode::CONFLICT,
             Self::NoDeletionKey => StatusCode::UNAUTHORIZED,
             Self::WrongDeletionKey => StatusCode::FORBIDDEN,
+            Self::Collection(error) => match error {
+                CollectionError::NoKey => StatusCode::UNAUTHORIZED,
+                CollectionError::WrongKey => StatusCode::FORBIDDEN,
+                CollectionError::Unknown => StatusCode::NOT_FOUND,
+                CollectionError::Leaves => StatusCode::CONFLICT,
+                CollectionError::TooMuch => StatusCode::PAYLOAD_TOO_LARGE,
+                CollectionError::KeyLength
+                | CollectionError::Settings(_)
+                | CollectionError::NoLines
+                | CollectionError::Parameter => StatusCode::BAD_REQUEST,
+            },
             Self::TooManyRegions => StatusCode::TOO_MANY_REQUESTS,
             Self::TooManyTileBytes => StatusCode::NOT_IMPLEMENTED,
             Self::NotAdmitted(AdmissionError::NotSigned) => StatusCode::FORBIDDEN,
@@ -169,14 +222,8 @@ impl ApiError {
             Self::Unavailable => 5,
             Self::TooManyUnknown | Self::TooManyRegions => 60,
             Self::TooManyOpen | Self::TooMuchSent | Self::TooManyDeleted | Self::NoRegionsLeft => 3600,
-            Self::NotAdmitted(error) => match error {
-                AdmissionError::Overloaded | AdmissionError::TooManyNew | AdmissionError::TooManyWaiting => {
-                    60
-                }
-                AdmissionError::Maintenance => 300,
-                AdmissionError::TooManyTiles | AdmissionError::SpentToday => 3600, // the day ends at midnight UTC
-                AdmissionError::NotSigned => return None,
-            },
+            Self::NotAdmitted(error) => return error.retry_after(),
+            Self::Collection(CollectionError::Leaves) => 60,
             Self::NeitherIdNorUrl
             | Self::Url(_)
             | Self::Address(_)
@@ -189,6 +236,7 @@ impl ApiError {
             | Self::NoDeletionKey
             | Self::WrongDeletionKey
             | Self::TooManyTileBytes
+            | Self::Collection(_)
             | Self::NeverReady => return None,
         };
         Some(Duration::from_secs(seconds))
@@ -196,7 +244,11 @@ impl ApiError {
 
     pub fn response(&self) -> Response {
         let response = self.add_retry_after(Response::text(self.status(), self.to_string()));
-        if *self == Self::NoDeletionKey { response.with("WWW-Authenticate", "Bearer") } else { response }
+        if self.status() == StatusCode::UNAUTHORIZED {
+            response.with("WWW-Authenticate", "Bearer")
+        } else {
+            response
+        }
     }
 
     /// Adds `Retry-After` to a response if trying again can help.

@@ -8,7 +8,7 @@ pub mod negotiation;
 pub mod plain;
 pub(crate) mod result;
 
-pub use api_error::{ApiError, UploadError};
+pub use api_error::{ApiError, CollectionError, UploadError};
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};

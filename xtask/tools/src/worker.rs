@@ -16,14 +16,13 @@ use xtask::command;
 use xtask::project::Project;
 use xtask::setup::WASM;
 
-/// Name of the module that renders regions. `edge/src/regions/render.js` imports it.
-const REGIONS: &str = "regions";
-/// Maximum compressed size of the Worker without the second module: each new isolate loads and compiles it
+/// Names of the other modules, which isolates load that need them, with the maximum compressed size of each: that which
+/// renders regions (`edge/src/regions/render.js` imports it), and the rules of collections (`edge/src/collections/rules.js`).
+const OTHERS: [(&str, usize); 2] = [("regions", 200_000), ("collections", 300_000)];
+/// Maximum compressed size of the Worker without these modules: each new isolate loads and compiles it
 /// (docs/decisions/0047).
-const MOST_BYTES: usize = 526_000;
-/// The same for the module that renders regions, which isolates load that are asked for one.
-const MOST_REGIONS_BYTES: usize = 200_000;
-/// The statements with which wasm-bindgen's script makes the module's instance. The second module's script goes
+const MOST_BYTES: usize = 540_000;
+/// The statements with which wasm-bindgen's script makes the module's instance. The others' scripts go
 /// without: whoever loads it calls `__wbg_reset_state`, which does the same and can be repeated if it fails.
 const START: &str = "let wasmInstance = new WebAssembly.Instance(wasmModule, __wbg_get_imports());\n\
                      let wasm = wasmInstance.exports;\nwasm.__wbindgen_start();\n";
@@ -46,8 +45,10 @@ const INGREDIENTS: [&str; 11] = [
 pub fn build(project: &Project) -> Result<()> {
     let _lock = project.lock()?;
     let built = project.target.join(WASM).join("edge");
-    let [wasm, regions] = ["edgezoom_edge.wasm", "edgezoom_edge_regions.wasm"].map(|file| built.join(file));
-    let ingredients = digest(project, vec![wasm.clone(), regions.clone()])?;
+    let wasm = built.join("edgezoom_edge.wasm");
+    let others = OTHERS.map(|(name, most)| (name, built.join(format!("edgezoom_edge_{name}.wasm")), most));
+    let files = others.iter().map(|(_, file, _)| file).chain([&wasm]).cloned().collect();
+    let ingredients = digest(project, files)?;
     let folder = project.root.join("edge/build");
     let stamp = folder.join("made-of");
     if fs::read_to_string(&stamp).is_ok_and(|made_of| made_of == ingredients) {
@@ -61,12 +62,14 @@ pub fn build(project: &Project) -> Result<()> {
     fs::create_dir_all(&worker)?;
     module(project, &wasm, "index", Some("edge/entry.js"), &worker)?;
     check_size(&worker, "the Worker", MOST_BYTES)?;
-    let staging = tempfile::tempdir_in(&project.target)?;
-    module(project, &regions, REGIONS, None, staging.path())?;
-    check_size(staging.path(), "its second module", MOST_REGIONS_BYTES)?;
-    for ending in [".js", "_bg.wasm"] {
-        let file = format!("{REGIONS}{ending}");
-        fs::copy(staging.path().join(&file), worker.join(&file))?;
+    for (name, wasm, most) in others {
+        let staging = tempfile::tempdir_in(&project.target)?;
+        module(project, &wasm, name, None, staging.path())?;
+        check_size(staging.path(), &format!("its module {name}"), most)?;
+        for ending in [".js", "_bg.wasm"] {
+            let file = format!("{name}{ending}");
+            fs::copy(staging.path().join(&file), worker.join(&file))?;
+        }
     }
     command::run(project.npm()?.args(["run", "--silent", "build:viewer"]))?;
     fs::write(stamp, ingredients).context("cannot write edge/build")
@@ -108,7 +111,8 @@ fn module(project: &Project, wasm: &Path, name: &str, entry: Option<&str>, folde
     match entry {
         Some(entry) => {
             esbuild.args([entry, "--bundle", "--external:cloudflare:*", "--external:*.wasm"]);
-            esbuild.arg(format!("--external:*/{REGIONS}.js")); // loaded when it is needed
+            // Loaded when they are needed.
+            esbuild.args(OTHERS.map(|(name, _)| format!("--external:*/{name}.js")));
             esbuild.arg(format!("--alias:wasm-bindgen-output={}", bindings.display()));
         }
         None => _ = esbuild.arg(&bindings),

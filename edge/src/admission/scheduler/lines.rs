@@ -7,7 +7,7 @@ use std::rc::Rc;
 use edgezoom_content::ContentId;
 
 use super::rows::Entry;
-use crate::admission::client::is_signed;
+use crate::admission::client::{is_batch, is_signed};
 
 /// The lines of all clients.
 #[derive(Debug, Default)]
@@ -46,10 +46,11 @@ struct Line {
 #[derive(Debug, Default)]
 struct Hosts(HashMap<String, u64>);
 
-/// The place of a line: first the client with the fewest jobs sent. Among those, the client whose last turn was longest
+/// The place of a line: collections come last. Then first the client with the fewest jobs sent. Among those, the client whose last turn was longest
 /// ago comes first, and then the one whose job arrived first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
+    is_batch: bool,
     sent: u64,
     turn: u64,
     first: u64,
@@ -182,6 +183,12 @@ impl Lines {
                 let leaves_room = line.sent == 0 || self.sent < limits.own;
                 let may_send = leaves_room && line.sent < limits.one && made + line.sent_tiles < limits.tiles;
                 let is_signed = is_signed(&rank.party);
+                if rank.is_batch {
+                    // Jobs of all together, so that a person's next one finds a slot.
+                    let own = (limits.host - limits.host / 4).max(1);
+                    let may_send = self.sent < limits.one;
+                    return if may_send { self.first_of(line, limits.host, own, jobs) } else { None };
+                }
                 let own = if is_signed { limits.host } else { (limits.host - limits.host / 4).max(1) };
                 if may_send || is_signed { self.first_of(line, limits.host, own, jobs) } else { None }
             });
@@ -233,7 +240,13 @@ impl Line {
     /// Returns the place of the line of `party`; `None` if no job waits.
     fn rank(&self, party: &Rc<str>) -> Option<Rank> {
         let (first, _) = self.waiting.first_key_value()?;
-        Some(Rank { sent: self.sent, turn: self.turn, first: *first, party: Rc::clone(party) })
+        Some(Rank {
+            is_batch: is_batch(party),
+            sent: self.sent,
+            turn: self.turn,
+            first: *first,
+            party: Rc::clone(party),
+        })
     }
 }
 

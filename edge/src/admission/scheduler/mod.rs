@@ -10,6 +10,8 @@
 //! * A client whose jobs have made its tiles of the day waits until the next day. A job counts as a photograph until a
 //!   tiler has reported its size, so the budget is looked at again at each turn. An attempt counts a few tiles, even if
 //!   it makes none: its messages and writes cost money, too.
+//! * Collections' jobs come after all others, and leave two slots free even if nobody else has a job: a person's picture
+//!   begins at once. They have no limit of tiles for a day but that of all clients together.
 //! * A job that was sent counts until its conversion has ended, but at most for two hours: the message about the end
 //!   may be lost.
 //!
@@ -26,7 +28,7 @@ use edgezoom_content::protocol::{Job, TilerId};
 use edgezoom_content::{ContentId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::client::is_signed;
+use super::client::{is_batch, is_signed};
 use super::policy::{AdmissionError, BacklogReport};
 use crate::config::Shares;
 use lines::{Limits, Lines};
@@ -138,7 +140,8 @@ impl Scheduler {
                 return Err(AdmissionError::SpentToday);
             }
             let tiles = self.tiles.get(&asked.party).copied().unwrap_or_default();
-            if tiles + self.lines.tiles_of(&asked.party) >= shares.tiles_a_day && !is_signed(&asked.party) {
+            let has_limit = !is_signed(&asked.party) && !is_batch(&asked.party);
+            if has_limit && tiles + self.lines.tiles_of(&asked.party) >= shares.tiles_a_day {
                 return Err(AdmissionError::TooManyTiles);
             }
         }

@@ -9,14 +9,15 @@ use http::Method;
 use super::iiif::{IiifRequest, page_number};
 use super::place::Place;
 use super::route::{
-    ContentKey, HomeForm, Methods, OembedRequest, Opening, Route, Search, SearchVersion, TilerCall,
+    CollectionCall, ContentKey, EntryList, HomeForm, Methods, OembedRequest, Opening, Route, Search,
+    SearchVersion, TilerCall,
 };
 use super::typed;
 use super::upload::{self, UPLOADS, UploadQuery, UploadStep};
 use super::url::{parameter, url_parameter};
 use crate::config::shared_content;
-use crate::response::ApiError;
 use crate::response::negotiation::{NotAcceptable, TextForm, Variant};
+use crate::response::{ApiError, CollectionError};
 
 /// The parts of a request that determine its route.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +52,9 @@ pub fn route(request: RequestParts<'_>, policy: &AddressPolicy) -> Route {
         && (path.is_empty() || path.starts_with('/'))
     {
         return upload_in_parts(request, path.trim_start_matches('/'));
+    }
+    if let Some(path) = request.path.strip_prefix("/v1/collections/") {
+        return collection(request, path).unwrap_or(Route::NotFound { page: false });
     }
     let is_contents = request.path.trim_end_matches('/') == "/v1/content";
     let by_id = content_id(request.path);
@@ -164,6 +168,49 @@ fn upload_in_parts(request: RequestParts<'_>, path: &str) -> Route {
         &Method::OPTIONS => Route::Preflight(methods),
         _ => Route::MethodNotAllowed(methods),
     }
+}
+
+/// Finds the routes of a collection. `path` is what follows `/v1/collections/`.
+fn collection(request: RequestParts<'_>, path: &str) -> Option<Route> {
+    let path = path.strip_suffix('/').unwrap_or(path);
+    let name = path.strip_suffix("/entries");
+    let methods = if name.is_some() { Methods::Entries } else { Methods::Collection };
+    let of = name.unwrap_or(path).parse().ok()?;
+    let call = match (request.method, name.is_some()) {
+        (&Method::GET | &Method::HEAD, true) => CollectionCall::List(entry_list(request.query)),
+        (&Method::POST, true) => CollectionCall::Post,
+        (&Method::GET | &Method::HEAD, false) => CollectionCall::Get,
+        (&Method::PUT, false) => CollectionCall::Put,
+        (&Method::DELETE, false) => CollectionCall::Delete,
+        (&Method::OPTIONS, _) => return Some(Route::Preflight(methods)),
+        _ => return Some(Route::MethodNotAllowed(methods)),
+    };
+    Some(Route::Collection(of, call))
+}
+
+fn entry_list(query: &str) -> Result<EntryList, CollectionError> {
+    let value = |name: &str| parameter(query, name);
+    let number = |name: &str, default| value(name).map_or(Some(default), |text| decimal(&text));
+    let added = value("order").map_or(Some(false), |order| (order == "added").then_some(true));
+    let state = value("state").map_or(Some(String::new()), |state| is_word(&state).then_some(state));
+    let limit = number("limit", 1000).filter(|limit| (1..=1000).contains(limit));
+    match (added, number("after", 0), state, limit) {
+        (Some(added), Some(after), Some(state), Some(limit)) => {
+            Ok(EntryList { added, after, state, limit: limit as u16 })
+        }
+        _ => Err(CollectionError::Parameter),
+    }
+}
+
+/// Returns true for what may be the name of a state.
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
+}
+
+/// Returns a number below 2⁵³, which JavaScript represents.
+fn decimal(text: &str) -> Option<u64> {
+    let is_decimal = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|number| is_decimal && *number < 1 << 53)
 }
 
 fn dzi(request: RequestParts<'_>, key: Result<ContentKey, ApiError>) -> Route {

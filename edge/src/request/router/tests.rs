@@ -129,6 +129,45 @@ fn an_upload_in_parts_is_begun_sent_and_finished() {
 }
 
 #[test]
+fn a_collection_and_its_entries_have_paths() {
+    let call = |method, path: &str| match ask(method, &format!("/v1/collections/{path}")) {
+        Route::Collection(name, call) if name.as_str() == "drawings" => Some(call),
+        Route::NotFound { page: false } => None,
+        other => panic!("{other:?}"),
+    };
+    let list = |query: &str| match call(Method::GET, &format!("drawings/entries{query}")) {
+        Some(CollectionCall::List(list)) => list,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(call(Method::PUT, "drawings/"), Some(CollectionCall::Put));
+    assert_eq!(call(Method::POST, "drawings/entries"), Some(CollectionCall::Post));
+    assert_eq!(list(""), Ok(EntryList { added: false, after: 0, state: String::new(), limit: 1000 }));
+    let all = EntryList { added: true, after: (1 << 53) - 1, state: "taken-down".to_owned(), limit: 1 };
+    assert_eq!(list("?order=added&after=9007199254740991&state=taken-down&limit=1"), Ok(all));
+    for query in [
+        "?after=9007199254740992",
+        "?after=+1",
+        "?after=",
+        "?limit=0",
+        "?limit=1e3",
+        "?state=",
+        "?state=%22",
+        "?order=seq",
+    ] {
+        assert_eq!(list(query), Err(CollectionError::Parameter), "{query}");
+    }
+    for path in
+        ["", "ab", "Drawings", "drawings/entries/1", "drawings/other", "%2e%2e%2fx", "drawings%2fentries"]
+    {
+        assert_eq!(call(Method::GET, path), None, "{path}");
+    }
+    assert_eq!(
+        ask(Method::PUT, "/v1/collections/drawings").signed_text("").as_deref(),
+        Some("collection:drawings")
+    );
+}
+
+#[test]
 fn a_refused_method_gets_the_methods_of_its_path() {
     let file = "00112233445566778899aabbccddeeff.ffeeddccbbaa99887766554433221100";
     for (path, with_uploads, without) in [
@@ -143,6 +182,8 @@ fn a_refused_method_gets_the_methods_of_its_path() {
         (&format!("/v1/uploads/{file}"), "OPTIONS, POST", "OPTIONS"),
         (&format!("/v1/uploads/{file}/7"), "OPTIONS, PUT", "OPTIONS"),
         (&claim_path(id()), "POST", "POST"),
+        ("/v1/collections/drawings", "GET, HEAD, OPTIONS, PUT, DELETE", "GET, HEAD, OPTIONS, PUT, DELETE"),
+        ("/v1/collections/drawings/entries/", "GET, HEAD, OPTIONS, POST", "GET, HEAD, OPTIONS, POST"),
     ] {
         let Route::MethodNotAllowed(methods) = ask(Method::PATCH, path) else { panic!("{path}") };
         assert_eq!((methods.names(true), methods.names(false)), (with_uploads, without), "{path}");

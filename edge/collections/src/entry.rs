@@ -1,0 +1,313 @@
+//! An entry of a collection, and what follows when its owner sends a line, when its content answers, and when its
+//! content tells of its end. Messages may be lost, doubled or late: an entry that waits for something has a time at
+//! which it is `due` again.
+
+use std::time::Duration;
+
+use edgezoom_content::conversion::{Event, Reply};
+use edgezoom_content::{
+    Alternative, CollectionName, ContentId, CreditLine, Credits, Failure, FailureCode, Membership, Removal,
+    RemovalKind, RightsUri, SourceUrl, Stage, Stated, Status, Timestamp, Title,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::line::{Given, Line, Name, Refusal};
+use crate::settings::Settings;
+
+/// Maximum number of entries of a collection.
+pub const MAX_ENTRIES: u64 = 1_000_000;
+/// Time after which a content that is being converted is asked for its state: the message of its end may be lost.
+const ASK_AFTER: Duration = Duration::from_secs(600);
+/// Time after which a message that had no effect is sent again.
+const REPEAT_AFTER: Duration = Duration::from_secs(60);
+
+/// The state of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// Its turn has not come.
+    Waiting,
+    Converting,
+    Ready,
+    Failed,
+    /// The owner has removed it.
+    Removed,
+    /// The operator has taken its content down.
+    TakenDown,
+}
+
+/// A row of a collection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    pub id: ContentId,
+    /// Host of the source.
+    pub host: String,
+    pub state: State,
+    /// True if it takes one of the places of those under way.
+    pub busy: bool,
+    /// Time at which its content gets a message; `None` if nothing is to be said.
+    pub due: Option<Timestamp>,
+    /// Time of the content's latest message. Earlier ones are late.
+    pub noted: Timestamp,
+    pub entry: Entry,
+    /// True if the journal shows the last change.
+    #[serde(default)]
+    pub shown: bool,
+}
+
+/// The part of an entry that the journal prints as it is: its source, and what the owner says about the picture.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    url: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    options: String,
+    /// Time of the latest change.
+    at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failure: Option<Failure>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    title: Option<Title>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    alt: Option<Alternative>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    credit: Option<CreditLine>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rights: Option<String>,
+}
+
+/// What follows from a line.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sent {
+    Same,
+    Changed(Box<Row>),
+    /// The entry with this id decides: the one before it is removed.
+    Next(ContentId),
+}
+
+/// The message of a content to its collection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Note {
+    pub id: ContentId,
+    pub at: Timestamp,
+    pub end: NotedEnd,
+}
+
+/// What has happened to a content.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotedEnd {
+    Ready,
+    Failed(Failure),
+    /// An attempt failed, and the next one begins after a pause.
+    Paused,
+    TakenDown,
+    /// A takedown is lifted.
+    Lifted,
+    Removed,
+}
+
+impl Entry {
+    fn of(url: &SourceUrl, at: Timestamp) -> Self {
+        Self { url: url.address().to_owned(), options: url.options().to_owned(), at, ..Self::default() }
+    }
+
+    /// Returns true if the owner says the same in both.
+    fn says_the_same(&self, other: &Self) -> bool {
+        let words = |Self { title, alt, credit, rights, .. }: &Self| {
+            (title.clone(), alt.clone(), credit.clone(), rights.clone())
+        };
+        words(self) == words(other)
+    }
+
+    /// Returns the entry after the words of a line.
+    fn edited(&self, given: &Given) -> Self {
+        let Given { title, alt, credit, rights } = given;
+        let credit = credit.clone().or_else(|| Some(self.credit.as_ref()?.as_str().to_owned()));
+        let rights = rights.clone().or_else(|| self.rights.clone());
+        let Credits { credit, rights, .. } = Stated { credit, rights, ..Stated::default() }.into();
+        Self {
+            title: title.as_ref().map_or_else(|| self.title.clone(), |text| Title::of_document(text)),
+            alt: alt.as_ref().map_or_else(|| self.alt.clone(), |text| Alternative::of(text)),
+            credit,
+            rights: rights.as_ref().map(RightsUri::as_str).map(str::to_owned),
+            ..self.clone()
+        }
+    }
+}
+
+impl Row {
+    fn new(id: ContentId, host: &str, entry: Entry) -> Self {
+        let (host, noted) = (host.to_owned(), Timestamp(0));
+        Self { id, host, state: State::Waiting, busy: false, due: None, noted, entry, shown: true }
+    }
+
+    /// Decides what follows from a line for the entry `row` with the id `id`, of `count` entries. `next` is the id of
+    /// the entry that the same URL gets after a removal.
+    ///
+    /// # Errors
+    /// Returns the reason to refuse the line.
+    pub fn sent(
+        row: Option<Self>,
+        line: &Line,
+        (id, next): (ContentId, Option<ContentId>),
+        count: u64,
+        now: Timestamp,
+    ) -> Result<Sent, Refusal> {
+        let Some(mut row) = row else {
+            return match &line.name {
+                Name::Id(_) => Err(Refusal::Unknown),
+                Name::Url(_) if line.remove => Ok(Sent::Same),
+                Name::Url(_) if count >= MAX_ENTRIES => Err(Refusal::Full),
+                Name::Url(url) => {
+                    let entry = Entry::of(url, now).edited(&line.words);
+                    Ok(Sent::Changed(Box::new(Self::new(id, url.host(), entry))))
+                }
+            };
+        };
+        match (row.state, &line.name, next) {
+            (State::TakenDown, ..) => return Err(Refusal::TakenDown),
+            (State::Removed, Name::Url(_), Some(next)) => return Ok(Sent::Next(next)),
+            (State::Removed, Name::Url(_), None) => return Err(Refusal::Full),
+            (State::Removed, Name::Id(_), _) if !line.remove => return Err(Refusal::Unknown),
+            (State::Removed, ..) => return Ok(Sent::Same),
+            _ => {}
+        }
+        let before = row.clone();
+        if line.remove {
+            row.remove(now);
+        } else {
+            row.entry = row.entry.edited(&line.words);
+            if row.entry != before.entry && row.state != State::Waiting {
+                row.due = Some(now);
+            }
+            if line.retry && row.state == State::Failed {
+                (row.state, row.due, row.entry.failure) = (State::Waiting, None, None);
+            }
+        }
+        Ok(if row == before { Sent::Same } else { Sent::Changed(Box::new(row.changed_since(&before, now))) })
+    }
+
+    /// Removes the entry. A content that was never asked for needs no message.
+    pub fn remove(&mut self, now: Timestamp) {
+        let is_unknown = self.state == State::Waiting && self.noted == Timestamp(0);
+        (self.state, self.busy, self.entry.failure) = (State::Removed, false, None);
+        self.due = (!is_unknown).then_some(now);
+    }
+
+    /// Returns the row that follows the one `before`: the journal shows a change of what it prints, with its time.
+    pub fn changed_since(mut self, before: &Self, now: Timestamp) -> Self {
+        self.shown = self.state != before.state || self.entry != before.entry;
+        if self.shown {
+            self.entry.at = now;
+        }
+        self
+    }
+
+    /// Returns the event for the content of an entry that is due, or whose turn has come.
+    pub fn event(&self, settings: &Settings, now: Timestamp) -> Option<Event> {
+        if self.state == State::Removed {
+            let (action, by) =
+                (format!("remove {} {}", self.id, now.0), format!("collection {}", settings.name));
+            let removal = Removal::new(RemovalKind::Deleted, "", action, by);
+            return Some(Event::Removed { id: self.id, url: None, removal });
+        }
+        let url = SourceUrl::parse(&self.entry.url).ok()?.with_options(&self.entry.options).ok()?;
+        let member = Box::new(self.member(settings));
+        Some(Event::Entered { id: self.id, url, member, again: self.state == State::Waiting })
+    }
+
+    fn member(&self, settings: &Settings) -> Membership {
+        let Entry { title, alt, credit, rights, .. } = self.entry.clone();
+        let line = |line: CreditLine| line.as_str().to_owned();
+        let own = Stated { credit: credit.map(line), rights, ..Stated::default() };
+        let credits = Credits::from(own).or(settings.credits()).some();
+        let collection: CollectionName = settings.name.clone();
+        Membership { collection, title, alternative: alt, credits }
+    }
+
+    /// Decides what follows from the content's answer to the event of `asked`, which was this row when the event was
+    /// sent. Returns true if the
+    /// service admits none at present.
+    pub fn answered(mut self, asked: &Self, answer: &Result<Reply, String>, now: Timestamp) -> (Self, bool) {
+        if self.state == State::Removed {
+            // If it was removed in the meantime, the content may have been created after that.
+            let is_gone = asked.state == State::Removed && !matches!(answer, Ok(Reply::NotYet) | Err(_));
+            self.due =
+                (!is_gone).then(|| if asked.state == State::Removed { now + REPEAT_AFTER } else { now });
+            return (self, false);
+        }
+        let is_edited = !self.entry.says_the_same(&asked.entry);
+        let before = self.clone();
+        let mut pause = false;
+        match answer {
+            _ if self.noted != asked.noted => {} // the content has told something newer
+            Ok(Reply::Content(content)) => self.show(&content.status, now),
+            Ok(Reply::TakenDown(_)) => self.end(State::TakenDown, None),
+            Ok(Reply::Deleted) => self.end(State::Removed, None),
+            Ok(Reply::NotYet) => self.due = Some(now + REPEAT_AFTER),
+            Ok(_) => {
+                let failure = Failure::new(FailureCode::Internal, "The content could not be created.");
+                self.end(State::Failed, Some(failure));
+            }
+            Err(_) => {
+                pause = true;
+                if self.state == State::Converting {
+                    self.end(State::Waiting, None);
+                } else if self.state != State::Waiting {
+                    self.due = Some(now + REPEAT_AFTER);
+                }
+            }
+        }
+        if is_edited {
+            self.due = Some(now);
+        }
+        (self.changed_since(&before, now), pause)
+    }
+
+    fn show(&mut self, status: &Status, now: Timestamp) {
+        match status {
+            Status::Ready { .. } => self.end(State::Ready, None),
+            Status::Failed { failure, .. } => self.end(State::Failed, Some(failure.clone())),
+            Status::Processing { stage, .. } => {
+                self.end(State::Converting, None);
+                (self.busy, self.due) = (*stage != Stage::Waiting, Some(now + ASK_AFTER));
+            }
+        }
+    }
+
+    fn end(&mut self, state: State, failure: Option<Failure>) {
+        (self.state, self.busy, self.due, self.entry.failure) = (state, false, None, failure);
+    }
+
+    /// Decides what follows from a message of the content; `None`: nothing.
+    pub fn noted(mut self, note: &Note, now: Timestamp) -> Option<Self> {
+        if note.at < self.noted {
+            return None;
+        }
+        let before = self.clone();
+        self.noted = note.at;
+        // Words that the content does not have yet are still to be sent.
+        let due = self.due.filter(|due| *due <= now);
+        match (&note.end, self.state) {
+            (NotedEnd::Removed, State::Removed) => return Some(self),
+            (_, State::Removed) => {
+                self.due = Some(now);
+                return Some(self);
+            }
+            (NotedEnd::Paused, State::Converting) => {
+                self.busy = false;
+                return Some(self);
+            }
+            (NotedEnd::Paused, _) => return Some(self),
+            (NotedEnd::Ready, _) => self.end(State::Ready, None),
+            (NotedEnd::Failed(failure), _) => self.end(State::Failed, Some(failure.clone())),
+            (NotedEnd::TakenDown, _) => self.end(State::TakenDown, None),
+            (NotedEnd::Lifted, _) => self.end(State::Waiting, None),
+            (NotedEnd::Removed, _) => self.end(State::Removed, None),
+        }
+        if matches!(self.state, State::Ready | State::Failed) {
+            self.due = due;
+        }
+        Some(self.changed_since(&before, now))
+    }
+}

@@ -1,0 +1,264 @@
+// The Durable Object of a collection: its settings, and a row for each entry. Rust decides (`edge/collections/`); this
+// class looks rows up and stores them, sends messages to the contents, and sets the alarm.
+//
+// An index whose rows are few has a condition, so that most changes do not write it.
+
+import { DurableObject } from "cloudflare:workers";
+import * as lists from "../admin/lists.js";
+import { rules } from "./rules.js";
+
+/** Milliseconds after which waiting entries are looked at again, whatever has happened. */
+const AGAIN = 60_000;
+/** Maximum number of messages at once. */
+const AT_ONCE = 64;
+/** Number of entries that the deletion of a collection removes at once. */
+const BATCH = 1000;
+const STATES = ["waiting", "converting", "ready", "failed", "removed", "taken-down"];
+/** States that everybody may see. */
+const OPEN = ["ready", "removed"];
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS entries (number INTEGER PRIMARY KEY, id TEXT UNIQUE, host TEXT, state TEXT, busy INTEGER, due INTEGER,
+    noted INTEGER, seq INTEGER, entry TEXT);
+  CREATE INDEX IF NOT EXISTS journal ON entries (seq);
+  CREATE INDEX IF NOT EXISTS line ON entries (host, number) WHERE state = 'waiting';
+  CREATE INDEX IF NOT EXISTS failed ON entries (seq) WHERE state = 'failed';
+  CREATE INDEX IF NOT EXISTS under_way ON entries (host) WHERE busy = 1;
+  CREATE INDEX IF NOT EXISTS due ON entries (due) WHERE due IS NOT NULL;
+  CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID`;
+/** The hosts with waiting entries behind one, in order. */
+const HOSTS = `WITH RECURSIVE hosts(host) AS (SELECT min(host) FROM entries WHERE state = 'waiting' AND host > ?
+  UNION ALL SELECT (SELECT min(host) FROM entries WHERE state = 'waiting' AND host > hosts.host) FROM hosts WHERE hosts.host IS NOT NULL)
+  SELECT host FROM hosts WHERE host IS NOT NULL LIMIT ${AT_ONCE}`;
+
+/** Returns a row as Rust reads it. Its entry is JSON already. */
+const rowJson = ({ id, host, state, busy, due, noted, entry }) =>
+  `{"id":"${id}","host":${JSON.stringify(host)},"state":"${state}","busy":${busy === 1},"due":${due},"noted":${noted},"entry":${entry}}`;
+
+/** Replies are texts. Those that begin with `!` are refusals. */
+const isRefusal = (reply) => reply.startsWith("!");
+
+export class CollectionObject extends DurableObject {
+  #sql = this.ctx.storage.sql;
+  /** The settings as JSON; `undefined` if there is no such collection. */
+  #settings;
+  /** Number of the last change, number of entries, and that of each state. */
+  #counts;
+  /** Time before which no entry begins. */
+  #paused = 0;
+  /** The host whose turn was last. */
+  #turn = "";
+  /** True if something is left to do at once. */
+  #isEarly = false;
+
+  constructor(state, env) {
+    super(state, env);
+    if (this.#rows("SELECT 1 FROM sqlite_master WHERE name = 'facts'").length > 0) this.#read();
+  }
+
+  #rows(query, ...values) {
+    return this.#sql.exec(query, ...values).toArray();
+  }
+
+  #read() {
+    const { settings, counts } = Object.fromEntries(this.#rows("SELECT name, value FROM facts").map(({ name, value }) => [name, value]));
+    this.#settings = settings;
+    this.#counts = JSON.parse(counts ?? '{"last":0,"entries":0}');
+  }
+
+  #store(name, value) {
+    this.#sql.exec("INSERT OR REPLACE INTO facts VALUES (?, ?)", name, value);
+  }
+
+  /** Makes changes of rows as one transaction, with the counts. */
+  #atOnce(change) {
+    try {
+      return this.ctx.storage.transactionSync(() => {
+        const result = change();
+        this.#store("counts", JSON.stringify(this.#counts));
+        return result;
+      });
+    } catch (error) {
+      this.#read();
+      throw error;
+    }
+  }
+
+  #find(id) {
+    return this.#rows("SELECT * FROM entries WHERE id = ?", id)[0];
+  }
+
+  /** Stores a row of Rust's in place of the one `before`. */
+  #write({ id, host, state, busy, due, noted, entry, shown }, before) {
+    const counts = this.#counts;
+    const seq = shown ? (counts.last += 1) : before.seq;
+    const values = [state, Number(busy), due, noted, seq, JSON.stringify(entry)];
+    if (before) this.#sql.exec("UPDATE entries SET state = ?, busy = ?, due = ?, noted = ?, seq = ?, entry = ? WHERE number = ?", ...values, before.number);
+    else this.#sql.exec("INSERT INTO entries (number, id, host, state, busy, due, noted, seq, entry) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (counts.entries += 1), id, host, ...values);
+    if (before) counts[before.state] -= 1;
+    counts[state] = (counts[state] ?? 0) + 1;
+  }
+
+  /** Begins the collection or changes its settings. `message` is a `Put` as JSON. */
+  async put(message) {
+    const rust = await rules();
+    const settings = rust.putCollection(this.#settings, message);
+    if (isRefusal(settings)) return settings;
+    const begins = !this.#settings;
+    if (begins) this.#sql.exec(TABLES);
+    this.#store("settings", settings);
+    this.#read();
+    return begins ? "" : this.read(JSON.parse(settings).owner);
+  }
+
+  /** Returns the collection as JSON; "" if there is none. */
+  read() {
+    if (!this.#settings) return "";
+    const { name, title, credit, rights, leaves } = JSON.parse(this.#settings);
+    if (leaves) return "";
+    const counts = Object.fromEntries(STATES.map((state) => [state, this.#counts[state] ?? 0]));
+    return JSON.stringify({ name, title, credit, rights, counts, last: this.#counts.last });
+  }
+
+  /** Handles lines: those behind the first, which has the hash of the key. */
+  async post(message) {
+    const end = message.indexOf("\n");
+    const [rust] = await Promise.all([rules(), lists.refresh(this.env)]);
+    const refusal = rust.admitToCollection(this.#settings, message.slice(0, end));
+    if (refusal) return refusal;
+    const lines = new rust.SentLines(message.slice(end + 1), this.#settings, this.#lists());
+    try {
+      this.#atOnce(() => {
+        for (let id = lines.asked(); id !== undefined; id = lines.asked()) {
+          const row = this.#find(id);
+          const change = lines.decide(row && rowJson(row), this.#counts.entries, Date.now());
+          if (change) this.#write(JSON.parse(change), row);
+        }
+      });
+      return lines.answer(this.#counts.last);
+    } finally {
+      lines.free();
+      await this.#wake(0);
+    }
+  }
+
+  /** Returns what decides which sources are permitted, as JSON. */
+  #lists() {
+    const { ALLOW_NETWORKS = "", DENY_NETWORKS = "", ALLOW_HOSTS = "", DENY_HOSTS = "" } = this.env;
+    return JSON.stringify({ allow_networks: ALLOW_NETWORKS, deny_networks: DENY_NETWORKS, allow_hosts: ALLOW_HOSTS, deny_hosts: DENY_HOSTS, blocked: lists.blockedHosts() });
+  }
+
+  /** Lists entries: JSON of `key`, the hash of a key or "", `order`, `after`, `state` and `limit`. Returns JSON Lines. */
+  async list(message) {
+    const rust = await rules();
+    const { key, order, after, state, limit } = JSON.parse(message);
+    if (!this.read()) return "!unknown";
+    if (state && !STATES.includes(state)) return "!parameter";
+    const refusal = key && rust.admitToCollection(this.#settings, key);
+    if (refusal) return refusal;
+    const place = order === "added" ? "number" : "seq";
+    // The conditions are constants: an index with a condition is not used for a variable.
+    const shown = (key ? STATES : OPEN).filter((known) => !state || known === state);
+    const where = shown.length === STATES.length ? "" : `AND state IN (${shown.map((known) => `'${known}'`).join()})`;
+    const rows = this.#rows(`SELECT * FROM entries WHERE ${place} > ? ${where} ORDER BY ${place} LIMIT ?`, after, limit);
+    return rows.map(({ seq, number, id, state: is, entry }) => `{"seq":${seq},"number":${number},"id":"${id}","state":"${is}",${entry.slice(1)}\n`).join("");
+  }
+
+  /** Deletes the collection of the key with this hash: its entries are removed before its name is free. */
+  async remove(key) {
+    const rust = await rules();
+    const refusal = rust.admitToCollection(this.#settings, key);
+    if (refusal) return refusal;
+    this.#store("settings", JSON.stringify({ ...JSON.parse(this.#settings), leaves: true }));
+    this.#read();
+    await this.#wake(0);
+    return "";
+  }
+
+  /** Handles a content's `Note` as JSON. */
+  async note(message) {
+    const rust = await rules();
+    const row = this.#settings && this.#find(JSON.parse(message).id);
+    const change = row && rust.noteOfEntry(rowJson(row), message, Date.now());
+    if (!change) return;
+    this.#atOnce(() => this.#write(JSON.parse(change), row));
+    await this.#wake(0);
+  }
+
+  /** Sets the alarm, unless an earlier one is set. */
+  async #wake(milliseconds) {
+    const at = Date.now() + milliseconds;
+    const known = await this.ctx.storage.getAlarm();
+    if (known === null || known > at) await this.ctx.storage.setAlarm(at);
+  }
+
+  async alarm() {
+    if (!this.#settings) return;
+    this.#isEarly = false;
+    await this.#work(await rules());
+    const next = this.#isEarly ? 0 : this.#next();
+    if (next === null) {
+      if (JSON.parse(this.#settings).leaves) await this.#forget();
+    } else {
+      await this.#wake(Math.max(0, next - Date.now()));
+    }
+  }
+
+  /** Returns the time at which something is to be done; null: never. */
+  #next() {
+    const [{ due }] = this.#rows("SELECT min(due) AS due FROM entries WHERE due IS NOT NULL");
+    const begins = this.#counts.waiting > 0 ? Math.max(this.#paused, Date.now() + AGAIN) : Infinity;
+    const next = Math.min(due ?? Infinity, begins);
+    return next === Infinity ? null : next;
+  }
+
+  async #work(rust) {
+    if (JSON.parse(this.#settings).leaves) this.#leave(rust);
+    const due = this.#rows("SELECT * FROM entries WHERE due IS NOT NULL AND due <= ? ORDER BY due LIMIT ?", Date.now(), AT_ONCE);
+    const begun = Date.now() < this.#paused ? [] : this.#begin(rust);
+    await Promise.all([...due, ...begun].map((row) => this.#ask(row, rust)));
+  }
+
+  /** Returns the rows whose turn has come. */
+  #begin(rust) {
+    const busy = this.#rows("SELECT host, count(*) AS number FROM entries WHERE busy = 1 GROUP BY host").map(({ host, number }) => [host, number]);
+    const hosts = new Set([...this.#rows(HOSTS, this.#turn), ...this.#rows(HOSTS, "")].map(({ host }) => host));
+    const takes = JSON.parse(rust.refillCollection(JSON.stringify(Object.fromEntries(busy)), JSON.stringify([...hosts].slice(0, AT_ONCE))));
+    this.#turn = takes.at(-1)?.[0] ?? "";
+    return takes.flatMap(([host, take]) => this.#rows("SELECT * FROM entries WHERE state = 'waiting' AND host = ? ORDER BY number LIMIT ?", host, take));
+  }
+
+  /** Sends an entry's message to its content, and stores what follows from the answer. */
+  async #ask(row, rust) {
+    const asked = rowJson(row);
+    try {
+      const answer = await this.env.CONVERSIONS.getByName(row.id).send(rust.messageOfEntry(asked, this.#settings, Date.now()));
+      const now = this.#find(row.id);
+      const settled = JSON.parse(rust.settleEntry(rowJson(now), asked, answer, Date.now()));
+      this.#atOnce(() => this.#write(settled.row, now));
+      if (settled.pause) this.#paused = Date.now() + AGAIN;
+      // Another one may begin at once.
+      else if (row.state === "waiting" && !settled.row.busy) this.#isEarly = true;
+    } catch (error) {
+      console.error(`${row.id}: its collection cannot reach it:`, error);
+      this.#paused = Date.now() + AGAIN;
+      if (row.due !== null) this.#sql.exec("UPDATE entries SET due = ? WHERE number = ?", this.#paused, row.number);
+    }
+  }
+
+  /** Removes the next entries of a collection that is deleted. */
+  #leave(rust) {
+    const rows = this.#rows("SELECT * FROM entries WHERE number > ? ORDER BY number LIMIT ?", this.#counts.left ?? 0, BATCH);
+    this.#atOnce(() => {
+      for (const row of rows) if (row.state !== "removed") this.#write(JSON.parse(rust.removeEntry(rowJson(row), Date.now())), row);
+      this.#counts.left = rows.at(-1)?.number ?? this.#counts.left;
+    });
+    if (rows.length === BATCH) this.#isEarly = true;
+  }
+
+  /** Forgets a deleted collection. */
+  async #forget() {
+    this.#settings = undefined;
+    await this.ctx.storage.deleteAlarm();
+    await this.ctx.storage.deleteAll();
+  }
+}
