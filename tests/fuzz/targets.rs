@@ -24,6 +24,7 @@ const TARGET: fn(&[u8]) = match env!("CARGO_BIN_NAME").as_bytes() {
     b"source_url" => edgezoom_content::fuzz::source_url,
     b"text" => edgezoom_text::fuzz::text,
     b"tile_index" => edgezoom_geometry::fuzz::tile_index,
+    b"tiles" => renderer::fuzz::tiles,
     b"vector" => edgezoom_vector::fuzz::vector,
     b"words" => edgezoom_content::fuzz::words,
     _ => panic!("no function has this program's name"),

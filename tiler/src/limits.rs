@@ -174,7 +174,11 @@ fn seconds(text: &str) -> Result<Duration, ParseIntError> {
     text.parse().map(Duration::from_secs)
 }
 
-fn milliseconds(text: &str) -> Result<Duration, ParseIntError> {
+/// Parses a number of milliseconds.
+///
+/// # Errors
+/// The text is no number.
+pub fn milliseconds(text: &str) -> Result<Duration, ParseIntError> {
     text.parse().map(Duration::from_millis)
 }
 

@@ -56,6 +56,7 @@ pub mod formats;
 #[cfg(feature = "tiff")]
 mod lzw;
 mod metadata;
+mod mosaic;
 mod open;
 mod options;
 mod pack_bits;
@@ -83,6 +84,7 @@ pub use formats::fonts::installed as installed_fonts;
 pub use formats::pdf::{installed_cjk_font, locate as locate_pdfium};
 pub use formats::{HEAD_BYTES, Thumbnail};
 pub use metadata::{LateMetadata, Metadata};
+pub use mosaic::Mosaic;
 pub use open::{Prepared, open, open_with, prepare};
 pub use options::{AsPlanes, DecodeOptions, DrawingOptions};
 pub use parallel::vectorised;

@@ -53,6 +53,11 @@ pub fn open_with(
 }
 
 impl Prepared {
+    /// Returns the opener of files of a format that are not recognised by their bytes.
+    pub(crate) fn by(format: &'static Format, opener: Opener) -> Self {
+        Self { format, opener, temporary: None }
+    }
+
     fn of(format: &'static Format, system: &System<'_>) -> Self {
         let opener: Opener = match format.open {
             Open::Directly(open) => Box::new(open),
@@ -62,7 +67,7 @@ impl Prepared {
             }
             Open::Prepared(prepare) => prepare(system),
         };
-        Self { format, opener, temporary: None }
+        Self::by(format, opener)
     }
 
     /// Sets a file to use in place of memory for pictures that need much.

@@ -2,17 +2,18 @@
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, value_parser};
 use edgezoom_codecs::DrawingOptions;
 use edgezoom_content::AddressPolicy;
-use edgezoom_content::address::Network;
+use edgezoom_content::address::{HostPattern, Network};
 use edgezoom_tiler::bot::{BadContact, BotSettings, Contact, UserAgent};
 use edgezoom_tiler::browser::PageLimits;
-use edgezoom_tiler::limits::Limits;
-use edgezoom_tiler::pipeline::PipelineSettings;
+use edgezoom_tiler::limits::{Limits, milliseconds};
+use edgezoom_tiler::pipeline::{PipelineSettings, StitchSettings};
 use edgezoom_tiler::{local_networks, nat64};
 use url::Url;
 
@@ -24,6 +25,8 @@ const CONNECTIONS_PER_DOWNLOAD: NonZeroUsize = const { NonZeroUsize::new(3).unwr
 pub struct ConversionArgs {
     #[command(flatten)]
     policy: PolicyArgs,
+    #[command(flatten)]
+    stitching: StitchArgs,
     #[command(flatten)]
     bot: BotArgs,
     #[command(flatten)]
@@ -49,6 +52,7 @@ impl ConversionArgs {
             limits: Limits { renderer_folder: temporary.clone(), ..self.limits.clone() },
             temporary,
             bot: self.bot.settings(edge),
+            stitching: self.stitching.settings()?,
         })
     }
 
@@ -94,6 +98,25 @@ impl PolicyArgs {
             .denying_hosts(&self.deny_hosts)
             .context("EDGEZOOM_DENY_HOSTS")
             .map(|policy| policy.refusing_local(local))
+    }
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "Pictures of tiles")]
+struct StitchArgs {
+    /// Hosts with their subdomains, such as example.com, whose tiles may be put together where they offer no whole picture
+    /// (Deep Zoom's .dzi, IIIF level 0). Ask their owners
+    #[arg(long, env = "EDGEZOOM_STITCH_HOSTS", default_value = "")]
+    stitch_hosts: String,
+    /// Minimum time between two requests for such tiles, in milliseconds; a Crawl-delay in robots.txt may be longer
+    #[arg(long = "stitch-interval-ms", value_name = "MS", env = "EDGEZOOM_STITCH_INTERVAL_MS", default_value = "1000", value_parser = milliseconds)]
+    stitch_interval: Duration,
+}
+
+impl StitchArgs {
+    fn settings(&self) -> anyhow::Result<StitchSettings> {
+        let hosts = HostPattern::list(&self.stitch_hosts).context("EDGEZOOM_STITCH_HOSTS")?;
+        Ok(StitchSettings { hosts, pause: self.stitch_interval })
     }
 }
 

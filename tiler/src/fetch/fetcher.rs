@@ -16,6 +16,7 @@ use super::cookies::Cookies;
 use super::download::{Download, Fetched, Rest};
 use super::error::FetchError;
 use super::host_slots::HostSlots;
+use super::pace::Pace;
 use super::redirect;
 use super::resolver::{FilteringResolver, Resolver, SystemResolver};
 use super::rules_cache::RulesCache;
@@ -121,6 +122,20 @@ impl Fetcher {
         &self,
         redirects: u32,
         source: &SourceUrl,
+        on_arrival: impl FnMut(Arrival),
+    ) -> Result<Fetched, FetchError> {
+        self.fetch_at(&mut Pace::new(Duration::ZERO), redirects, source, on_arrival).await
+    }
+
+    /// Does the same at a pace, which becomes slower with each refusal of the server.
+    ///
+    /// # Errors
+    /// The source could not be downloaded.
+    pub async fn fetch_at(
+        &self,
+        pace: &mut Pace,
+        redirects: u32,
+        source: &SourceUrl,
         mut on_arrival: impl FnMut(Arrival),
     ) -> Result<Fetched, FetchError> {
         let deadline = Instant::now() + self.limits.download;
@@ -130,7 +145,7 @@ impl Fetcher {
         loop {
             let furthest = download.furthest();
             let one_try = async {
-                self.hosts.turn(source.host(), Duration::ZERO).await?;
+                self.hosts.turn(source.host(), pace.pause()).await?;
                 self.follow(redirects, source, &mut cookies, &mut download, &mut on_arrival).await
             };
             let error = match timeout_at(deadline, one_try).await {
@@ -138,6 +153,7 @@ impl Fetcher {
                 Ok(Err(error)) => error,
                 Err(_) => return Err(FetchError::TookTooLong(self.limits.download)),
             };
+            pace.note(&error);
             let pause = tries.pause_after(&error, download.furthest() > furthest, fastrand::f64());
             match pause.map(|pause| Instant::now() + pause) {
                 Some(next) if next < deadline && download.may_go_on() => sleep_until(next).await,

@@ -12,7 +12,8 @@
 //!
 //! A download that breaks off is resumed with a further request under the same policy, if the server can prove that the
 //! source is unchanged ([`resumption`]); otherwise it starts over. [`tries`] limits the number of requests.
-//! [`host_slots`] spaces out the requests to a host, and [`visit`] asks its robots.txt before a web page is opened.
+//! [`host_slots`] spaces out the requests to a host, [`pace`] those for the tiles of a picture, and [`visit`] asks its
+//! robots.txt before a web page is opened.
 
 mod codings;
 mod cookies;
@@ -22,6 +23,7 @@ mod fetcher;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod host_slots;
+mod pace;
 mod redirect;
 pub mod resolver;
 mod resumption;
@@ -33,4 +35,5 @@ mod visit;
 pub use download::Fetched;
 pub use error::FetchError;
 pub use fetcher::Fetcher;
+pub use pace::Pace;
 pub use tries::is_transient_status;

@@ -46,6 +46,17 @@ impl Fetcher {
         }
     }
 
+    /// Returns the pause between requests that the server of a URL asks for in its robots.txt.
+    ///
+    /// # Errors
+    /// The robots.txt disallows the URL or cannot be read.
+    pub async fn crawl_delay(&self, url: &SourceUrl) -> Result<Duration, FetchError> {
+        if !self.bot.respects_robots {
+            return Ok(Duration::ZERO);
+        }
+        Ok(self.ask_robots(url).await?.unwrap_or_default())
+    }
+
     /// Returns the pause after a visit that the server asks for.
     async fn ask_robots(&self, url: &SourceUrl) -> Result<Option<Duration>, FetchError> {
         let parsed = Url::parse(url.as_str()).map_err(|_| FetchError::Disallowed)?;

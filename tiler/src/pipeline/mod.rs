@@ -5,7 +5,7 @@
 //! file ───────────┴─ HTML ─ browser ─ screenshots ────┘
 //!                            └─ a page that navigates to a picture or document: download that
 //! ```
-//! The description of a picture, which IIIF viewers open, leads to a download, too.
+//! The description of a picture, which IIIF viewers open, leads to a download, too, or to several of [tiles](stitching).
 //!
 //! [`unpacking`] removes what a server or a person has packed the source in. [`source`] opens it; [`render`] renders it, while it is still being downloaded if its format permits that.
 //! Tiles go to a [`TileSink`], and a closure receives the [`Progress`]. The pipeline does not know queues, leases,
@@ -31,9 +31,11 @@ mod download;
 mod error;
 mod render;
 mod source;
+mod stitching;
 mod unpacking;
 
 pub use error::PipelineError;
+pub use stitching::StitchSettings;
 
 /// Settings of a pipeline.
 #[derive(Clone, Debug)]
@@ -50,6 +52,8 @@ pub struct PipelineSettings {
     pub limits: Limits,
     /// Behaviour towards the servers of sources.
     pub bot: BotSettings,
+    /// Hosts whose tiles may be put together, and the pause between requests for them.
+    pub stitching: StitchSettings,
 }
 
 /// Converts sources. A process needs only one.

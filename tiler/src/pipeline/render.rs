@@ -76,6 +76,13 @@ impl Pipeline {
                     // `None` does not happen: a complete source does not change.
                     return rendered?.ok_or_else(|| RenderError::Died.into());
                 }
+                Input::Tiles(file, mosaic) => {
+                    on_progress(Progress::Rendering { rows: 0.0, is_web_page: false });
+                    let program = Path::new(OWN_PROGRAM);
+                    let renderer = Renderer::start_tiles(program, &file, mosaic, &options, limits)?;
+                    let rendered = render_tiles(renderer, None, false, sink, labels, on_progress).await;
+                    return rendered?.ok_or_else(|| RenderError::Died.into()); // as above
+                }
                 Input::Arriving(opening, mut download, arrival) => {
                     let (program, arrivals) = (Path::new(OWN_PROGRAM), download.arrivals());
                     let renderer = Renderer::start_arriving(program, &arrival, arrivals, &options, limits)?;

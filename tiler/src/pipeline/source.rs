@@ -11,17 +11,18 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use edgezoom_codecs::{Format, Reading};
+use edgezoom_codecs::{Format, Mosaic, Reading};
 use edgezoom_content::{Credits, Failure, FailureCode, Size, SourceUrl};
 use tokio::time::timeout;
 
 use super::download::Download;
+use super::stitching::failed;
 use super::{Origin, Pipeline, PipelineError, Progress, SourceKind};
 use crate::OWN_PROGRAM;
 use crate::browser::{Capturing, Html, OpenPage, PageError, Pages};
 use crate::fetch::{FetchError, Fetched};
 use crate::renderer::unpack::describe;
-use crate::renderer::{Arrival, Coding, DescriptionRequest, Labels, Lead, RenderError, Target};
+use crate::renderer::{Arrival, Coding, DescriptionRequest, Labels, Lead, NAMESPACE, RenderError, Target};
 
 /// Interval between progress reports while a page loads.
 const PAGE_PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
@@ -47,6 +48,8 @@ pub(super) enum Input {
         /// Capture that writes the screenshots.
         capturing: Option<Capturing>,
     },
+    /// A file with the tiles of a picture.
+    Tiles(File, Mosaic),
     /// A picture that can be rendered while it arrives. Contains the part that has arrived.
     Arriving(Opening, Box<Download>, Arrival),
 }
@@ -94,7 +97,8 @@ impl Pipeline {
                 Origin::Url(url) => {
                     let fetcher = Arc::clone(self.fetcher().await?);
                     let mut download = Download::start(fetcher, opening.redirects, url.without_options());
-                    if let Some(arrival) = download.head(on_progress).await? {
+                    let head = download.head(on_progress).await;
+                    if let Some(arrival) = head.map_err(|error| opening.explained(error))? {
                         let (document_page, stated) = (opening.document_page, opening.stated());
                         let labels = opening.labels();
                         let input = Input::Arriving(opening, Box::new(download), arrival);
@@ -156,8 +160,9 @@ impl Pipeline {
         on_progress: &mut impl FnMut(Progress),
     ) -> Result<Opened, PipelineError> {
         let (mut file, is_as_declared) = self.unpacked(&provided).await?;
-        if let Some(lead) = self.described(&opening, &mut file, provided.url.as_ref()).await? {
-            return Ok(Opened::Lead(lead));
+        let url = provided.url.as_ref();
+        if let Some(opened) = self.described(&opening, &mut file, url, on_progress).await? {
+            return Ok(opened);
         }
         let (stated, labels) = (opening.stated(), opening.labels());
         let Opening { origin, redirects, document_page, described } = opening;
@@ -206,12 +211,14 @@ impl Pipeline {
         opening: &Opening,
         file: &mut File,
         url: Option<&SourceUrl>,
-    ) -> Result<Option<Opening>, PipelineError> {
+        on_progress: &mut impl FnMut(Progress),
+    ) -> Result<Option<Opened>, PipelineError> {
         let Opening { origin, redirects, document_page, described } = opening;
         let target = described.as_ref().map(|described| &described.target);
         let is_followed =
             !matches!((origin, target), (Origin::Upload(_), _) | (_, Some(Target::Picture(..))));
-        if !is_followed || !is_json_object(file)? || Format::sniff(file).is_ok() {
+        let is_one = is_json_object(file)? || names_deep_zoom(file)?;
+        if !is_followed || !is_one || Format::sniff(file).is_ok() {
             return Ok(None);
         }
         let request = DescriptionRequest {
@@ -225,10 +232,22 @@ impl Pipeline {
         if let Some(Lead { credits, .. }) = described {
             lead.credits = Credits::clone(credits).or(*lead.credits).into();
         }
-        let (Target::Description(url) | Target::Picture(url, _)) = &lead.target;
+        let redirects = redirects + 1;
+        if let Some(tiles) = lead.tiles.as_ref().filter(|tiles| self.may_stitch(tiles)) {
+            let input = Input::Tiles(self.stitched(tiles, redirects, on_progress).await?, tiles.mosaic);
+            let labels = labels_of(&lead);
+            let kind = SourceKind::Picture;
+            let source = Source { input, kind, document_page: None, stated: None, labels };
+            return Ok(Some(Opened::Source(source)));
+        }
+        let (Target::Description(url) | Target::Picture(url, _)) = &lead.target else {
+            let message = "The file describes a Deep Zoom image, which its server offers only as tiles. Submit the URL of \
+                           the picture itself.";
+            return Err(failed(FailureCode::UnsupportedFormat, message));
+        };
         let origin = Origin::Url(SourceUrl::parse(url).map_err(FetchError::RedirectRefused)?);
-        let (redirects, described) = (redirects + 1, Some(lead));
-        Ok(Some(Opening { origin, redirects, document_page: None, described }))
+        let described = Some(lead);
+        Ok(Some(Opened::Lead(Opening { origin, redirects, document_page: None, described })))
     }
 
     /// Checks the robots.txt of the page that the browser shows, if the page has navigated away from `asked`.
@@ -266,10 +285,34 @@ impl Opening {
 
     /// Returns the credits that descriptions state.
     fn labels(&self) -> Labels {
-        let credits =
-            self.described.as_ref().and_then(|lead| Credits::clone(&lead.credits).some()).map(Box::new);
-        Labels { title: None, credits }
+        self.described.as_ref().map(labels_of).unwrap_or_default()
     }
+
+    /// Returns the reason why a download failed, if the server may have the picture only as tiles.
+    fn explained(&self, error: FetchError) -> PipelineError {
+        let has_tiles = self.described.as_ref().is_some_and(|lead| lead.tiles.is_some());
+        match error {
+            FetchError::Answered { status, .. } if has_tiles && status.is_client_error() && status != 429 => {
+                let message =
+                    "The picture's server offers only tiles of it. Submit the URL of the picture itself.";
+                failed(FailureCode::UnsupportedFormat, message)
+            }
+            error => error.into(),
+        }
+    }
+}
+
+/// Returns the credits that a description states.
+fn labels_of(lead: &Lead) -> Labels {
+    Labels { title: None, credits: Credits::clone(&lead.credits).some().map(Box::new) }
+}
+
+/// Returns true if the beginning of a file has the namespace of Deep Zoom's descriptors.
+fn names_deep_zoom(file: &File) -> io::Result<bool> {
+    let mut head = [0; 1024];
+    let read = file.read_at(&mut head, 0)?;
+    let name = NAMESPACE.as_bytes();
+    Ok(head[..read].windows(name.len()).any(|bytes| bytes == name))
 }
 
 /// Returns true if a file begins as a JSON object with members.

@@ -70,7 +70,10 @@ fn start(request: &RenderRequest) -> io::Result<Start> {
         cpu: Duration::from_secs(request.cpu_seconds),
         file: temporary.as_ref().map(|file| (file.as_raw_fd(), request.file)),
     };
-    let mut prepared = edgezoom_codecs::prepare(&mut sources[0], request.pdfium.as_deref());
+    let mut prepared = match request.mosaic {
+        Some(mosaic) => Ok(mosaic.prepare()),
+        None => edgezoom_codecs::prepare(&mut sources[0], request.pdfium.as_deref()),
+    };
     if let Some(file) = temporary {
         let file = TemporaryFile::new(file, request.file);
         prepared = prepared.map(|prepared| prepared.with_temporary_file(file));

@@ -1,6 +1,7 @@
 //! Reads the descriptions of pictures that IIIF viewers open: `info.json` of the Image API 1.0 to 3.0, and manifests of the
-//! Presentation API 2 and 3. A description leads to the whole picture that its server offers, never to its tiles. Runs
-//! only in the sandbox of [`unpack`](super::unpack), because the bytes may be hostile.
+//! Presentation API 2 and 3, and Deep Zoom's descriptors. A description leads to the whole picture that its server offers;
+//! if it offers none, the [`tiles`] are named, too. Runs only in the sandbox of [`unpack`](super::unpack), because the
+//! bytes may be hostile.
 //!
 //! Source: iiif.io/api/image/1.1, /2.1 (5.3) and /3.0 (4.2, 5 and 5.6); iiif.io/api/presentation/2.1 (3.2, 3.4, 4.3, 5) and
 //! /3.0 (3.3, 4.2, 4.5, 5).
@@ -8,13 +9,14 @@
 use std::io::Read;
 use std::num::NonZeroU32;
 
-use edgezoom_codecs::SourceError;
+use edgezoom_codecs::{Mosaic, SourceError};
 use edgezoom_content::{Credits, Failure, FailureCode, RightsUri, Size, SourceUrl, Stated};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
 use super::reported;
+use super::tiles::{self, TileUrls, Tiles};
 
 /// Maximum size of a description. A manifest of a thousand pages has 2 to 4 MiB.
 const MAX_BYTES: usize = 8 << 20;
@@ -39,6 +41,8 @@ pub struct Lead {
     pub target: Target,
     /// Credits.
     pub credits: Box<Credits>,
+    /// The tiles, if the server may offer the picture in full resolution only as such.
+    pub tiles: Option<Box<Tiles>>,
 }
 
 /// Where a description leads. The URL is not checked.
@@ -48,6 +52,8 @@ pub enum Target {
     Description(String),
     /// To a picture, and the size that the description states for it.
     Picture(String, Option<Size>),
+    /// To tiles alone.
+    Tiles,
 }
 
 /// Reads a description. Returns `None` for other files.
@@ -57,6 +63,11 @@ pub enum Target {
 pub fn read(file: impl Read, request: &DescriptionRequest) -> Result<Option<Lead>, Failure> {
     let mut json = Vec::new();
     let is_read = file.take(MAX_BYTES as u64 + 1).read_to_end(&mut json);
+    if is_read.is_ok() && has_word(&json, tiles::NAMESPACE) && !request.is_of_manifest {
+        let url = request.url.as_deref().and_then(|url| Url::parse(url).ok());
+        let tiles = tiles::read(&String::from_utf8_lossy(&json), url.as_ref())?;
+        return Ok(Some(Lead { target: Target::Tiles, credits: Box::default(), tiles: Some(tiles.into()) }));
+    }
     // Those of version 1.0 may not name IIIF.
     let is_iiif = ["iiif", "scale_factors"].iter().any(|word| has_word(&json, word));
     if is_read.is_err() || !is_iiif {
@@ -135,7 +146,22 @@ fn picture(info: &Value, version: u32, from: Option<&Url>) -> Result<Lead, Failu
     };
     let quality = if version == 1 { "native" } else { "default" };
     let target = Target::Picture(format!("{base}/full/{size}/0/{quality}.jpg"), Some(whole));
-    Ok(Lead { target, credits: credits(&[info]).into() })
+    let is_listed = largest.is_some_and(|largest| largest.width >= whole.width);
+    let tiles = if is_level_0 && !is_listed { tiles_of(info, base, version, whole) } else { None };
+    Ok(Lead { target, credits: credits(&[info]).into(), tiles: tiles.map(Box::new) })
+}
+
+/// Returns the largest tiles in full resolution that the description of a picture of this size lists. Version 1 is served
+/// by programs, which have the whole.
+fn tiles_of(info: &Value, base: &str, version: u32, size: Size) -> Option<Tiles> {
+    let is_full = |tile: &&Value| each(&tile["scaleFactors"]).any(|factor| number(factor) == Some(1));
+    let side = |tile: &Value| {
+        let width = number(&tile["width"])?;
+        Some(Size { width, height: number(&tile["height"]).unwrap_or(width) })
+    };
+    let tile = each(&info["tiles"]).filter(is_full).filter_map(side).max_by_key(|tile| tile.pixels())?;
+    let mosaic = Mosaic { size, tile, overlap: 0 };
+    (version >= 2).then(|| Tiles { mosaic, urls: TileUrls::Iiif(base.to_owned(), version) })
 }
 
 /// Leads to the first picture on a page of a manifest.
@@ -163,10 +189,10 @@ fn of_page(manifest: &Value, from: Option<&Url>, page: Option<NonZeroU32>) -> Re
     if let Some(service) = service {
         let service = resolve(service, from)?;
         let base = service.trim_end_matches('/').trim_end_matches("/info.json");
-        return Ok(Lead { target: Target::Description(format!("{base}/info.json")), credits });
+        return Ok(Lead { target: Target::Description(format!("{base}/info.json")), credits, tiles: None });
     }
     let id = text(body, &["id", "@id"]).ok_or_else(|| broken("its picture has no address"))?;
-    Ok(Lead { target: Target::Picture(resolve(id, from)?, size(body)), credits })
+    Ok(Lead { target: Target::Picture(resolve(id, from)?, size(body)), credits, tiles: None })
 }
 
 /// Returns the first picture of an annotation's body: of several, of a choice, or of a picture's part.
@@ -318,7 +344,8 @@ mod tests {
         let url = url.map(str::to_owned);
         let request = DescriptionRequest { url, page: NonZeroU32::new(page), is_of_manifest: false };
         match read(json.as_bytes(), &request) {
-            Ok(Some(Lead { target, .. })) => match target {
+            Ok(Some(Lead { target, tiles, .. })) => match target {
+                Target::Tiles => tiles.unwrap().url(0, 0),
                 Target::Picture(url, Some(Size { width, height })) => format!("{url} {width}x{height}"),
                 Target::Description(url) | Target::Picture(url, None) => url,
             },
@@ -466,6 +493,45 @@ mod tests {
             lead_at(None, 1, &format!("\u{feff}{{{V3},{id},{SIZE}}}")),
             "https://a.example/iiif/b/full/max/0/default.jpg 9000x6000"
         );
+    }
+
+    #[test]
+    fn tiles_are_named_where_a_server_may_offer_no_whole_picture() {
+        let tiles = |json: String| {
+            let url = Some("https://a.example/b/info.json".to_owned());
+            let request = DescriptionRequest { url, ..DescriptionRequest::default() };
+            let lead = read(format!("{{{json},{SIZE}}}").as_bytes(), &request).unwrap().unwrap();
+            lead.tiles.map_or_else(|| "none".to_owned(), |tiles| tiles.url(1, 0))
+        };
+        let listed = r#""tiles":[{"width":256,"scaleFactors":[1,2]},{"width":512,"height":400,"scaleFactors":[1,2,4]},{"width":2048,"scaleFactors":[8]}]"#;
+        let level_0 = r#""profile":["http://iiif.io/api/image/2/level0.json"]"#;
+        let smaller = r#""sizes":[{"width":1125,"height":750}]"#;
+        for (json, expected) in [
+            (format!("{V2},{level_0},{listed}"), "https://a.example/b/512,0,512,400/512,/0/default.jpg"),
+            (
+                format!("{V2},{level_0},{listed},{smaller}"),
+                "https://a.example/b/512,0,512,400/512,/0/default.jpg",
+            ),
+            (
+                format!(r#"{V3},"profile":"level0",{listed}"#),
+                "https://a.example/b/512,0,512,400/512,400/0/default.jpg",
+            ),
+            (format!(r#"{V3},"profile":"level0",{listed},"sizes":[{{{SIZE}}}]"#), "none"),
+            (format!(r#"{V3},"profile":"level1",{listed}"#), "none"),
+            (format!("{V2},{level_0}"), "none"),
+            (format!(r#"{V2},{level_0},"tiles":[{{"width":256,"scaleFactors":[2]}},5,{{}}]"#), "none"),
+        ] {
+            assert_eq!(tiles(json.clone()), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn a_descriptor_of_deep_zoom_leads_to_tiles_unless_a_manifest_led_to_it() {
+        let xml = r#"<Image xmlns="http://schemas.microsoft.com/deepzoom/2008" Format="jpg" TileSize="256"><Size Width="9" Height="9"/></Image>"#;
+        assert_eq!(lead_at(Some("https://a.example/b.dzi"), 1, xml), "https://a.example/b_files/4/0_0.jpg");
+        assert!(lead_at(None, 1, xml).ends_with("Submit its URL."));
+        let request = DescriptionRequest { is_of_manifest: true, ..DescriptionRequest::default() };
+        assert_eq!(read(xml.as_bytes(), &request), Ok(None));
     }
 
     #[test]

@@ -8,8 +8,8 @@ use std::io::{Read, Seek, Write};
 use std::num::{NonZeroU32, NonZeroUsize};
 
 use bytes::BytesMut;
-use edgezoom_codecs::{SourceFile, TemporaryFile};
-use edgezoom_content::{Credits, FailureCode};
+use edgezoom_codecs::{Mosaic, SourceFile, TemporaryFile};
+use edgezoom_content::{Credits, FailureCode, Size};
 use url::Url;
 
 use super::Output;
@@ -44,8 +44,21 @@ pub fn description(bytes: &[u8]) {
     for url in [None, Some("https://a.example/b/info.json#page=2".to_owned())] {
         let request = DescriptionRequest { url, page: NonZeroU32::new(2), is_of_manifest: false };
         match description::read(bytes, &request) {
-            Ok(Some(Lead { target: Target::Description(url) | Target::Picture(url, _), credits })) => {
-                assert!(Url::parse(&url).is_ok(), "{url}");
+            Ok(Some(Lead { target, credits, tiles })) => {
+                let url = match target {
+                    Target::Description(url) | Target::Picture(url, _) => Some(url),
+                    Target::Tiles => {
+                        assert!(tiles.is_some(), "it leads nowhere");
+                        None
+                    }
+                };
+                let corners = tiles.iter().flat_map(|tiles| {
+                    let (columns, rows) = tiles.mosaic.grid();
+                    [tiles.url(0, 0), tiles.url(columns - 1, rows - 1)]
+                });
+                for url in url.into_iter().chain(corners) {
+                    assert!(Url::parse(&url).is_ok(), "{url}");
+                }
                 // The parent cleans the process' answer again.
                 let json = serde_json::to_string(&credits).unwrap_or_default();
                 assert_eq!(serde_json::from_str::<Credits>(&json).ok(), Some(*credits));
@@ -61,7 +74,21 @@ pub fn description(bytes: &[u8]) {
 /// # Panics
 /// Rendering fails without a reason, or the parent refuses the output.
 pub fn picture(bytes: &[u8]) {
-    let request = request(bytes.len() as u64);
+    rendered(bytes, request(bytes.len() as u64));
+}
+
+/// Renders a file with four tiles as the process does.
+///
+/// # Panics
+/// As [`picture`].
+pub fn tiles(bytes: &[u8]) {
+    let side = |side: u32| Size { width: side, height: side };
+    let mosaic = Some(Mosaic { size: side(20), tile: side(10), overlap: 1 });
+    rendered(bytes, RenderRequest { mosaic, ..request(bytes.len() as u64) });
+}
+
+/// Renders a file, and reads the output as the parent does.
+fn rendered(bytes: &[u8], request: RenderRequest) {
     let Ok(mut written) = render(bytes, &request) else { return };
     let mut received = BytesMut::new();
     let mut chunk = vec![0; 64 << 10];
@@ -92,7 +119,10 @@ fn render(bytes: &[u8], request: &RenderRequest) -> std::io::Result<File> {
     source.rewind()?;
     let again = || source.try_clone().map(SourceFile::from);
     let sources = [again()?, again()?, again()?];
-    let mut prepared = edgezoom_codecs::prepare(&mut again()?, None);
+    let mut prepared = match request.mosaic {
+        Some(mosaic) => Ok(mosaic.prepare()),
+        None => edgezoom_codecs::prepare(&mut again()?, None),
+    };
     let temporary = TemporaryFile::new(tempfile::tempfile()?, request.file);
     prepared = prepared.map(|prepared| prepared.with_temporary_file(temporary));
     let mut written = tempfile::tempfile()?;
@@ -154,7 +184,19 @@ mod tests {
                     br#"{"@context":"http://iiif.io/api/image/3/context.json","id":"https://a.example/b","width":9,"height":"6","profile":"level0","sizes":[{"width":3,"height":2}]}"#,
                     br#"{"protocol":"http://iiif.io/api/image","@id":"//c/d?e","width":9,"height":6,"profile":["level2",{"maxArea":7}],"attribution":[{"@value":"<b>g</b>","@language":"en"}],"license":["h"]}"#,
                     br#"{"@context":["http://iiif.io/api/presentation/3/context.json"],"type":"Manifest","requiredStatement":{"value":{"en":["g"]}},"rights":"https://creativecommons.org/licenses/by/4.0/","items":[{},{"items":[{"items":[{"body":[{"type":"Choice","items":[{"type":"Image","id":"e.jpg","service":{"id":"f/","type":"ImageService2"}}]}]}]}]}]}"#,
+                    br#"{"@context":"http://iiif.io/api/image/3/context.json","id":"b","width":9,"height":6,"profile":"level0","tiles":[{"width":4,"height":2,"scaleFactors":[1,2]}]}"#,
+                    br#"<?xml version="1.0"?><Image xmlns="http://schemas.microsoft.com/deepzoom/2008" TileSize="254" Overlap="1" Format="jpg" Url="c_files/"><Size Width="900" Height="600"/></Image>"#,
                     br#"{"@context":"http://iiif.io/api/presentation/2/context.json","@type":"sc:Manifest","sequences":[{"canvases":[0,{"images":[{"resource":{"@type":"oa:Choice","default":{"@type":"dctypes:Image","@id":"e.jpg"}}}]}]}]}"#,
+                ],
+            },
+            Target {
+                name: "tiles",
+                run: tiles,
+                seeds: &[
+                    b"D\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\
+                        \x00\x00\x00\x00\x00\x00\x00\x00\x00\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\
+                        \x02\x00\x00\x00\x01\x08\x00\x00\x00\x00\xd1I V\x00\x00\x00\x0bIDATx\x9cc\x10h\x00\x00\x00\
+                        \xa3\x00\x91\x0ee+\xb0\x00\x00\x00\x00IEND\xaeB`\x82GIF",
                 ],
             },
             // A few small files. `tests/integration/fuzz.rs` and the corpus have files of each format.

@@ -5,7 +5,8 @@
 //! [`protocol`]. A source that is still being downloaded arrives over a [`channel`]. The parent trusts none of this:
 //! the [`validator`] compares every frame with the request, and the [`watchdog`] bounds what the process costs. A
 //! process that crashes, exceeds a limit or breaks the protocol costs only its own picture. A source with content codings
-//! is [unpacked](unpack) before, in such a process too, and the description of a picture elsewhere is read in one.
+//! is [unpacked](unpack) before, in such a process too, and the description of a picture elsewhere is read in one. A source
+//! may also be a file with all [`tiles`] of a picture.
 
 mod arrival;
 mod channel;
@@ -21,6 +22,7 @@ mod protocol;
 mod reported;
 pub mod request;
 mod text;
+mod tiles;
 pub mod unpack;
 mod validator;
 mod vectors;
@@ -32,7 +34,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use edgezoom_codecs::PageVectors;
+use edgezoom_codecs::{Mosaic, PageVectors};
 use edgezoom_content::{Credits, Dzi, PreviewKind, Title};
 pub use edgezoom_pyramid::{Built, Tile};
 use edgezoom_text::Text;
@@ -52,6 +54,7 @@ pub use protocol::ProtocolError;
 pub use reported::of_source;
 pub use request::RenderOptions;
 use request::{Arriving, RenderRequest};
+pub use tiles::{NAMESPACE, Tiles};
 use validator::FrameValidator;
 use watchdog::Watchdog;
 
@@ -123,6 +126,27 @@ impl Renderer {
         let request = RenderRequest::new(options, limits, bytes).map_err(RenderError::NotStarted)?;
         // The process must not be able to change the source: another reader may have it, or it may be tried again.
         let input = descriptors::read_only(&source).map_err(RenderError::NotStarted)?;
+        Self::run(program, input, request, Watchdog::new(limits, bytes), None)
+    }
+
+    /// Starts a process that renders a picture from a file with its tiles.
+    ///
+    /// # Errors
+    /// As [`Renderer::start`].
+    ///
+    /// # Panics
+    /// Outside of a Tokio runtime.
+    pub fn start_tiles(
+        program: &Path,
+        source: &File,
+        mosaic: Mosaic,
+        options: &RenderOptions,
+        limits: &Limits,
+    ) -> Result<Self, RenderError> {
+        let bytes = watchdog::length(source);
+        let mut request = RenderRequest::new(options, limits, bytes).map_err(RenderError::NotStarted)?;
+        request.mosaic = Some(mosaic);
+        let input = descriptors::read_only(source).map_err(RenderError::NotStarted)?;
         Self::run(program, input, request, Watchdog::new(limits, bytes), None)
     }
 

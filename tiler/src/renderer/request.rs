@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use edgezoom_codecs::Bounds;
+use edgezoom_codecs::{Bounds, Mosaic};
 pub use edgezoom_pyramid::Options as RenderOptions;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,8 @@ pub struct RenderRequest {
     pub bounds: Bounds,
     /// Set if the source is still being downloaded: standard input is then the [channel](super::channel).
     pub arriving: Option<Arriving>,
+    /// Set if the source is a file with the tiles of a picture.
+    pub mosaic: Option<Mosaic>,
     /// PDF library; `None` if none is installed.
     pub pdfium: Option<PathBuf>,
     /// Memory for the process, in bytes.
@@ -72,6 +74,7 @@ impl RenderRequest {
                 svg_bytes: limits.svg_bytes,
             },
             arriving: None,
+            mosaic: None,
             // Found here, because the process has no environment variables.
             pdfium: edgezoom_codecs::locate_pdfium(),
             memory: limits.renderer_memory,

@@ -17,6 +17,7 @@ mod s3_endpoint;
 mod secrets;
 mod serve;
 mod site;
+mod stitched;
 mod svg;
 mod upload;
 

@@ -6,6 +6,7 @@ mod documentation;
 mod formats;
 mod kept;
 mod maps;
+mod mosaic;
 mod scale;
 mod thumbnail;
 mod tiff;
