@@ -64,7 +64,8 @@ impl Place {
             Some("270") => 270,
             Some(_) => return None,
         };
-        let place = Self { x: rounded(x, 1), y: rounded(y, 1), zoom, turn };
+        // At the largest scale of the viewer, a hundredth of a pixel is less than one of the screen.
+        let place = Self { x: rounded(x, 2), y: rounded(y, 2), zoom, turn };
         figures.next().is_none().then_some(place)
     }
 
@@ -165,7 +166,7 @@ mod tests {
         for (text, form) in [
             ("500,400,6", "500,400,6"),
             ("500,400,6,0", "500,400,6"),
-            ("0500.04,4.25,6.1239,270", "500,4.3,6.124,270"),
+            ("0500.04,4.257,6.1239,270", "500.04,4.26,6.124,270"),
             ("0,0,0.001,90", "0,0,0.001,90"),
             ("500,400,0,90", "500,400,0,90"),
             ("999999999,999999999.999,999999999.999999,180", "999999999,1000000000,1000000000,180"),

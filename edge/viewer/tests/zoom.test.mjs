@@ -93,6 +93,11 @@ test("places have the grammar of the server, which is tested with the same texts
   for (const text of others) assert.equal(parsePlace(text, PICTURE), null, text);
 });
 
+test("a place has as many digits as its scale needs, three at most", () => {
+  const text = (scale) => formatPlace({ x: 12.345678, y: 2, zoom: 3, turn: 0, scale });
+  assert.deepEqual([0.1, 1, 10, 11, 64, 101, 1e6].map(text), ["12.3,2,3", "12.3,2,3", "12.3,2,3", "12.35,2,3", "12.35,2,3", "12.346,2,3", "12.346,2,3"]);
+});
+
 test("a place beyond the picture's edge is clamped", () => {
   assert.equal(formatPlace({ x: -20.04, y: 3.14159, zoom: 2, turn: 0 }), "0,3.1,2");
   assert.deepEqual(parsePlace("6001,4001,1", PICTURE), { x: 6000, y: 4000, zoom: 1, turn: 0 });

@@ -159,11 +159,11 @@ export class Camera {
     return this.#viewport.getRotation();
   }
 
-  /** Returns the position at the end of the animation, as a place of `place.js`. */
+  /** Returns the position at the end of the animation, as a place of `place.js`, and its scale. */
   place() {
     const { x, y } = this.#viewport.viewportToImageCoordinates(this.#viewport.getCenter());
     const turn = (((Math.round(this.rotation) % 360) + 360) % 360);
-    return { x, y, zoom: this.#viewport.getZoom(), turn };
+    return { x, y, zoom: this.#viewport.getZoom(), turn, scale: this.scale() };
   }
 
   go({ x, y, zoom, turn = this.rotation }, immediately = this.#isStill()) {

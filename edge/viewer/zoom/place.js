@@ -14,10 +14,14 @@ export function parsePlace(text, { width, height }) {
   return turn === undefined ? null : { x: Math.min(x, width), y: Math.min(y, height), zoom, turn };
 }
 
-/** Returns the text of a place, to a tenth of a pixel. */
-export function formatPlace({ x, y, zoom, turn }) {
+/**
+ * Returns the text of a place: to a tenth of a pixel, or to half a pixel of the screen where that is less. `scale` are CSS
+ * pixels per picture pixel.
+ */
+export function formatPlace({ x, y, zoom, turn, scale = 1 }) {
   const short = (figure, digits) => String(Number(Math.max(0, figure).toFixed(digits)));
-  return [short(x, 1), short(y, 1), short(zoom, 3), ...(turn ? [turn] : [])].join();
+  const digits = Math.min(Math.max(Math.ceil(Math.log10(scale)), 1), 3);
+  return [short(x, digits), short(y, digits), short(zoom, 3), ...(turn ? [turn] : [])].join();
 }
 
 /** Returns the text of the place in a URL, or "" if there is none. A fragment, which people type, comes first. */
