@@ -64,6 +64,12 @@ impl Attempt {
         format!("{id}/{self}_files/")
     }
 
+    /// Returns the path of the vectors: `<id>/<attempt>_files/vector/`.
+    #[must_use]
+    pub fn vectors_path(self, id: ContentId) -> String {
+        format!("{id}/{self}_files/vector/")
+    }
+
     /// Returns the key of a coarse picture: `<id>/<attempt>_coarse/<number>.jpg`.
     #[must_use]
     pub fn coarse_key(self, id: ContentId, number: CoarseNumber) -> String {
@@ -135,6 +141,7 @@ mod tests {
         assert_eq!(second.descriptor_path(id), "6qy4OXfXSid/2.dzi");
         assert_eq!(second.archive_key(id), "6qy4OXfXSid/2.szi");
         assert_eq!(second.tiles_path(id), "6qy4OXfXSid/2_files/");
+        assert_eq!(second.vectors_path(id), "6qy4OXfXSid/2_files/vector/");
         assert_eq!(second.coarse_key(id, CoarseNumber::MAX), "6qy4OXfXSid/2_coarse/5.jpg");
     }
 

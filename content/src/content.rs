@@ -82,6 +82,9 @@ pub struct Finished {
     /// The words, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Box<StoredText>>,
+    /// The pages as vectors, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vectors: Option<StoredVectors>,
     /// Place of the index in the archive.
     pub archive: Archive,
     /// Places of the preview images in the archive.
@@ -109,6 +112,15 @@ pub struct StoredText {
     /// The first words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beginning: Option<Beginning>,
+}
+
+/// The pages of a picture as vectors: SVGs with gzip, which the archive's index has after the tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredVectors {
+    /// The places of the pages as JSON with gzip, for viewers.
+    pub table: TileRange,
+    /// Number of pages in the index. Some may have no vectors.
+    pub pages: u32,
 }
 
 /// The next attempt after one that failed for a passing reason.
@@ -201,7 +213,17 @@ impl Finished {
     /// Returns a result without optional members.
     #[must_use]
     pub fn new(dzi: Dzi, archive: Archive, previews: Previews) -> Self {
-        Self { dzi, title: None, credits: None, damage: None, scale: None, text: None, archive, previews }
+        Self {
+            dzi,
+            title: None,
+            credits: None,
+            damage: None,
+            scale: None,
+            text: None,
+            vectors: None,
+            archive,
+            previews,
+        }
     }
 
     /// Returns the number of tiles that count in the day's budgets: those of the pyramid, or more if they are large.

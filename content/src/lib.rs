@@ -31,7 +31,9 @@ pub use address::AddressPolicy;
 pub use attempt::{Attempt, CoarseNumber};
 pub use capture::Capture;
 pub use collection::{CollectionName, CollectionNameError, Membership};
-pub use content::{Coarse, Content, Finished, NextTry, Stage, Status, StoredText, TILE_BYTES, Timestamp};
+pub use content::{
+    Coarse, Content, Finished, NextTry, Stage, Status, StoredText, StoredVectors, TILE_BYTES, Timestamp,
+};
 pub use conversion::Conversion;
 pub use credits::{CreditLine, Credits, RightsUri, Stated};
 pub use deletion_key::{DeletionKey, DeletionKeyHash, DeletionKeyHashError};

@@ -163,6 +163,8 @@ mod tests {
                     b"00000000000/1_files/12/3_4.jpeg",
                     b"00000000000/7.dzi",
                     b"00000000000/1_coarse/2.jpg",
+                    b"00000000000/1_files/vector/7.svg",
+                    b"00000000000/1_files/vector/pages.json",
                 ],
             },
             Target {

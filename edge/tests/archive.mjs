@@ -70,10 +70,11 @@ function varint(number) {
 }
 
 /**
- * Returns the object, the places of its index, previews and words as a tiler reports them, and its number of tiles. `fill`
- * returns a tile's content, `gap` the number of bytes before the tiles of a level.
+ * Returns the object, the places of its index, previews, words and vectors as a tiler reports them, and its number of tiles.
+ * `fill` returns a tile's content, `gap` the number of bytes before the tiles of a level. `svgs` are the pages as vectors,
+ * `null` for one without.
  */
-export function archive(fill = content, dzi = DZI, gap = () => 40, words = TEXT) {
+export function archive(fill = content, dzi = DZI, gap = () => 40, words = TEXT, svgs = []) {
   const places = [];
   const parts = [Buffer.from(SIGNATURE)];
   let offset = SIGNATURE.length;
@@ -98,6 +99,10 @@ export function archive(fill = content, dzi = DZI, gap = () => 40, words = TEXT)
       }
     }
   }
+  const packed = svgs.map((svg) => svg && add(gzipSync(svg)));
+  const boxes = svgs.map((svg, page) => svg && { x: 10 * page, y: 5, width: 10, height: 20, url: `${page}.svg` });
+  const vectors = svgs.length > 0 ? { table: add(gzipSync(JSON.stringify({ pages: boxes }))), pages: svgs.length } : undefined;
+  places.push(...packed.map((range) => (range ? [range.offset, range.length] : [0, 0])));
   const blocks = [];
   const entries = [];
   for (let first = 0; first < places.length; first += 64) {
@@ -119,15 +124,15 @@ export function archive(fill = content, dzi = DZI, gap = () => 40, words = TEXT)
   count.writeBigUInt64LE(BigInt(places.length));
   const index = Buffer.concat([Buffer.from("EZTILES1"), count, ...blocks, Buffer.from(entries)]);
   const place = { indexOffset: offset, indexLength: index.length };
-  return { object: Buffer.concat([...parts, index]), place, previews: { large, thumbnail }, text, tiles: places.length };
+  return { object: Buffer.concat([...parts, index]), place, previews: { large, thumbnail }, text, vectors, tiles: places.length - svgs.length };
 }
 
 /** Stores an archive for a new content, which becomes ready. Returns the content's id. */
-export async function store(system, url, { object, place, previews, text }, dzi = DZI) {
+export async function store(system, url, { object, place, previews, text, vectors }, dzi = DZI) {
   const { id } = await system.ask(url);
   await system.claim(id);
   await system.pyramids.put(`${id}/1.szi`, object, { httpMetadata: { contentType: "application/zip" } });
-  const { status } = await system.report(id, 1, { finished: { dzi, archive: place, previews, text } });
+  const { status } = await system.report(id, 1, { finished: { dzi, archive: place, previews, text, vectors } });
   if (status !== 204) throw new Error(`the report got ${status}`);
   return id;
 }

@@ -18,7 +18,7 @@ aroundTests(
   async () => {
     [system, closed, open] = await Promise.all([start({ REGIONS: "on" }), start({ MAINTENANCE: "on" }), start({ UPLOAD_BYTES: "100" })]);
     for (const state of ["queued", "rendering", "failed"]) ids[state] = await system.content(`http://example.com/${state}.jpg`, state);
-    ids.ready = await store(system, "http://example.com/ready.jpg", archive(() => "0123456789", PICTURE), PICTURE);
+    ids.ready = await store(system, "http://example.com/ready.jpg", archive(() => "0123456789", PICTURE, undefined, undefined, ["<svg/>", null]), PICTURE);
   },
   () => Promise.all([system.close(), closed.close(), open.close()]),
 );
@@ -82,6 +82,10 @@ test("every response of the other endpoints is described", async () => {
   for (const attempt of [1, 2]) {
     await holds(descriptor, `/cache/${ids.ready}/${attempt}.dzi`);
     for (const Range of ["x", "bytes=0-1", "bytes=99-"]) await holds(tile, `/cache/${ids.ready}/${attempt}_files/0/0_0.jpg`, { headers: { Range } });
+  }
+  for (const id of [ids.ready, "00000000000"]) {
+    await holds("/cache/{id}/{attempt}_files/vector/pages.json", `/cache/${id}/1_files/vector/pages.json`);
+    for (const page of [0, 1]) await holds("/cache/{id}/{attempt}_files/vector/{page}.svg", `/cache/${id}/1_files/vector/${page}.svg`);
   }
   const image = "/iiif/{id}/{region}/{size}/{rotation}/{quality}.{format}";
   for (const id of [ids.ready, ids.queued, ids.failed, "00000000000"]) {

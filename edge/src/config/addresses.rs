@@ -64,6 +64,11 @@ impl Addresses {
         format!("{}/{}", self.cache, attempt.descriptor_path(id))
     }
 
+    /// Returns the address of the places of the pages that are vectors.
+    pub fn vectors(&self, id: ContentId, attempt: Attempt) -> String {
+        format!("{}/{}pages.json", self.cache, attempt.vectors_path(id))
+    }
+
     /// Returns the address that the tiles of all levels begin with.
     pub fn tiles(&self, id: ContentId, attempt: Attempt) -> String {
         format!("{}/{}", self.cache, attempt.tiles_path(id))

@@ -18,6 +18,8 @@ use crate::response::{ApiError, CachePolicy, plain};
 
 /// Content-Security-Policy of the words as a page: nothing but its own style.
 const TEXT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// Content-Security-Policy of a page as vectors, which is a document where it is opened alone: only what the tiler writes.
+const VECTOR_POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox";
 /// Media type of an SZI, which is a ZIP and has no type of its own.
 const ARCHIVE_TYPE: &str = "application/zip";
 
@@ -43,7 +45,15 @@ pub async fn serve(
             r2::serve_descriptor(key, &pyramid.dzi, request, env).await.map(Some)
         }
         (PyramidObject::Tile { .. }, Some(range)) => r2::serve_tile(key, range, request, env).await,
-        (PyramidObject::Tile { .. } | PyramidObject::Coarse(_), _) => Ok(None),
+        (PyramidObject::VectorTable | PyramidObject::Vector(_), Some(range)) => {
+            let (object, tag) = (&key.attempt.archive_key(key.id), &format!("\"{key}\""));
+            let part = Part { object, range, tag, media_type: key.media_type() };
+            let Some(response) = r2::serve_packed(&part, request, env).await? else { return Ok(None) };
+            response.headers().set("Vary", "Accept-Encoding")?;
+            response.headers().set("Content-Security-Policy", VECTOR_POLICY)?;
+            Ok(Some(response))
+        }
+        (_, None) | (PyramidObject::Coarse(_), _) => Ok(None),
     }
 }
 
@@ -158,8 +168,15 @@ fn removed(error: &ApiError) -> Result<Response> {
     Ok(response.fixed(error.to_string().into_bytes()))
 }
 
-fn find(key: &ObjectKey, StoredPyramid { dzi, index }: &StoredPyramid) -> Option<TileRange> {
-    let PyramidObject::Tile { level, column, row, format } = key.object else { return None };
-    let number = tile_number(dzi, level, column, row).filter(|_| format == dzi.tile_format)?;
-    index.find(number)
+/// Returns the range of a key's object in the archive.
+fn find(key: &ObjectKey, StoredPyramid { dzi, vectors, index }: &StoredPyramid) -> Option<TileRange> {
+    match key.object {
+        PyramidObject::Tile { level, column, row, format } => {
+            let number = tile_number(dzi, level, column, row).filter(|_| format == dzi.tile_format)?;
+            index.find(number)
+        }
+        PyramidObject::VectorTable => vectors.map(|vectors| vectors.table),
+        PyramidObject::Vector(number) => index.find(dzi.tile_count() + u64::from(number)),
+        PyramidObject::Descriptor | PyramidObject::Coarse(_) => None,
+    }
 }

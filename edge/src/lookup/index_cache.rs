@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use edgezoom_content::{Attempt, ContentId, Dzi, TileIndex, Timestamp};
+use edgezoom_content::{Attempt, ContentId, Dzi, StoredVectors, TileIndex, Timestamp};
 
 /// Maximum size of all indexes. An isolate has 128 MB; the index of a picture of 20 gigapixels has about half a
 /// megabyte.
@@ -19,6 +19,7 @@ const LOOK_UP: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub struct StoredPyramid {
     pub dzi: Dzi,
+    pub vectors: Option<StoredVectors>,
     pub index: TileIndex,
 }
 
@@ -106,7 +107,7 @@ mod tests {
         let size = Size { width: 10, height: 10 };
         let dzi = Dzi { size, tile_size: 254, tile_overlap: 1, tile_format: TileFormat::Jpg };
         let tiles = vec![TileRange { offset: 100, length: 7 }; tiles];
-        Rc::new(StoredPyramid { dzi, index: TileIndex::encode(&tiles) })
+        Rc::new(StoredPyramid { dzi, vectors: None, index: TileIndex::encode(&tiles) })
     }
 
     fn key(attempt: u32) -> Key {
@@ -146,7 +147,7 @@ mod tests {
         assert!(bytes < 5 * tiles.len() && bytes < MAX_BYTES / 4, "{bytes}");
         let mut cache = IndexCache::new(MAX_BYTES);
         for attempt in 1..20 {
-            cache.insert(key(attempt), &Rc::new(StoredPyramid { dzi, index: index.clone() }));
+            cache.insert(key(attempt), &Rc::new(StoredPyramid { dzi, vectors: None, index: index.clone() }));
             assert!(cache.bytes() <= MAX_BYTES);
         }
     }

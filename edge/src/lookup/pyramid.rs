@@ -73,7 +73,7 @@ async fn look_up(key: &ObjectKey, repository: &Repository<'_>, env: &Env) -> Res
     let Some(Status::Ready { attempt, finished }) = content.map(|content| content.status) else {
         return missing;
     };
-    let Finished { dzi, archive: Archive { index_offset, index_length }, .. } = finished;
+    let Finished { dzi, vectors, archive: Archive { index_offset, index_length }, .. } = finished;
     if attempt != key.attempt {
         return missing;
     }
@@ -83,8 +83,8 @@ async fn look_up(key: &ObjectKey, repository: &Repository<'_>, env: &Env) -> Res
     }
     let range = TileRange { offset: index_offset, length: index_length };
     let Some(bytes) = r2::read(&attempt.archive_key(key.id), range, env).await? else { return missing };
-    match TileIndex::decode(bytes, &dzi) {
-        Ok(index) => Ok(Ok(Rc::new(StoredPyramid { dzi, index }))),
+    match TileIndex::decode(bytes, &dzi, vectors.map_or(0, |vectors| vectors.pages)) {
+        Ok(index) => Ok(Ok(Rc::new(StoredPyramid { dzi, vectors, index }))),
         Err(error) => {
             console_error!("{}: {error}", key.id);
             missing

@@ -46,6 +46,9 @@ fn members(
             fields.push(("pages", Count(text.pages.into())));
         }
     }
+    if let Status::Ready { attempt, finished: Finished { vectors: Some(_), .. } } = &content.status {
+        fields.push(("vector", Text(addresses.vectors(content.id, *attempt))));
+    }
     if let Status::Processing { coarse: Some(coarse), .. } = &content.status {
         fields.push(("coarseUrl", Text(addresses.coarse(content.id, *coarse))));
     }
@@ -210,6 +213,32 @@ mod tests {
         assert!(json.contains(&format!(r#","warning":"{sentence}","dzi":{{"#)), "{json}");
         let xml = content_printed(&content, Format::Xml, &addresses, Timestamp(0));
         assert!(xml.contains(&format!("<warning>{sentence}</warning><dzi>")), "{xml}");
+    }
+
+    #[test]
+    fn vectors_are_a_member_with_the_address_of_their_places() {
+        use edgezoom_content::{
+            Archive, Attempt, Previews, Progress, Size, SourceUrl, StoredVectors, TileFormat,
+        };
+        let dzi = Dzi {
+            size: Size { width: 3, height: 2 },
+            tile_size: 512,
+            tile_overlap: 0,
+            tile_format: TileFormat::Jpg,
+        };
+        let vectors = Some(StoredVectors { table: Default::default(), pages: 1 });
+        let finished = Finished { vectors, ..Finished::new(dzi, Archive::default(), Previews::default()) };
+        let status = Status::Ready { attempt: Attempt::FIRST.next(), finished };
+        let url = SourceUrl::parse("http://a.example/a.pdf").unwrap();
+        let id = "6qy4OXfXSid".parse().unwrap();
+        let content = Content { id, url, alternative: None, progress: Progress::COMPLETE, status };
+        let cache = "https://c.example".to_owned();
+        let addresses = Addresses { base: String::new(), share: String::new(), cache };
+        let address = "https://c.example/6qy4OXfXSid/2_files/vector/pages.json";
+        let json = content_printed(&content, Format::Json, &addresses, Timestamp(0));
+        assert!(json.contains(&format!(r#","vector":"{address}","dzi":{{"#)), "{json}");
+        let xml = content_printed(&content, Format::Xml, &addresses, Timestamp(0));
+        assert!(xml.contains(&format!("<vector>{address}</vector><dzi>")), "{xml}");
     }
 
     #[test]

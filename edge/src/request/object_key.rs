@@ -1,13 +1,14 @@
 //! The paths of a pyramid: `<id>/<attempt>.dzi` is the descriptor,
 //! `<id>/<attempt>_files/<level>/<column>_<row>.<extension>` a tile, `<id>/<attempt>_coarse/<number>.jpg` a coarse
-//! picture, whose path is its key in R2. No other path is looked up.
+//! picture, whose path is its key in R2. `<id>/<attempt>_files/vector/pages.json` says which pages are vectors, and
+//! `<number>.svg` beside it is one. No other path is looked up.
 
 use std::fmt;
 use std::str::FromStr;
 
 use edgezoom_content::{Attempt, CoarseNumber, ContentId, Dzi, TileFormat};
 
-/// The address of a descriptor, a tile or a coarse picture.
+/// The address of an object of a pyramid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectKey {
     pub id: ContentId,
@@ -31,11 +32,15 @@ pub enum PyramidObject {
         format: TileFormat,
     },
     Coarse(CoarseNumber),
+    /// The places of the pages that are vectors.
+    VectorTable,
+    /// The page with this number, from 0, as vectors.
+    Vector(u32),
 }
 
 /// A text is not the address of an object of a pyramid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not the address of a descriptor, tile or coarse picture")]
+#[error("not the address of an object of a pyramid")]
 pub struct ObjectKeyError;
 
 impl ObjectKey {
@@ -44,6 +49,8 @@ impl ObjectKey {
             PyramidObject::Descriptor => Dzi::MEDIA_TYPE,
             PyramidObject::Tile { format, .. } => format.media_type(),
             PyramidObject::Coarse(_) => TileFormat::Jpg.media_type(),
+            PyramidObject::VectorTable => "application/json",
+            PyramidObject::Vector(_) => "image/svg+xml",
         }
     }
 }
@@ -66,6 +73,10 @@ impl fmt::Display for ObjectKey {
                 write!(f, "{prefix}{level}/{column}_{row}.{extension}")
             }
             PyramidObject::Coarse(number) => f.write_str(&self.attempt.coarse_key(self.id, number)),
+            PyramidObject::VectorTable => write!(f, "{}pages.json", self.attempt.vectors_path(self.id)),
+            PyramidObject::Vector(number) => {
+                write!(f, "{}{number}.svg", self.attempt.vectors_path(self.id))
+            }
         }
     }
 }
@@ -78,8 +89,13 @@ fn parse(key: &str) -> Option<ObjectKey> {
         let number = parse_number(file.strip_suffix(".jpg")?)?;
         (attempt, PyramidObject::Coarse(u8::try_from(number).ok()?.try_into().ok()?))
     } else {
-        let (attempt, tile) = rest.split_once("_files/")?;
-        (attempt, parse_tile(tile)?)
+        let (attempt, file) = rest.split_once("_files/")?;
+        let object = match file.strip_prefix("vector/") {
+            None => parse_tile(file)?,
+            Some("pages.json") => PyramidObject::VectorTable,
+            Some(page) => PyramidObject::Vector(parse_number(page.strip_suffix(".svg")?)?),
+        };
+        (attempt, object)
     };
     Some(ObjectKey { id: id.parse().ok()?, attempt: Attempt::from_number(parse_number(attempt)?)?, object })
 }
@@ -110,6 +126,8 @@ mod tests {
             ("6qy4OXfXSid/12_files/0/0_0.jpg", "image/jpeg"),
             ("6qy4OXfXSid/1_files/14/103_7.png", "image/png"),
             ("6qy4OXfXSid/2_coarse/5.jpg", "image/jpeg"),
+            ("6qy4OXfXSid/2_files/vector/pages.json", "application/json"),
+            ("6qy4OXfXSid/2_files/vector/0.svg", "image/svg+xml"),
         ] {
             let parsed: ObjectKey = key.parse().unwrap();
             assert_eq!((parsed.media_type(), parsed.to_string().as_str()), (media_type, key));
@@ -138,6 +156,12 @@ mod tests {
             "6qy4OXfXSid/1_coarse/6.jpg",
             "6qy4OXfXSid/1_coarse/257.jpg",
             "6qy4OXfXSid/1_coarse/1.png",
+            "6qy4OXfXSid/1_files/vector/",
+            "6qy4OXfXSid/1_files/vector/01.svg",
+            "6qy4OXfXSid/1_files/vector/-1.svg",
+            "6qy4OXfXSid/1_files/vector/1.svg.gz",
+            "6qy4OXfXSid/1_files/vector/0_0.svg",
+            "6qy4OXfXSid/1_files/vector/4294967296.svg",
             "../secrets",
         ] {
             assert_eq!(key.parse::<ObjectKey>(), Err(ObjectKeyError), "{key}");

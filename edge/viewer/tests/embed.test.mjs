@@ -7,6 +7,7 @@ import { test } from "node:test";
 
 import { decodePng } from "../png.mjs";
 import { assertAccessible, assertEventually, globalsLeft, painted, parts, restingScale } from "./browser.mjs";
+import { lean } from "./engines/vector.mjs";
 import { manual } from "./manual.mjs";
 import { browser, host, openEmpty, page, ready, service, setUp } from "./site.mjs";
 
@@ -38,6 +39,21 @@ test("a script shows the picture in its place", async () => {
   assert.deepEqual(await globalsLeft(page), []);
   assert.deepEqual(page.wrongs, []);
   await assertAccessible(page);
+});
+
+test("a script on another site and a frame that isolates itself show vectors", async () => {
+  const at = { x: 0, y: 0, width: 6000, height: 4000 };
+  const id = service.create({ kind: "ready", vector: [{ ...at, svg: lean(at.width, at.height, [[0, 0, 6000, 4000]]) }] });
+  const isBlack = async () => {
+    const { pixels, channels, width, height } = decodePng(await page.screenshot());
+    return pixels[(200 * width + width / 2) * channels] < 9 && height > 200;
+  };
+  const place = "at=3000,2000,60";
+  for (const body of [script(`?height=400px&${place}`, id), `<iframe src="${service.origin}/${id}/embed?${place}" width="800" height="400"></iframe>`]) {
+    await openElsewhere(body);
+    await assertEventually(isBlack, `no vectors: ${body}`);
+    assert.deepEqual(page.wrongs, []);
+  }
 });
 
 test("an async script shows it in the element of its `id`, even a later one", async () => {

@@ -45,10 +45,10 @@ export async function startFakeService() {
   let server;
 
   function contentObject(id) {
-    const { kind, url, progress = 0, stage, retry, failure, size = SIZE, title, options, credits, warning, scale, coarse, text } = states.get(id);
+    const { kind, url, progress = 0, stage, retry, failure, size = SIZE, title, options, credits, warning, scale, coarse, text, vector } = states.get(id);
     const common = JSON.parse(JSON.stringify(CONTENTS[kind]).replaceAll(EXAMPLE_ORIGIN, server.origin).replaceAll(QUEUED.id, id));
     const own = {
-      ready: () => ({ dzi: { ...common.dzi, ...size, tileFormat: "png" }, ...(title && { title }), ...(credits && { credits }), ...(warning && { warning }), ...(scale && { scale }), ...(text && { text: `${server.origin}/v1/content/${id}/text`, pages: text.pages.length }) }),
+      ready: () => ({ dzi: { ...common.dzi, ...size, tileFormat: "png" }, ...(title && { title }), ...(credits && { credits }), ...(warning && { warning }), ...(scale && { scale }), ...(text && { text: `${server.origin}/v1/content/${id}/text`, pages: text.pages.length }), ...(vector && { vector: `${server.origin}/cache/${id}/1_files/vector/pages.json` }) }),
       processing: () => ({ progress, stage: stage ?? common.stage, ...(retry && { retry }), ...(coarse && { coarseUrl: `${server.origin}/cache/${id}/1_coarse/${coarse}.jpg` }) }),
       failed: () => ({ failure: { ...common.failure, ...failure } }),
     };
@@ -207,7 +207,9 @@ export async function startFakeService() {
     if (pathname.startsWith("/v1/")) return { status: 404, headers: CORS };
     if (id && !rest) return { ...(await page("notice", "Not found – Edgezoom", { title: "Not found", text: "There is no picture at this address." })), status: 404 };
     if (pathname.startsWith("/cache/")) {
-      const { size, text } = states.get(pathname.split("/")[2]) ?? {};
+      const { size, text, vector } = states.get(pathname.split("/")[2]) ?? {};
+      const [, page] = /_files\/vector\/(pages\.json|\d+\.svg)$/.exec(pathname) ?? [];
+      if (page) return vectorFile(vector, page);
       if (pathname.endsWith(".dzi")) return { headers: { "Last-Modified": "Sun, 22 Nov 2026 09:30:00 GMT", ...CORS } };
       return pathname.includes("_coarse/") ? coarsePicture(Number(/(\d)\.jpg$/.exec(pathname)[1]), size) : tile(pathname, size, text);
     }
@@ -223,7 +225,8 @@ export async function startFakeService() {
     /**
      * Creates a content and returns its id. Its state has a `kind` (`processing`, `ready` or `failed`), members of the
      * content object (`url`, `progress`, `stage`, `retry`, `failure`, `title`, `options`, `credits`, `warning`, `scale`), the `size` of
-     * the picture, its `text`, whose words are drawn, the number of the `coarse` picture, and the state after a retry, `again`.
+     * the picture, its `text`, whose words are drawn, its pages as `vector` (`{ x, y, width, height, svg }` each), the number of
+     * the `coarse` picture, and the state after a retry, `again`.
      */
     create(state) {
       const id = `Content${String(states.size).padStart(4, "0")}`;
@@ -292,6 +295,13 @@ function tile(path, size = SIZE, text = null) {
     <text x="50%" y="50%" fill="#fff" font-size="24" text-anchor="middle">${level}/${column}_${row}</text>
     ${text ? `<g transform="scale(${1 / scale}) translate(${-column * TILE_SIZE * scale} ${-row * TILE_SIZE * scale})">${drawing(text)}</g>` : ""}</svg>`;
   return { type: TYPES.svg, headers: CORS, body };
+}
+
+/** Returns the places of pages that are vectors, or one of these. */
+function vectorFile(pages, name) {
+  if (name.endsWith(".svg")) return { type: TYPES.svg, headers: CORS, body: pages[parseInt(name, 10)].svg };
+  const list = { pages: pages.map((page, number) => page && { ...page, svg: undefined, url: `${number}.svg` }) };
+  return { type: TYPES.json, headers: CORS, body: JSON.stringify(list) };
 }
 
 /** Returns the pages of a text as SVG, with each word in its place. */

@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { decodePng } from "../png.mjs";
 import { assertAccessible, assertEventually, globalsLeft, isFocused, painted, parts, placed, resize, restingScale } from "./browser.mjs";
+import { edgeAt, lean } from "./engines/vector.mjs";
 import { host, open, openEmpty, page, ready, service, setUp } from "./site.mjs";
 
 setUp();
@@ -53,6 +55,38 @@ test("a coarse picture is shown during the conversion, becomes sharper, and stay
   release();
   await painted(page);
   await assertEventually(async () => (await coarse.count()) === 0, "it stays over the viewer");
+  assert.deepEqual(page.wrongs, []);
+});
+
+/** Creates a document whose second page is vectors: a black bar, as its corner and its size. */
+function plan() {
+  const at = { x: 3000, y: 0, width: 3000, height: 4000 };
+  return service.create({ kind: "ready", vector: [null, { ...at, svg: lean(at.width, at.height, [[1000, 1000, 2000, 2000]]) }] });
+}
+
+test("the vectors of a document take over where it is enlarged, are requested no earlier, and have exact places", async () => {
+  const id = plan();
+  const zoom = (scale) => ((scale * 6000) / 1200).toFixed(3);
+  await openEmpty();
+  const asked = [];
+  page.on("request", (request) => /vector/.test(request.url()) && asked.push(new URL(request.url()).pathname));
+  await page.goto(`${service.origin}/${id}?at=4000.25,1000.25,${zoom(1.45)}`);
+  await painted(page);
+  assert.deepEqual(asked, []);
+  await page.goto("about:blank");
+  await page.goto(`${service.origin}/${id}?at=4000.25,1000.25,${zoom(64)}`);
+  const corner = async () => {
+    const { width, height } = page.viewportSize();
+    const shot = decodePng(await page.screenshot());
+    // A quarter of a pixel left of and above the middle: 16 pixels of the screen.
+    const [x, y] = [width / 2 - 16, height / 2 - 16];
+    return [edgeAt(shot, [x, y + 150], [1, 0]), edgeAt(shot, [x + 300, y], [0, 1])];
+  };
+  await assertEventually(async () => (await corner()).every(({ off, blur }) => Math.abs(off) <= 1 && blur <= 2), "the vectors are not sharp and in place");
+  assert.deepEqual(asked.sort(), ["/assets/vector.js", `/cache/${id}/1_files/vector/1.svg`, `/cache/${id}/1_files/vector/pages.json`]);
+  await page.keyboard.press("Shift");
+  await page.keyboard.press("ArrowRight");
+  await assertEventually(() => page.evaluate(() => /\?at=\d+\.\d{2},1000\.25,/.test(location.search)), "the place is not exact");
   assert.deepEqual(page.wrongs, []);
 });
 

@@ -24,9 +24,9 @@ const MAX_PIXELS = 16e6;
 
 /**
  * Adds vectors to a viewer. `pages` has an entry for each page: `{ x, y, width, height, url }`, its box in pixels of the
- * picture and its SVG, whose area is the box; null if it has pixels only.
+ * picture and its SVG, whose area is the box; null if it has pixels only. URLs are relative to `base`.
  */
-export function mountVector({ pages }, viewer, camera) {
+export function mountVector({ pages, base = document.baseURI }, viewer, camera) {
   const { drawer, ended } = viewer;
   if (ended.aborted) return;
   const canvas = document.createElement("canvas");
@@ -67,7 +67,7 @@ export function mountVector({ pages }, viewer, camera) {
     if (!page.image) {
       page.image = new Image();
       page.image.onload = () => draw();
-      page.image.src = page.url;
+      page.image.src = new URL(page.url, base);
     }
     const { complete, naturalWidth } = page.image;
     const side = camera.scale(true) * devicePixelRatio * Math.max(page.width, page.height);

@@ -218,7 +218,7 @@ async function fetchText(url) {
 /** Loads where pages have vectors, and the module that shows them. */
 async function fetchVector(url) {
   const [vector, { mountVector }] = await Promise.all([fetchJson(url), import("./vector.js")]);
-  return { vector, mountVector };
+  return { vector: { ...vector, base: url }, mountVector };
 }
 
 async function fetchJson(url) {

@@ -17,7 +17,7 @@ pub fn tile_index(bytes: &[u8]) {
     if let Some(count) = index.get_mut(8..16) {
         count.copy_from_slice(&dzi.tile_count().to_le_bytes());
     }
-    let Ok(index) = TileIndex::decode(index, &dzi) else { return };
+    let Ok(index) = TileIndex::decode(index, &dzi, 0) else { return };
     for (level, column, row) in
         [(0, 0, 0), (dzi.max_level(), 0, 0), (dzi.max_level(), 1, 7), (7, u32::MAX, 0)]
     {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!    8  "EZTILES1"
-//!    8  number of tiles
+//!    8  number of tiles, and of other files, which come after the tiles
 //!       for each block of 64 tiles:
 //!    8    offset of its first tile in the archive
 //!    4    offset of its entries from the first block's entries
@@ -60,7 +60,7 @@ pub struct TileIndex {
 pub struct TileIndexError;
 
 impl TileIndex {
-    /// Encodes an index. `tiles` must be in the order of their numbers ([`tile_number`]).
+    /// Encodes an index. `tiles` must be in the order of their numbers ([`tile_number`]); other files may follow.
     #[must_use]
     pub fn encode(tiles: &[TileRange]) -> Self {
         let (mut blocks, mut entries) = (Vec::new(), Vec::new());
@@ -85,9 +85,10 @@ impl TileIndex {
     /// Reads an index.
     ///
     /// # Errors
-    /// Returns an error if the bytes are not an index with this pyramid's number of tiles.
-    pub fn decode(bytes: Vec<u8>, dzi: &Dzi) -> Result<Self, TileIndexError> {
-        let header = MAGIC.iter().copied().chain(dzi.tile_count().to_le_bytes());
+    /// Returns an error if the bytes are not an index with this pyramid's number of tiles, and this number of other files.
+    pub fn decode(bytes: Vec<u8>, dzi: &Dzi, others: u32) -> Result<Self, TileIndexError> {
+        let count = dzi.tile_count() + u64::from(others);
+        let header = MAGIC.iter().copied().chain(count.to_le_bytes());
         if bytes.len() < HEADER_BYTES || !bytes.iter().copied().take(HEADER_BYTES).eq(header) {
             return Err(TileIndexError);
         }
@@ -100,7 +101,7 @@ impl TileIndex {
         &self.bytes
     }
 
-    /// Returns the range of a tile by its number, or `None` if the index is broken or the archive lacks the tile.
+    /// Returns the range of a tile or another file by its number, or `None` if the index is broken or the archive lacks the tile.
     #[must_use]
     pub fn find(&self, number: u64) -> Option<TileRange> {
         let count = u64::from_le_bytes(*self.bytes.get(8..)?.first_chunk()?);
@@ -193,7 +194,7 @@ mod tests {
             let size = Size { width: 3000, height: 2000 };
             let dzi = Dzi { size, tile_size: 254, tile_overlap: 1, tile_format: TileFormat::Jpg };
             let head = [b"EZTILES1".as_slice(), &dzi.tile_count().to_le_bytes()].concat();
-            if let Ok(index) = TileIndex::decode([head, bytes].concat(), &dzi) {
+            if let Ok(index) = TileIndex::decode([head, bytes].concat(), &dzi, 0) {
                 let _ = index.find(number);
             }
         }

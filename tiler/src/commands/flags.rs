@@ -56,11 +56,12 @@ impl ConversionArgs {
         })
     }
 
-    /// Returns the options for one page of a document, or for all its pages; with `text` for their words, too.
+    /// Returns the options for one page of a document, or for all its pages, with their vectors unless a flag turns them
+    /// off; with `text` for their words, too.
     pub fn drawing(&self, page: Option<NonZeroU32>, text: bool) -> DrawingOptions {
-        let DrawingArgs { pdf_dpi, pdf_width, svg_side } = self.drawing;
-        let defaults = DrawingOptions::default();
-        DrawingOptions { page, dpi: pdf_dpi, page_width: pdf_width, svg_side, text, ..defaults }
+        let DrawingArgs { pdf_dpi, pdf_width, svg_side, no_vectors } = self.drawing;
+        let (defaults, vectors) = (DrawingOptions::default(), !no_vectors);
+        DrawingOptions { page, dpi: pdf_dpi, page_width: pdf_width, svg_side, text, vectors, ..defaults }
     }
 }
 
@@ -180,4 +181,7 @@ struct DrawingArgs {
     /// Minimum length of an SVG's longer side, in pixels
     #[arg(long, env = "EDGEZOOM_SVG_SIDE", default_value_t = DrawingOptions::default().svg_side)]
     svg_side: u32,
+    /// Leave out the vectors of a PDF's pages, which viewers show where the pixels end
+    #[arg(long, env = "EDGEZOOM_NO_VECTORS")]
+    no_vectors: bool,
 }

@@ -153,9 +153,10 @@ impl Converted<Places> {
     /// Returns the result as it is reported.
     #[must_use]
     pub fn finished(self) -> Finished {
-        let Self { dzi, labels, damage, scale, published: Places { archive, previews, text } } = self;
+        let Self { dzi, labels, damage, scale, published } = self;
+        let Places { archive, previews, text, vectors } = published;
         let Labels { title, credits } = labels;
-        Finished { dzi, title, credits, damage, scale, text, archive, previews }
+        Finished { dzi, title, credits, damage, scale, text, vectors, archive, previews }
     }
 }
 

@@ -172,7 +172,7 @@ async fn render_tiles(
                 }
                 (Ok(Output::Preview(kind, bytes)), Some(dzi)) => sink.put_preview(dzi, kind, bytes).await?,
                 (Ok(Output::Text(text)), Some(dzi)) => sink.put_text(dzi, text).await?,
-                (Ok(Output::Vectors(page)), Some(_)) => sink.put_vectors(page).await?,
+                (Ok(Output::Vectors(page)), Some(dzi)) => sink.put_vectors(dzi, page).await?,
                 // The renderer's validator permits no tile before the header.
                 (Ok(Output::Tile(_) | Output::Preview(..) | Output::Text(_) | Output::Vectors(_)), None) => {
                     return Err(RenderError::from(ProtocolError::Unexpected("a tile before the header")).into());

@@ -59,7 +59,8 @@ impl PackedText {
     }
 }
 
-fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
+/// Returns bytes with gzip.
+pub(super) fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     packed.write_all(bytes)?;
     packed.finish()

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use edgezoom_codecs::PageVectors;
-use edgezoom_content::{Archive, Dzi, PreviewKind, Previews, StoredText};
+use edgezoom_content::{Archive, Dzi, PreviewKind, Previews, StoredText, StoredVectors};
 use edgezoom_pyramid::sinks;
 use edgezoom_text::Text;
 
@@ -36,7 +36,11 @@ pub trait TileSink: Send {
     fn put_text(&mut self, dzi: &Dzi, text: Text) -> impl Future<Output = Result<(), SinkError>> + Send;
 
     /// Stores the vectors of a page. Called only if the options request them, in order, after the last tile.
-    fn put_vectors(&mut self, page: PageVectors) -> impl Future<Output = Result<(), SinkError>> + Send;
+    fn put_vectors(
+        &mut self,
+        dzi: &Dzi,
+        page: PageVectors,
+    ) -> impl Future<Output = Result<(), SinkError>> + Send;
 
     /// Waits until all tiles are stored, then makes the pyramid visible. Calls `on_stored` with the number of missing
     /// tiles and the number that were missing at first. `labels` are those of the source.
@@ -57,6 +61,8 @@ pub struct Places {
     pub previews: Previews,
     /// Places of the words, if there are any.
     pub text: Option<Box<StoredText>>,
+    /// Places of the vectors, if there are any.
+    pub vectors: Option<StoredVectors>,
 }
 
 /// The reason why a sink could not store a pyramid. The messages may name files and hosts.

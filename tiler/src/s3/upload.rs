@@ -11,8 +11,10 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use edgezoom_codecs::PageVectors;
-use edgezoom_content::{Attempt, ContentId, Dzi, PreviewKind, Previews, StoredText, TileRange};
-use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveStream};
+use edgezoom_content::{
+    Attempt, ContentId, Dzi, PreviewKind, Previews, StoredText, StoredVectors, TileRange,
+};
+use edgezoom_pyramid::sinks::{ArchiveFormat, ArchiveStream, VectorPages};
 use edgezoom_pyramid::{Built, Tile};
 use edgezoom_text::Text;
 use tokio::sync::OnceCell;
@@ -21,7 +23,7 @@ use tokio::time::timeout;
 
 use super::bucket::{Bucket, Part, Stored};
 use super::client::StoreError;
-use super::text::PackedText;
+use super::text::{PackedText, gzip};
 use super::tile_sink::{Places, SinkError, TileSink};
 use crate::renderer::Labels;
 
@@ -56,6 +58,8 @@ pub struct Upload {
     large: Option<TileRange>,
     thumbnail: Option<TileRange>,
     text: Option<Box<StoredText>>,
+    /// Places of the vectors in the picture.
+    vectors: VectorPages,
 }
 
 impl Upload {
@@ -75,6 +79,7 @@ impl Upload {
             large: None,
             thumbnail: None,
             text: None,
+            vectors: VectorPages::default(),
         }
     }
 
@@ -197,9 +202,17 @@ impl TileSink for Upload {
         Ok(self.send_full_parts(dzi).await?)
     }
 
-    /// Discards vectors, which only sites have.
-    async fn put_vectors(&mut self, _: PageVectors) -> Result<(), SinkError> {
-        Ok(())
+    async fn put_vectors(&mut self, dzi: &Dzi, page: PageVectors) -> Result<(), SinkError> {
+        let number = page.page;
+        self.vectors.add(&page, format!("{number}.svg"));
+        // Compressed again: bytes that follow the SVG in the renderer's would be passed on.
+        let packed = tokio::task::spawn_blocking(move || gzip(page.svg.as_bytes())).await;
+        let added = packed
+            .map_err(io::Error::other)
+            .flatten()
+            .and_then(|svg| self.stream(dzi).add_numbered(number, &format!("vector/{number}.svg.gz"), &svg));
+        added.map_err(|error| self.failed(error))?;
+        Ok(self.send_full_parts(dzi).await?)
     }
 
     async fn publish(
@@ -208,12 +221,13 @@ impl TileSink for Upload {
         _: &Labels,
         mut on_stored: impl FnMut(usize, usize) + Send,
     ) -> Result<Places, SinkError> {
-        let stream = self.stream.take().ok_or_else(|| self.failed("there are no tiles"))?;
+        let mut stream = self.stream.take().ok_or_else(|| self.failed("there are no tiles"))?;
+        let vectors = add_table(&self.vectors, &mut stream).map_err(|error| self.failed(error))?;
         let (mut rest, archive) = stream.finish().map_err(|error| self.failed(error))?;
         let previews = self.large.zip(self.thumbnail).map(|(large, thumbnail)| Previews { large, thumbnail });
         let (archive, previews) =
             archive.zip(previews).ok_or_else(|| self.failed("there are no previews"))?;
-        let places = Places { archive, previews, text: self.text.take() };
+        let places = Places { archive, previews, text: self.text.take(), vectors };
         if self.sent == 0 && rest.len() <= self.part_bytes {
             self.stored.bytes += self.bucket.put(self.key.clone(), rest.into(), MEDIA_TYPE).await?;
             return Ok(places);
@@ -244,8 +258,18 @@ impl TileSink for Upload {
         self.large = None;
         self.thumbnail = None;
         self.text = None;
+        self.vectors = VectorPages::default();
         Ok(())
     }
+}
+
+/// Adds the places of the vectors to an archive.
+fn add_table(pages: &VectorPages, to: &mut ArchiveStream<Vec<u8>>) -> io::Result<Option<StoredVectors>> {
+    if pages.is_empty() {
+        return Ok(None);
+    }
+    let table = to.add_file("vector.json.gz", &gzip(&serde_json::to_vec(pages)?)?)?;
+    Ok(Some(StoredVectors { table, pages: to.numbered() }))
 }
 
 /// Returns the id of the multipart upload. The first call starts it.

@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::StatusCode;
+use edgezoom_codecs::PageVectors;
 use edgezoom_content::{
-    Attempt, ContentId, Dzi, PageTable, PreviewKind, Size, TileFormat, TileIndex, tile_number,
+    Attempt, ContentId, Dzi, PageTable, PreviewKind, Size, TileFormat, TileIndex, TileRange, tile_number,
 };
 use edgezoom_text::{Page, Rect, Text};
 use edgezoom_tiler::renderer::{Built, Labels, Tile};
 use edgezoom_tiler::s3::{Places, SinkError, TileSink};
 use edgezoom_tiler::s3::{StoreError, Upload};
+use flate2::read::GzDecoder;
 
 use crate::s3_endpoint::Endpoint;
 
@@ -45,6 +47,9 @@ fn tiles(dzi: &Dzi) -> Vec<Tile> {
     tiles
 }
 
+/// The pages of four that are vectors.
+const VECTORS: [(u32, &str); 2] = [(0, "<svg>first</svg>"), (2, "<svg>third</svg>")];
+
 async fn upload(upload: &mut Upload, dzi: &Dzi) -> Result<Places, SinkError> {
     for tile in tiles(dzi) {
         upload.put(dzi, tile).await?;
@@ -54,6 +59,10 @@ async fn upload(upload: &mut Upload, dzi: &Dzi) -> Result<Places, SinkError> {
     }
     let pages = vec![Page::new(Rect::new(0, 0, 9, 9)); 2];
     upload.put_text(dzi, Text { pages, total: 2, ..Text::default() }).await?;
+    for (page, svg) in VECTORS {
+        let at = Rect::new(9 * page, 0, 9, 8);
+        upload.put_vectors(dzi, PageVectors { page, pages: 4, at, svg: svg.to_owned() }).await?;
+    }
     let built = Built { dzi: *dzi, damage: None, scale: None };
     upload.publish(&built, &Labels::default(), |_, _| {}).await
 }
@@ -64,7 +73,7 @@ async fn twelve_megapixels_take_three_requests_and_216_take_twelve() {
         let (endpoint, store) = Endpoint::start().await;
         let dzi = dzi(width, height);
         let mut archive = store.upload(id(), Attempt::FIRST);
-        let Places { archive: place, previews, text } = upload(&mut archive, &dzi).await.unwrap();
+        let Places { archive: place, previews, text, vectors } = upload(&mut archive, &dzi).await.unwrap();
         let objects = endpoint.objects();
         let writes = objects.writes;
         assert!(writes <= most, "{width}x{height}: {writes} requests");
@@ -80,7 +89,23 @@ async fn twelve_megapixels_take_three_requests_and_216_take_twelve() {
         assert_eq!(serde_json::from_slice::<PageTable>(table).unwrap().pages.len(), 2);
         let begin = place.index_offset as usize;
         let index = object[begin..begin + place.index_length as usize].to_vec();
-        let index = TileIndex::decode(index, &dzi).unwrap();
+        assert!(TileIndex::decode(index.clone(), &dzi, 0).is_err());
+        let vectors = vectors.unwrap();
+        let index = TileIndex::decode(index, &dzi, vectors.pages).unwrap();
+        let unpacked = |TileRange { offset, length }: TileRange| {
+            let mut text = String::new();
+            GzDecoder::new(&object[offset as usize..][..length as usize]).read_to_string(&mut text).unwrap();
+            text
+        };
+        let pages = serde_json::json!({"pages": [
+            {"x": 0, "y": 0, "width": 9, "height": 8, "url": "0.svg"}, null, {"x": 18, "y": 0, "width": 9, "height": 8, "url": "2.svg"}, null,
+        ]});
+        assert_eq!(unpacked(vectors.table).parse::<serde_json::Value>().unwrap(), pages);
+        let page = |number| index.find(dzi.tile_count() + number).map(unpacked);
+        assert_eq!(
+            [0, 1, 2, 3].map(page),
+            [Some(VECTORS[0].1.to_owned()), None, Some(VECTORS[1].1.to_owned()), None]
+        );
         for Tile { level, column, row, bytes } in tiles(&dzi) {
             let range = index.find(tile_number(&dzi, level, column, row).unwrap()).unwrap();
             let (begin, end) = (range.offset as usize, range.offset as usize + range.length as usize);
@@ -96,7 +121,7 @@ async fn the_object_is_a_valid_zip_archive() {
     upload(&mut store.upload(id(), Attempt::FIRST), &dzi).await.unwrap();
     let object = endpoint.objects().objects["0123456789a/1.szi"].clone();
     let mut zip = zip::ZipArchive::new(Cursor::new(object)).unwrap();
-    assert_eq!(zip.len() as u64, dzi.tile_count() + 9);
+    assert_eq!(zip.len() as u64, dzi.tile_count() + 12);
     let mut read = |name: &str| {
         let mut bytes = vec![];
         zip.by_name(&format!("0123456789a/{name}")).unwrap().read_to_end(&mut bytes).unwrap();

@@ -19,6 +19,7 @@ mod output_path;
 mod site;
 mod timestamp;
 mod tree;
+mod vector_pages;
 
 use std::ffi::OsStr;
 use std::io;
@@ -33,6 +34,7 @@ pub use directory::DirectorySink;
 pub use error::SinkError;
 pub use site::Site;
 pub use tree::Tree;
+pub use vector_pages::VectorPages;
 
 use crate::{Built, Tile};
 

@@ -5,15 +5,15 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use edgezoom_codecs::{Metadata, PageVectors};
+use edgezoom_codecs::Metadata;
 use edgezoom_geometry::Dzi;
-use edgezoom_text::{Rect, Text};
+use edgezoom_text::Text;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::SinkError;
 use super::output_path::{OutputPath, check_free};
+use super::{SinkError, VectorPages};
 use crate::Built;
 
 /// The characters that are percent-encoded in a file's name: all but RFC 3986's unreserved ones.
@@ -37,7 +37,7 @@ pub(super) struct Shown<'a> {
     pub built: &'a Built,
     pub metadata: &'a Metadata,
     pub text: Option<&'a Text>,
-    pub vectors: &'a VectorFiles,
+    pub vectors: &'a VectorPages,
 }
 
 /// The content object of the service's API with the words and the places of the vectors in place of their URLs.
@@ -46,37 +46,7 @@ struct Content<'a> {
     #[serde(flatten)]
     members: Value,
     text: Option<&'a Text>,
-    vector: Option<&'a VectorFiles>,
-}
-
-/// The files with the vectors of the pages. A page without has `None`.
-#[derive(Default, Serialize)]
-pub(super) struct VectorFiles {
-    pages: Vec<Option<VectorFile>>,
-}
-
-/// A file, and the place of its page in the picture.
-#[derive(Serialize)]
-struct VectorFile {
-    x: u32,
-    y: u32,
-    width: u32,
-    height: u32,
-    url: String,
-}
-
-impl VectorFiles {
-    /// Adds a page. Returns the path of its file in the folder of tiles.
-    pub fn add(&mut self, path: &OutputPath, page: &PageVectors) -> String {
-        let file = format!("vector/{}.svg", page.page);
-        let Rect { left, top, width, height } = page.at;
-        let url = format!("{}/{file}", url_of(path, "_files"));
-        self.pages.resize_with(self.pages.len().max(page.pages as usize), || None);
-        if let Some(place) = self.pages.get_mut(page.page as usize) {
-            *place = Some(VectorFile { x: left, y: top, width, height, url });
-        }
-        file
-    }
+    vector: Option<&'a VectorPages>,
 }
 
 impl Site {
@@ -105,7 +75,7 @@ impl Site {
         extension: &str,
         &Shown { built: Built { dzi, damage, scale }, metadata, text, vectors }: &Shown<'_>,
     ) -> serde_json::Result<String> {
-        let vector = Some(vectors).filter(|vectors| !vectors.pages.is_empty());
+        let vector = Some(vectors).filter(|vectors| !vectors.is_empty());
         let title = metadata.title.as_deref().unwrap_or(&self.name);
         let alternative = self.alternative.as_deref();
         let mut pyramid = serde_json::to_value(dzi)?;
@@ -188,7 +158,7 @@ impl Drop for NewFolder {
 }
 
 /// Returns the relative URL of a file beside the page.
-fn url_of(path: &OutputPath, suffix: &str) -> String {
+pub(super) fn url_of(path: &OutputPath, suffix: &str) -> String {
     percent_encode(path.name_with(suffix).as_encoded_bytes(), RESERVED).to_string()
 }
 
@@ -248,9 +218,12 @@ mod tests {
         let (title, creator) = (text("Tides & currents"), text("</script>Ann"));
         let rights = text("https://creativecommons.org/licenses/by/4.0/deed.en");
         let metadata = Metadata { title, creator, rights, ..Metadata::default() };
-        let mut vectors = VectorFiles::default();
+        let mut vectors = VectorPages::default();
         let at = Rect::new(10, 20, 300, 400);
-        vectors.add(&path, &PageVectors { page: 1, pages: 3, at, svg: String::new() });
+        vectors.add(
+            &PageVectors { page: 1, pages: 3, at, svg: String::new() },
+            "a_files/vector/1.svg".to_owned(),
+        );
         let shown = Shown { built: &built, metadata: &metadata, text: None, vectors: &vectors };
         let page = site.page(template, &path, "jpeg", &shown).unwrap();
         let terms = Metadata { rights: text("javascript:alert(1)"), ..Metadata::default() };

@@ -70,9 +70,6 @@ pub struct Args {
     /// Alternative text of the picture on that page, for people who do not see it
     #[arg(long, value_name = "TEXT", requires = "viewer")]
     alt: Option<String>,
-    /// Leave out the vectors of a PDF's pages, which that page shows where the pixels end
-    #[arg(long, requires = "viewer")]
-    no_vectors: bool,
     /// Replace an existing pyramid
     #[arg(long)]
     force: bool,
@@ -243,7 +240,7 @@ fn options(args: &Args) -> RenderOptions {
     let drawing = args.conversion.drawing(args.page, args.reads_words());
     RenderOptions {
         threads: args.threads.unwrap_or(options.threads),
-        drawing: DrawingOptions { vectors: args.viewer && !args.no_vectors, ..drawing },
+        drawing: DrawingOptions { vectors: args.viewer && drawing.vectors, ..drawing },
         strict: args.strict,
         ..options
     }

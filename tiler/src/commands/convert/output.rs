@@ -122,7 +122,7 @@ impl TileSink for FileSink {
         Ok(())
     }
 
-    async fn put_vectors(&mut self, page: PageVectors) -> Result<(), SinkError> {
+    async fn put_vectors(&mut self, _: &Dzi, page: PageVectors) -> Result<(), SinkError> {
         Ok(self.writer.as_mut().map_or(Ok(()), |writer| writer.put_vectors(&page))?)
     }
 

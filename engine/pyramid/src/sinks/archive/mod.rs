@@ -7,7 +7,7 @@
 //! <name>/<name>.dzi                                       the descriptor
 //! <name>/associated_images/<preview>.jpg                  the previews, if they were made
 //! <name>/scan-properties.xml                              only in SZI: the properties of the scan
-//! <name>/tile-index.bin                                   only in SZI: where each tile is (`TileIndex`)
+//! <name>/tile-index.bin                                   only in SZI: where each tile is (`TileIndex`), and each file of the caller's that has a number
 //! ```
 //!
 //! In a layout other than Deep Zoom, tiles and descriptor are in `<name>/` as in the folder of the directory sink.

@@ -29,6 +29,8 @@ pub struct ArchiveStream<W> {
     names: Names,
     /// Tiles so far, with their numbers.
     tiles: Vec<(u64, TileRange)>,
+    /// Other files in the index, by their numbers.
+    others: Vec<TileRange>,
 }
 
 impl<W: Write> ArchiveStream<W> {
@@ -36,7 +38,8 @@ impl<W: Write> ArchiveStream<W> {
     pub fn new(to: W, name: String, dzi: &Dzi, format: ArchiveFormat, date: SystemTime) -> Self {
         let date = date.into();
         let names = Tree::default().names(dzi);
-        Self { zip: ZipWriter::new(to, date), name, dzi: *dzi, format, date, names, tiles: Vec::new() }
+        let zip = ZipWriter::new(to, date);
+        Self { zip, name, dzi: *dzi, format, date, names, tiles: Vec::new(), others: Vec::new() }
     }
 
     /// Sets the names of the files, before the first tile.
@@ -84,6 +87,24 @@ impl<W: Write> ArchiveStream<W> {
         Ok(TileRange { offset, length: bytes.len() as u32 })
     }
 
+    /// Adds a file of the caller's that the index has under this number, after the tiles. Numbers begin at 0; those that
+    /// are left out have no file.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be written.
+    pub fn add_numbered(&mut self, number: u32, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let range = self.add_file(name, bytes)?;
+        let at = number as usize;
+        self.others.resize(self.others.len().max(at + 1), TileRange::EMPTY);
+        self.others[at] = range;
+        Ok(())
+    }
+
+    /// Returns the number of files that the index has after the tiles.
+    pub fn numbered(&self) -> u32 {
+        self.others.len() as u32
+    }
+
     /// Returns the underlying writer.
     pub fn get_mut(&mut self) -> &mut W {
         self.zip.get_mut()
@@ -123,11 +144,12 @@ impl<W: Write> ArchiveStream<W> {
         self.tiles.sort_unstable_by_key(|(number, _)| *number);
         let mut tiles = self.tiles.iter().peekable();
         // A tile that was never added has no bytes.
-        let ranges: Vec<TileRange> = (0..self.dzi.tile_count())
+        let mut ranges: Vec<TileRange> = (0..self.dzi.tile_count())
             .map(|number| {
                 tiles.next_if(|(added, _)| *added == number).map_or(TileRange::EMPTY, |(_, range)| *range)
             })
             .collect();
+        ranges.append(&mut self.others);
         let index = TileIndex::encode(&ranges);
         let bytes = index.as_bytes();
         let index_offset = self.zip.add(&format!("{name}/{INDEX_NAME}"), bytes)?;

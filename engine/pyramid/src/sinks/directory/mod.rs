@@ -25,10 +25,10 @@ use edgezoom_text::Text;
 
 use super::hidden::Hidden;
 use super::output_path::{OutputPath, check_free};
-use super::site::{self, NewFolder, Shown, VectorFiles};
+use super::site::{self, NewFolder, Shown};
 use super::timestamp::Timestamp;
 use super::tree::Names;
-use super::{PyramidWriter, Sink, SinkError, Site, Tree};
+use super::{PyramidWriter, Sink, SinkError, Site, Tree, VectorPages};
 use crate::{Built, Tile};
 use file_writer::{FileWriter, TileFolders};
 
@@ -61,7 +61,7 @@ struct DirectoryWriter {
     names: Arc<Names>,
     /// Number of tiles so far.
     tiles: u64,
-    vectors: VectorFiles,
+    vectors: VectorPages,
 }
 
 impl DirectorySink {
@@ -157,7 +157,7 @@ impl Sink for DirectorySink {
             sink: self.clone(),
             names,
             tiles: 0,
-            vectors: VectorFiles::default(),
+            vectors: VectorPages::default(),
         }))
     }
 }
@@ -180,7 +180,9 @@ impl PyramidWriter for DirectoryWriter {
         if self.sink.site.is_none() {
             return Ok(());
         }
-        let file = self.files.join(self.vectors.add(&self.sink.path, page));
+        let name = format!("vector/{}.svg", page.page);
+        self.vectors.add(page, format!("{}/{name}", site::url_of(&self.sink.path, "_files")));
+        let file = self.files.join(name);
         let folder = file.parent().unwrap_or(&self.files);
         fs::create_dir_all(folder)
             .and_then(|()| fs::write(&file, &page.svg))
