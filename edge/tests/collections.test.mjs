@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { test } from "node:test";
 import { DZI } from "./archive.mjs";
 import { aroundTests } from "./around.mjs";
@@ -40,7 +42,7 @@ const SETTINGS = { title: "Drawings", credit: "Museum", rights: "https://creativ
 const NOTHING = { waiting: 0, converting: 0, ready: 0, failed: 0, removed: 0, "taken-down": 0 };
 
 let system;
-aroundTests(async () => (system = await startWithClock({ RETENTION_DAYS: "1" }, LOSING)), () => system.close());
+aroundTests(async () => (system = await startWithClock({ RETENTION_DAYS: "1", ALLOW_NETWORKS: "127.0.0.1/32" }, LOSING)), () => system.close());
 
 const call = async (method, path, { key = KEY, body, headers, on = system } = {}) => {
   const authorization = key && { Authorization: `Bearer ${key}` };
@@ -313,6 +315,47 @@ test("few entries are under way, from all hosts in turn, and ends bring the next
   await fails(paused, 1, { later: {} });
   await system.advance(1);
   assert.equal((await under()).length, 20);
+});
+
+test("notices are signed, repeated until they are taken, and end with 410", async () => {
+  const seen = [];
+  const statuses = [500, 302, 204, 410];
+  const receiver = createServer(async (request, response) => {
+    const body = Buffer.concat(await Array.fromAsync(request)).toString();
+    seen.push({ headers: request.headers, body });
+    response.writeHead(statuses[seen.length - 1] ?? 500, { Location: "/elsewhere" }).end();
+  });
+  receiver.listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  try {
+    const notify = `http://127.0.0.1:${receiver.address().port}/hook`;
+    const owned = async () => JSON.parse((await call("GET", "notified")).body);
+    const after = (failures) => eventually(async () => (await owned()).notices.failures === failures);
+    await begin("notified", { notify });
+    assert.equal((await read("notified")).notices, undefined, "nobody else sees the secret");
+    assert.equal((await call("GET", "notified", { key: "other".repeat(9) })).status, 403);
+    const { secret } = (await owned()).notices;
+    await add("notified", [{ url: source() }]);
+    await system.advance(1);
+    await after(1);
+    await system.advance(5_000);
+    await after(2);
+    await system.advance(300_000);
+    await after(0);
+    assert.deepEqual([...new Set(seen.map(({ headers }) => headers["webhook-id"]))].length, 1);
+    for (const { headers, body } of seen) {
+      const signed = createHmac("sha256", Buffer.from(secret.slice(6), "base64")).update(`${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`).digest("base64");
+      assert.equal(headers["webhook-signature"], `v1,${signed}`);
+      const { type, data } = JSON.parse(body);
+      assert.deepEqual([type, data.collection, data.after], ["entries.changed", "notified", 0]);
+    }
+    await add("notified", [{ url: source() }]);
+    await system.advance(10_000);
+    await eventually(async () => (await owned()).notices.off);
+    assert.equal(seen.length, statuses.length);
+  } finally {
+    receiver.close();
+  }
 });
 
 test("the answers to preflights and other methods name those of the path", async () => {

@@ -8,6 +8,7 @@
 
 mod entry;
 mod line;
+mod notices;
 mod refill;
 mod settings;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use entry::{Note, Row, Sent};
 use line::{Line, Name, RefusedLine};
+use notices::Notices;
 use settings::{CollectionError, Put, Settings};
 
 /// Milliseconds since 1970 as JavaScript has them.
@@ -136,21 +138,24 @@ impl SentLines {
 
 /// Decides about a request to begin a collection or to change its settings. Its first line has the name, 1 if the
 /// sender may begin one, 1 if the request has a key, the hash of the key that the collection has or gets, and the secret
-/// that it gets; the rest is the body. Returns the settings to store, or the refusal.
+/// that it gets; the rest is the body. `lists` says which addresses are permitted. Returns the settings to store, or the refusal.
 ///
 /// # Errors
 /// Another version of the Worker wrote the settings or the request.
 #[wasm_bindgen(js_name = putCollection)]
-pub fn put(stored: Option<String>, request: &str) -> Result<String, JsError> {
+pub fn put(stored: Option<String>, request: &str, lists: &str) -> Result<String, JsError> {
+    let policy = &serde_json::from_str::<Lists>(lists)?.policy()?;
     let stored = stored.map(|stored| serde_json::from_str(&stored)).transpose()?;
     let (head, body) = request.split_once('\n').unwrap_or_default();
     let fields: Vec<&str> = head.split(' ').collect();
     let [name, may_begin, has_key, owner, secret] = fields[..] else {
         return Err(JsError::new("a request has an unknown form"));
     };
-    let put = Settings::parse(body, name.parse()?, secret.to_owned(), owner.parse()?).and_then(|settings| {
-        Settings::put(stored, Put { settings, may_begin: may_begin == "1", has_key: has_key == "1" })
-    });
+    let put = Settings::parse(body, name.parse()?, secret.to_owned(), owner.parse()?, policy).and_then(
+        |settings| {
+            Settings::put(stored, Put { settings, may_begin: may_begin == "1", has_key: has_key == "1" })
+        },
+    );
     Ok(match put {
         Ok(settings) => serde_json::to_string(&settings)?,
         Err(error) => error.reply(),
@@ -245,4 +250,39 @@ pub fn remove(row: &str, now: f64) -> Result<String, JsError> {
     let (mut row, now) = (before.clone(), time(now));
     row.remove(now);
     Ok(serde_json::to_string(&row.changed_since(&before, now))?)
+}
+
+/// Returns the state of a collection's notices after its settings have changed: that of `known`, if the address is the
+/// same. Empty: it has no address.
+///
+/// # Errors
+/// Another version of the Worker wrote one of them.
+#[wasm_bindgen(js_name = noticesOf)]
+pub fn notices(known: &str, settings: &str, last: f64) -> Result<String, JsError> {
+    let settings: Settings = serde_json::from_str(settings)?;
+    let Some(url) = settings.notify else { return Ok(String::new()) };
+    let known: Option<Notices> = if known.is_empty() { None } else { Some(serde_json::from_str(known)?) };
+    let same = known.filter(|known| known.url == url && !known.off);
+    Ok(serde_json::to_string(&same.unwrap_or_else(|| Notices::new(url, last as u64)))?)
+}
+
+/// Returns what is due of a collection's notices, as JSON; `null`: nothing. `last` is the number of its last change.
+///
+/// # Errors
+/// Another version of the Worker wrote one of them.
+#[wasm_bindgen(js_name = dueNotice)]
+pub fn due(notices: &str, settings: &str, last: f64, now: f64) -> Result<String, JsError> {
+    let (notices, settings): (Notices, Settings) =
+        (serde_json::from_str(notices)?, serde_json::from_str(settings)?);
+    Ok(serde_json::to_string(&notices.due(&settings.name, last as u64, time(now)))?)
+}
+
+/// Returns the state of notices after an answer with this status; 0 if there was none.
+///
+/// # Errors
+/// Another version of the Worker wrote the state.
+#[wasm_bindgen(js_name = noticeAnswered)]
+pub fn answered(notices: &str, status: u16, now: f64) -> Result<String, JsError> {
+    let notices: Notices = serde_json::from_str(notices)?;
+    Ok(serde_json::to_string(&notices.answered(status, time(now)))?)
 }

@@ -1,6 +1,8 @@
 //! The settings of a collection, and who may change them.
 
-use edgezoom_content::{CollectionName, CreditLine, Credits, DeletionKeyHash, OneLine, Stated, Title};
+use edgezoom_content::{
+    AddressPolicy, CollectionName, CreditLine, Credits, DeletionKeyHash, OneLine, SourceUrl, Stated, Title,
+};
 use serde::{Deserialize, Serialize};
 
 /// The settings as they are stored.
@@ -19,6 +21,9 @@ pub struct Settings {
     pub credit: Option<CreditLine>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rights: Option<String>,
+    /// Address for notices of changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notify: Option<SourceUrl>,
     /// True while the entries are removed because the owner has deleted the collection.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub leaves: bool,
@@ -31,6 +36,7 @@ struct Written {
     title: Option<String>,
     credit: Option<String>,
     rights: Option<String>,
+    notify: Option<String>,
 }
 
 /// A request to begin a collection or to change its settings.
@@ -77,15 +83,26 @@ impl Settings {
         name: CollectionName,
         secret: String,
         owner: DeletionKeyHash,
+        policy: &AddressPolicy,
     ) -> Result<Self, CollectionError> {
-        let Written { title, credit, rights } = serde_json::from_str(text).map_err(|error| {
+        let Written { title, credit, rights, notify } = serde_json::from_str(text).map_err(|error| {
             let words = OneLine::<200>::of(&error.to_string());
             CollectionError::Settings(words.map(|line| line.as_str().to_owned()).unwrap_or_default())
         })?;
         let Credits { credit, rights, .. } = Stated { credit, rights, ..Stated::default() }.into();
         let rights = rights.map(|uri| uri.as_str().to_owned());
         let title = title.and_then(|text| Title::of_document(&text));
-        Ok(Self { name, secret, owner, title, credit, rights, leaves: false })
+        let notify = notify.map(|url| {
+            let url = SourceUrl::parse(&url).map_err(|error| error.to_string())?;
+            policy.admit(&url).map_err(|error| error.to_string())?;
+            // An address in a network that the operator has allowed may have no certificate.
+            let is_safe = url.as_str().starts_with("https:") || AddressPolicy::default().admit(&url).is_err();
+            is_safe
+                .then_some(url)
+                .ok_or_else(|| "The address for notices must begin with https://.".to_owned())
+        });
+        let notify = notify.transpose().map_err(CollectionError::Settings)?;
+        Ok(Self { name, secret, owner, title, credit, rights, notify, leaves: false })
     }
 
     /// Returns the credits of entries that state none.
@@ -106,8 +123,8 @@ impl Settings {
             None => Err(CollectionError::WrongKey),
             Some(known) => {
                 known.admit(put.settings.owner)?;
-                let Self { title, credit, rights, .. } = put.settings;
-                Ok(Self { title, credit, rights, ..known })
+                let Self { title, credit, rights, notify, .. } = put.settings;
+                Ok(Self { title, credit, rights, notify, ..known })
             }
         }
     }

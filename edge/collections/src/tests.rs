@@ -4,13 +4,14 @@ use std::collections::HashMap;
 
 use edgezoom_content::conversion::{Event, Reply};
 use edgezoom_content::{
-    AddressPolicy, Content, ContentId, DeletionKey, Failure, FailureCode, Progress, SourceUrl, Stage, Status,
-    Timestamp,
+    AddressPolicy, CollectionName, Content, ContentId, DeletionKey, Failure, FailureCode, Progress,
+    SourceUrl, Stage, Status, Timestamp,
 };
 use proptest::prelude::*;
 
 use crate::entry::{Note, NotedEnd, Row, Sent, State};
 use crate::line::{Line, MAX_BYTES, Name, Refusal};
+use crate::notices::{Due, Notices};
 use crate::refill::{ON_ONE_HOST, UNDER_WAY, refill};
 use crate::settings::{CollectionError, Put, Settings};
 
@@ -48,7 +49,13 @@ fn settings() -> Settings {
 }
 
 fn parsed(json: &str) -> Result<Settings, CollectionError> {
-    Settings::parse(json, "drawings".parse().unwrap(), "secret".to_owned(), DeletionKey::new("key").hash())
+    Settings::parse(
+        json,
+        "drawings".parse().unwrap(),
+        "secret".to_owned(),
+        DeletionKey::new("key").hash(),
+        &AddressPolicy::default(),
+    )
 }
 
 fn content(status: Status) -> Result<Reply, String> {
@@ -316,6 +323,70 @@ fn settings_are_cleaned_and_unknown_ones_refused() {
     let words = parsed(r#"{"title":" A\nB ","rights":"All rights reserved"}"#).unwrap();
     assert_eq!(words.title.as_ref().unwrap().as_str(), "A B");
     assert_eq!((words.credit.as_ref().unwrap().as_str(), words.rights), ("All rights reserved", None));
+}
+
+#[test]
+fn notices_go_to_addresses_that_sources_may_have() {
+    let notify = |url: &str, networks: &str| {
+        let (name, policy) = ("drawings".parse().unwrap(), AddressPolicy::allowing(networks).unwrap());
+        let json = serde_json::json!({ "notify": url }).to_string();
+        Settings::parse(&json, name, "secret".to_owned(), DeletionKey::new("key").hash(), &policy)
+    };
+    assert!(notify("https://cms.museum.example/hook", "").unwrap().notify.is_some());
+    assert!(notify("http://127.0.0.1:8080/hook", "127.0.0.0/8").unwrap().notify.is_some());
+    for url in [
+        "http://cms.museum.example/hook",
+        "https://127.0.0.1/",
+        "https://user:pass@a.example/",
+        "ftp://a.example/",
+        "",
+    ] {
+        assert!(matches!(notify(url, ""), Err(CollectionError::Settings(_))), "{url}");
+    }
+}
+
+#[test]
+fn a_notice_is_repeated_for_days_and_then_they_are_off() {
+    let name: CollectionName = "drawings".parse().unwrap();
+    let url = SourceUrl::parse("https://cms.museum.example/hook").unwrap();
+    let (mut notices, mut now) = (Notices::new(url, 7), NOW);
+    assert_eq!(notices.due(&name, 7, now), None);
+    let ids: Vec<_> = (8_u64..)
+        .map_while(|last| {
+            // Changes go on while the receiver fails, and the notice stays the same.
+            if let Some(Due::At(at)) = notices.due(&name, last, now) {
+                now = at;
+            }
+            let Some(Due::Now(notice)) = notices.due(&name, last, now) else { return None };
+            notices = notice.notices.answered(500, now);
+            Some(notice.id)
+        })
+        .collect();
+    assert_eq!((ids.len(), notices.off, notices.after), (10, true, 7));
+    assert!(ids.iter().all(|id| id == "drawings.8"), "{ids:?}");
+    let hours = (now - NOW).as_secs() / 3600;
+    assert_eq!(hours, 75, "the standard's pauses");
+}
+
+#[test]
+fn a_delivered_notice_is_followed_by_one_of_all_later_changes() {
+    let name: CollectionName = "drawings".parse().unwrap();
+    let url = SourceUrl::parse("https://cms.museum.example/hook").unwrap();
+    let notices = Notices::new(url, 0);
+    let Some(Due::Now(first)) = notices.due(&name, 3, NOW) else { panic!() };
+    let failed = first.notices.answered(0, NOW);
+    let again = Timestamp(NOW.0 + 5000);
+    let Some(Due::Now(repeated)) = failed.due(&name, 9, again) else { panic!() };
+    assert_eq!((repeated.id, repeated.data.after, repeated.data.last), ("drawings.3".to_owned(), 0, 3));
+    let delivered = repeated.notices.answered(204, again);
+    assert_eq!(
+        delivered.due(&name, 9, again),
+        Some(Due::At(Timestamp(again.0 + 5000))),
+        "one in five seconds"
+    );
+    let Some(Due::Now(next)) = delivered.due(&name, 12, LATER) else { panic!() };
+    assert_eq!((next.data.after, next.data.last, next.notices.failures), (3, 12, 0));
+    assert!(next.notices.answered(410, LATER).off);
 }
 
 #[test]

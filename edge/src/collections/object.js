@@ -34,11 +34,36 @@ const HOSTS = `WITH RECURSIVE hosts(host) AS (SELECT min(host) FROM entries WHER
 const rowJson = ({ id, host, state, busy, due, noted, entry }) =>
   `{"id":"${id}","host":${JSON.stringify(host)},"state":"${state}","busy":${busy === 1},"due":${due},"noted":${noted},"entry":${entry}}`;
 
+const newSecret = () => `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))}`;
+
+/** Posts a notice by Standard Webhooks. Returns the status of the answer; 0 if there is none. */
+async function post({ url, id, data }, secret) {
+  try {
+    const now = new Date();
+    const seconds = Math.floor(now / 1000);
+    const body = JSON.stringify({ type: "entries.changed", timestamp: now.toISOString(), data });
+    const bytes = Uint8Array.from(atob(secret.slice(6)), (byte) => byte.charCodeAt(0));
+    const key = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+    const signed = await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(`${id}.${seconds}.${body}`));
+    const signature = `v1,${btoa(String.fromCharCode(...new Uint8Array(signed)))}`;
+    const headers = { "Content-Type": "application/json", "webhook-id": id, "webhook-timestamp": `${seconds}`, "webhook-signature": signature };
+    const answer = await fetch(url, { method: "POST", redirect: "manual", headers, body, signal: AbortSignal.timeout(15_000) });
+    await answer.body?.cancel();
+    return answer.status;
+  } catch {
+    return 0;
+  }
+}
+
 /** Replies are texts. Those that begin with `!` are refusals. */
 const isRefusal = (reply) => reply.startsWith("!");
 
 export class CollectionObject extends DurableObject {
   #sql = this.ctx.storage.sql;
+  /** State of the notices as JSON; empty if the owner has named no address. */
+  #notices = "";
+  /** True while a notice is sent. */
+  #isSending = false;
   /** The settings as JSON; `undefined` if there is no such collection. */
   #settings;
   /** Number of the last change, number of entries, and that of each state. */
@@ -60,8 +85,9 @@ export class CollectionObject extends DurableObject {
   }
 
   #read() {
-    const { settings, counts } = Object.fromEntries(this.#rows("SELECT name, value FROM facts").map(({ name, value }) => [name, value]));
+    const { settings, counts, notices = "" } = Object.fromEntries(this.#rows("SELECT name, value FROM facts").map(({ name, value }) => [name, value]));
     this.#settings = settings;
+    this.#notices = notices;
     this.#counts = JSON.parse(counts ?? '{"last":0,"entries":0}');
   }
 
@@ -101,22 +127,32 @@ export class CollectionObject extends DurableObject {
   /** Begins the collection or changes its settings. `message` is a `Put` as JSON. */
   async put(message) {
     const rust = await rules();
-    const settings = rust.putCollection(this.#settings, message);
+    const settings = rust.putCollection(this.#settings, message, this.#lists());
     if (isRefusal(settings)) return settings;
     const begins = !this.#settings;
     if (begins) this.#sql.exec(TABLES);
     this.#store("settings", settings);
     this.#read();
+    const notices = rust.noticesOf(this.#notices, settings, this.#counts.last);
+    // The receiver tells our notices from others by the secret.
+    if (notices && JSON.parse(this.#notices || "{}").url !== JSON.parse(notices).url) this.#store("secret", newSecret());
+    this.#store("notices", notices);
+    this.#read();
     return begins ? "" : this.read(JSON.parse(settings).owner);
   }
 
-  /** Returns the collection as JSON; "" if there is none. */
-  read() {
+  /** Returns the collection as JSON, for the owner with its notices; "" if there is none. `key` is the hash of a key or "". */
+  async read(key) {
     if (!this.#settings) return "";
+    const refusal = key && (await rules()).admitToCollection(this.#settings, key);
+    if (refusal) return refusal;
     const { name, title, credit, rights, leaves } = JSON.parse(this.#settings);
     if (leaves) return "";
     const counts = Object.fromEntries(STATES.map((state) => [state, this.#counts[state] ?? 0]));
-    return JSON.stringify({ name, title, credit, rights, counts, last: this.#counts.last });
+    const shown = { name, title, credit, rights, counts, last: this.#counts.last };
+    if (!key || !this.#notices) return JSON.stringify(shown);
+    const { url: notify, after, failures, off } = JSON.parse(this.#notices);
+    return JSON.stringify({ ...shown, notify, notices: { secret: this.#secret(), after, failures, off } });
   }
 
   /** Handles lines: those behind the first, which has the hash of the key. */
@@ -151,7 +187,7 @@ export class CollectionObject extends DurableObject {
   async list(message) {
     const rust = await rules();
     const { key, order, after, state, limit } = JSON.parse(message);
-    if (!this.read()) return "!unknown";
+    if (!(await this.read(""))) return "!unknown";
     if (state && !STATES.includes(state)) return "!parameter";
     const refusal = key && rust.admitToCollection(this.#settings, key);
     if (refusal) return refusal;
@@ -194,8 +230,10 @@ export class CollectionObject extends DurableObject {
   async alarm() {
     if (!this.#settings) return;
     this.#isEarly = false;
-    await this.#work(await rules());
-    const next = this.#isEarly ? 0 : this.#next();
+    const rust = await rules();
+    await this.#work(rust);
+    const notice = this.#notify(rust);
+    const next = this.#isEarly ? 0 : this.#next(notice);
     if (next === null) {
       if (JSON.parse(this.#settings).leaves) await this.#forget();
     } else {
@@ -203,11 +241,34 @@ export class CollectionObject extends DurableObject {
     }
   }
 
+  #secret() {
+    return this.#rows("SELECT value FROM facts WHERE name = 'secret'")[0].value;
+  }
+
+  /** Sends a notice if one is due. Returns the time at which the next one may be. */
+  #notify(rust) {
+    if (!this.#notices || this.#isSending || JSON.parse(this.#settings).leaves) return Infinity;
+    const due = JSON.parse(rust.dueNotice(this.#notices, this.#settings, this.#counts.last, Date.now()));
+    if (!due?.now) return due?.at ?? Infinity;
+    this.#isSending = true;
+    this.#store("notices", (this.#notices = JSON.stringify(due.now.notices)));
+    const sent = this.#notices;
+    // Entries do not wait for the receiver.
+    const answered = post(due.now, this.#secret()).then(async (status) => {
+      this.#isSending = false;
+      // The owner may have named another address in the meantime.
+      if (this.#notices === sent) this.#store("notices", (this.#notices = rust.noticeAnswered(sent, status, Date.now())));
+      if (this.#settings) await this.#wake(0);
+    });
+    this.ctx.waitUntil(answered);
+    return Infinity;
+  }
+
   /** Returns the time at which something is to be done; null: never. */
-  #next() {
+  #next(notice) {
     const [{ due }] = this.#rows("SELECT min(due) AS due FROM entries WHERE due IS NOT NULL");
     const begins = this.#counts.waiting > 0 ? Math.max(this.#paused, Date.now() + AGAIN) : Infinity;
-    const next = Math.min(due ?? Infinity, begins);
+    const next = Math.min(due ?? Infinity, begins, notice);
     return next === Infinity ? null : next;
   }
 

@@ -40,32 +40,41 @@ pub async fn handle(
 ) -> Response {
     let answered = async {
         repository.admit_guess().map_err(RepositoryError::api_error)?;
-        match asked {
-            CollectionCall::Get => {
-                let body = Collection { name, env }.call("read", "").await?;
-                if body.is_empty() { Err(CollectionError::Unknown.into()) } else { Ok(json(body)) }
-            }
-            CollectionCall::Put => Collection { name, env }.put(sender).await,
-            CollectionCall::Delete => {
-                let key = sender.key()?.ok_or(CollectionError::NoKey)?;
-                Collection { name, env }.call("remove", &key.hash().to_string()).await?;
-                Ok(Response::empty(StatusCode::ACCEPTED))
-            }
-            CollectionCall::Post => Collection { name, env }.post(sender).await,
-            CollectionCall::List(list) => {
-                let list = list.as_ref().map_err(CollectionError::clone)?;
-                let key = sender.key()?.map(|key| key.hash().to_string()).unwrap_or_default();
-                let lines = Collection { name, env }.call("list", &message(list, &key)).await?;
-                Ok(Response::new(StatusCode::OK, "application/x-ndjson", CachePolicy::NoStore, lines))
-            }
-        }
+        let (method, message, made) = sender.message(name, asked).await?;
+        let answer = call(name, method, &message, env).await.map_err(|error| {
+            console_error!("the collection {name}: {error}");
+            ApiError::Unavailable
+        })??;
+        respond(name, asked, answer, made)
     };
-    answered.await.unwrap_or_else(|error| {
+    answered.await.unwrap_or_else(|error: ApiError| {
         if let ApiError::Collection(CollectionError::WrongKey | CollectionError::Unknown) = error {
             repository.note_guess();
         }
         error.response()
     })
+}
+
+/// Returns the response with the answer of the collection's object. `made` is the key that the service has made.
+fn respond(
+    name: &CollectionName,
+    asked: &CollectionCall,
+    answer: String,
+    made: Option<DeletionKey>,
+) -> Result<Response, ApiError> {
+    let json = "application/json; charset=utf-8";
+    let (status, media_type, body) = match asked {
+        CollectionCall::Get if answer.is_empty() => return Err(CollectionError::Unknown.into()),
+        CollectionCall::Delete => return Ok(Response::empty(StatusCode::ACCEPTED)),
+        CollectionCall::Put if answer.is_empty() => {
+            let key = made.map(|key| format!(r#","key":"{}""#, key.reveal())).unwrap_or_default();
+            (StatusCode::CREATED, json, format!(r#"{{"name":"{name}"{key}}}"#))
+        }
+        CollectionCall::Post => (StatusCode::ACCEPTED, json, answer),
+        CollectionCall::List(_) => (StatusCode::OK, "application/x-ndjson", answer),
+        CollectionCall::Get | CollectionCall::Put => (StatusCode::OK, json, answer),
+    };
+    Ok(Response::new(status, media_type, CachePolicy::NoStore, body))
 }
 
 /// Returns the message that lists entries for the holder of a key.
@@ -74,15 +83,59 @@ fn message(EntryList { added, after, state, limit }: &EntryList, key: &str) -> S
     format!(r#"{{"key":"{key}","order":"{order}","after":{after},"state":"{state}","limit":{limit}}}"#)
 }
 
-fn json(body: String) -> Response {
-    Response::new(StatusCode::OK, "application/json; charset=utf-8", CachePolicy::NoStore, body)
-}
-
 impl Sender<'_> {
     /// Returns the key in the `Authorization` header (RFC 6750).
     fn key(&self) -> Result<Option<DeletionKey>, ApiError> {
         let authorization = self.request.headers().get("Authorization").map_err(|_| ApiError::Unavailable)?;
         Ok(bearer(authorization.as_deref()).map(DeletionKey::new))
+    }
+
+    /// Returns the method of the collection's object to call, the message, and the key that the service has made for it.
+    async fn message(
+        self,
+        name: &CollectionName,
+        asked: &CollectionCall,
+    ) -> Result<(&'static str, String, Option<DeletionKey>), ApiError> {
+        let key = self.key()?;
+        let hash = key.as_ref().map(|key| key.hash().to_string()).unwrap_or_default();
+        let (method, message) = match asked {
+            CollectionCall::Get => ("read", hash),
+            CollectionCall::List(list) => {
+                ("list", message(list.as_ref().map_err(CollectionError::clone)?, &hash))
+            }
+            CollectionCall::Put => return self.put(name, key).await,
+            _ if hash.is_empty() => return Err(CollectionError::NoKey.into()),
+            CollectionCall::Delete => ("remove", hash),
+            CollectionCall::Post => {
+                let lines = self.body(MAX_LINES_BYTES).await?;
+                if lines.trim().is_empty() {
+                    return Err(CollectionError::NoLines.into());
+                }
+                if lines.lines().nth(MAX_LINES).is_some() {
+                    return Err(CollectionError::TooMuch.into());
+                }
+                ("post", format!("{hash}\n{lines}"))
+            }
+        };
+        Ok((method, message, None))
+    }
+
+    /// Returns the message that begins a collection or changes its settings.
+    async fn put(
+        self,
+        name: &CollectionName,
+        sent: Option<DeletionKey>,
+    ) -> Result<(&'static str, String, Option<DeletionKey>), ApiError> {
+        let may_begin = (self.may_begin)();
+        if may_begin && sent.as_ref().is_some_and(|key| !KEY_LENGTHS.contains(&key.reveal().len())) {
+            return Err(CollectionError::KeyLength.into());
+        }
+        let made = sent.is_none().then(new_deletion_key);
+        let hash = sent.as_ref().or(made.as_ref()).map(|key| key.hash().to_string()).unwrap_or_default();
+        let (secret, body) = (new_deletion_key(), self.body(MAX_SETTINGS_BYTES).await?);
+        // As `putCollection` in `edge/collections/` reads it.
+        let flags = format!("{} {}", u8::from(may_begin), u8::from(made.is_none()));
+        Ok(("put", format!("{name} {flags} {hash} {}\n{body}", secret.reveal()), made))
     }
 
     /// Returns the body, if it has at most this number of bytes.
@@ -93,59 +146,5 @@ impl Sender<'_> {
             return Err(CollectionError::TooMuch.into());
         }
         self.request.text().await.map_err(|_| ApiError::Unavailable)
-    }
-}
-
-/// A collection by its name.
-struct Collection<'a> {
-    name: &'a CollectionName,
-    env: &'a Env,
-}
-
-impl Collection<'_> {
-    async fn call(&self, method: &str, message: &str) -> Result<String, ApiError> {
-        match call(self.name, method, message, self.env).await {
-            Ok(answer) => Ok(answer?),
-            Err(error) => {
-                console_error!("the collection {}: {error}", self.name);
-                Err(ApiError::Unavailable)
-            }
-        }
-    }
-
-    /// Begins the collection or changes its settings.
-    async fn put(&self, sender: Sender<'_>) -> Result<Response, ApiError> {
-        let (sent, may_begin) = (sender.key()?, (sender.may_begin)());
-        if may_begin && sent.as_ref().is_some_and(|key| !KEY_LENGTHS.contains(&key.reveal().len())) {
-            return Err(CollectionError::KeyLength.into());
-        }
-        let has_key = sent.is_some();
-        let key = sent.unwrap_or_else(new_deletion_key);
-        let secret = new_deletion_key().reveal().to_owned();
-        let body = sender.body(MAX_SETTINGS_BYTES).await?;
-        // As `putCollection` in `edge/collections/` reads it.
-        let flags = format!("{} {}", u8::from(may_begin), u8::from(has_key));
-        let request = format!("{} {flags} {} {secret}\n{body}", self.name, key.hash());
-        let answer = self.call("put", &request).await?;
-        if !answer.is_empty() {
-            return Ok(json(answer));
-        }
-        let key = if has_key { String::new() } else { format!(r#","key":"{}""#, key.reveal()) };
-        let begun = json(format!(r#"{{"name":"{}"{key}}}"#, self.name));
-        Ok(Response { status: StatusCode::CREATED, ..begun })
-    }
-
-    /// Takes lines.
-    async fn post(&self, sender: Sender<'_>) -> Result<Response, ApiError> {
-        let key = sender.key()?.ok_or(CollectionError::NoKey)?;
-        let lines = sender.body(MAX_LINES_BYTES).await?;
-        if lines.trim().is_empty() {
-            return Err(CollectionError::NoLines.into());
-        }
-        if lines.lines().nth(MAX_LINES).is_some() {
-            return Err(CollectionError::TooMuch.into());
-        }
-        let answer = self.call("post", &format!("{}\n{lines}", key.hash())).await?;
-        Ok(Response { status: StatusCode::ACCEPTED, ..json(answer) })
     }
 }
