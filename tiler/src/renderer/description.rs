@@ -174,25 +174,33 @@ fn of_page(manifest: &Value, from: Option<&Url>, page: Option<NonZeroU32>) -> Re
     let Some(canvas) = pages.get(page as usize - 1) else {
         return Err(reported::of_source(&SourceError::NoSuchPage { page, last }));
     };
-    let annotations = each(&canvas["items"]).flat_map(|page| each(&page["items"]));
-    let mut bodies = each(&canvas["images"])
-        .map(|image| &image["resource"])
-        .chain(annotations.map(|image| &image["body"]));
-    let Some(body) = bodies.find_map(picture_in) else {
+    let Some(body) = picture_on(canvas) else {
         return Err(unsupported(&format!("The IIIF manifest has no picture on page {page}.")));
     };
     let credits = credits(&[body, canvas, manifest]).into();
-    let is_image = |service: &&Value| {
-        ["@context", "type", "@type", "profile"].iter().any(|name| says(service, name, &["image", "Image"]))
-    };
-    let service = each(&body["service"]).find(is_image).and_then(|service| text(service, &["id", "@id"]));
-    if let Some(service) = service {
-        let service = resolve(service, from)?;
-        let base = service.trim_end_matches('/').trim_end_matches("/info.json");
-        return Ok(Lead { target: Target::Description(format!("{base}/info.json")), credits, tiles: None });
+    if let Some(service) = service_of(body) {
+        return Ok(Lead { target: Target::Description(resolve(&service, from)?), credits, tiles: None });
     }
     let id = text(body, &["id", "@id"]).ok_or_else(|| broken("its picture has no address"))?;
     Ok(Lead { target: Target::Picture(resolve(id, from)?, size(body)), credits, tiles: None })
+}
+
+/// Returns the first picture on a canvas.
+pub(super) fn picture_on(canvas: &Value) -> Option<&Value> {
+    let annotations = each(&canvas["items"]).flat_map(|page| each(&page["items"]));
+    let bodies = annotations.map(|image| &image["body"]);
+    each(&canvas["images"]).map(|image| &image["resource"]).chain(bodies).find_map(picture_in)
+}
+
+/// Returns the URL of the `info.json` of a picture's service, which may be relative.
+pub(super) fn service_of(picture: &Value) -> Option<String> {
+    let is_image = |service: &&Value| {
+        ["@context", "type", "@type", "profile"].iter().any(|name| says(service, name, &["image", "Image"]))
+    };
+    let service =
+        each(&picture["service"]).find(is_image).and_then(|service| text(service, &["id", "@id"]))?;
+    let service = service.split('#').next().unwrap_or_default();
+    Some(format!("{}/info.json", service.trim_end_matches('/').trim_end_matches("/info.json")))
 }
 
 /// Returns the first picture of an annotation's body: of several, of a choice, or of a picture's part.
@@ -209,7 +217,7 @@ fn picture_in(body: &Value) -> Option<&Value> {
 }
 
 /// Returns the credits of a picture, of which each comes from the first resource that states it.
-fn credits(resources: &[&Value]) -> Credits {
+pub(super) fn credits(resources: &[&Value]) -> Credits {
     let words = |member: fn(&Value) -> &Value| resources.iter().find_map(|resource| words(member(resource)));
     let rights = || resources.iter().flat_map(|resource| ["rights", "license"].map(|name| &resource[name]));
     let rights = || rights().flat_map(each).filter_map(Value::as_str);
@@ -225,7 +233,7 @@ fn credits(resources: &[&Value]) -> Credits {
 
 /// Returns the text of a property in English, in no language, or else in the first one: a text, a list, a text with its
 /// language (version 2) or lists by language (version 3).
-fn words(value: &Value) -> Option<String> {
+pub(super) fn words(value: &Value) -> Option<String> {
     let is_english =
         |value: &&Value| value["@language"].as_str().is_some_and(|language| language.starts_with("en"));
     match value {
@@ -271,7 +279,7 @@ fn without_markup(html: &str) -> String {
 }
 
 /// Returns an absolute URL. A server behind a proxy may state `http:` for what was fetched by `https:`.
-fn resolve(id: &str, from: Option<&Url>) -> Result<String, Failure> {
+pub(super) fn resolve(id: &str, from: Option<&Url>) -> Result<String, Failure> {
     let url = from.map_or_else(|| Url::parse(id), |from| from.join(id));
     let mut url = url.map_err(|_| broken("its address is malformed"))?;
     if from.is_some_and(|from| from.scheme() == "https" && from.host() == url.host()) && url.port().is_none()
@@ -286,7 +294,7 @@ fn resolve(id: &str, from: Option<&Url>) -> Result<String, Failure> {
 }
 
 /// Returns the type, without a prefix as in `sc:Manifest`.
-fn kind(value: &Value) -> &str {
+pub(super) fn kind(value: &Value) -> &str {
     let kind = text(value, &["type", "@type"]).unwrap_or_default();
     kind.rsplit(':').next().unwrap_or_default()
 }
@@ -298,12 +306,12 @@ fn says(value: &Value, name: &str, words: &[&str]) -> bool {
 }
 
 /// Returns the first of these members that is a text, or the first text of its list.
-fn text<'a>(value: &'a Value, names: &[&str]) -> Option<&'a str> {
+pub(super) fn text<'a>(value: &'a Value, names: &[&str]) -> Option<&'a str> {
     names.iter().find_map(|name| each(&value[name]).find_map(Value::as_str))
 }
 
 /// Returns the elements of a list. Where one is allowed, a list may be left out.
-fn each(value: &Value) -> impl Iterator<Item = &Value> {
+pub(super) fn each(value: &Value) -> impl Iterator<Item = &Value> {
     let one = std::slice::from_ref(value);
     let list = value.as_array().map_or(if value.is_null() { &[] } else { one }, Vec::as_slice);
     list.iter()

@@ -12,14 +12,15 @@ use edgezoom_codecs::{Mosaic, SourceFile, TemporaryFile};
 use edgezoom_content::{Credits, FailureCode, Size};
 use url::Url;
 
-use super::Output;
 use super::child;
 use super::description::{self, DescriptionRequest, Lead, Target};
 use super::error::RenderError;
+use super::lists::{self, ListRequest};
 use super::protocol::FrameWriter;
 use super::reported;
 use super::request::{RenderOptions, RenderRequest};
 use super::validator::FrameValidator;
+use super::{Listed, Output};
 use crate::limits::Limits;
 
 /// Takes the output of a renderer process.
@@ -67,6 +68,21 @@ pub fn description(bytes: &[u8]) {
             Err(failure) => assert!(failure.message.ends_with('.'), "{failure:?}"),
         }
     }
+}
+
+/// Reads a list of pictures.
+///
+/// # Panics
+/// What is written about it is not what its parent reads.
+pub fn list(bytes: &[u8]) {
+    let request = ListRequest { url: Some("https://a.example/b/list.csv".to_owned()) };
+    let (mut written, mut count) = (Vec::new(), 0);
+    assert!(lists::write(bytes, &request, &mut written).is_ok());
+    for line in written.split_inclusive(|byte| *byte == b'\n') {
+        assert!(serde_json::from_slice::<Listed>(line).is_ok(), "{}", String::from_utf8_lossy(line));
+        count += 1;
+    }
+    assert!(count <= 3 * bytes.len() + 1, "{count} of {} bytes", bytes.len());
 }
 
 /// Renders a file of any format as the process does, except for the sandbox and PDFium.
@@ -197,6 +213,17 @@ mod tests {
                         \x00\x00\x00\x00\x00\x00\x00\x00\x00\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\
                         \x02\x00\x00\x00\x01\x08\x00\x00\x00\x00\xd1I V\x00\x00\x00\x0bIDATx\x9cc\x10h\x00\x00\x00\
                         \xa3\x00\x91\x0ee+\xb0\x00\x00\x00\x00IEND\xaeB`\x82GIF",
+                ],
+            },
+            Target {
+                name: "list",
+                run: list,
+                seeds: &[
+                    b"url;title\n\"https://a.example/1\";\"b \"\"c\"\"\"\n",
+                    br#"{"url":"https://a.example/1","alt":"b"}"#,
+                    b"<urlset><url><loc>https://a.example/&amp;&#x20;</loc><i:image><i:loc>d</i:loc></i:image></url></urlset>",
+                    br#"{"@context":"","type":"Manifest","label":{"en":["a"]},"items":[{"items":[{"items":[{"body":{"type":"Image","id":"b"}}]}]},{}]}"#,
+                    br#"{"@context":"","type":"Collection","items":[{"id":"a"},{}]}"#,
                 ],
             },
             // A few small files. `tests/integration/fuzz.rs` and the corpus have files of each format.

@@ -17,6 +17,7 @@ mod error;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod labels;
+mod lists;
 mod process;
 mod protocol;
 mod reported;
@@ -49,6 +50,7 @@ pub use codings::Coding;
 pub use description::{DescriptionRequest, Lead, Target};
 pub use error::RenderError;
 pub use labels::Labels;
+pub use lists::{ListRequest, Listed, Listing};
 use process::RendererProcess;
 pub use protocol::ProtocolError;
 pub use reported::of_source;

@@ -1,10 +1,10 @@
-//! Removes the content codings of a source, or reads a [`description`], in a process of its own, `tiler unpack`, because
-//! the bytes may be hostile. The process is in the same sandbox as a renderer. It reads the source from standard input and
-//! writes what it unpacks to standard output; its parent copies that to a temporary file, up to a limit, and parses of it
-//! only where a description leads.
+//! Removes the content codings of a source, or reads a [`description`] or a list of [`lists`], in a process of its own,
+//! `tiler unpack`, because the bytes may be hostile. The process is in the same sandbox as a renderer. It reads the source
+//! from standard input and writes what it unpacks to standard output; its parent copies that to a temporary file, up to a
+//! limit, and parses of it only where a description leads, and what a list has.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek};
+use std::io::{self, BufReader, BufWriter, Read, Seek};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -18,6 +18,7 @@ use super::child;
 use super::codings::{Coding, decode};
 use super::description::{self, DescriptionRequest, Lead};
 use super::error::RenderError;
+use super::lists::{self, ListRequest, Listing};
 use super::process::RendererProcess;
 use super::protocol::ProtocolError;
 use super::validator::sanitized;
@@ -51,6 +52,8 @@ enum Task {
     Decode(Vec<Coding>),
     /// Read it as a description.
     Describe(DescriptionRequest),
+    /// Read it as a list.
+    List(ListRequest),
 }
 
 /// An unpacked source.
@@ -97,6 +100,21 @@ pub async fn describe(
         Ok(Err(failure)) => Err(RenderError::Reported(sanitized(&failure))),
         Err(_) => Err(ProtocolError::Unexpected("a description that leads nowhere").into()),
     }
+}
+
+/// Reads a list of pictures. Needs a temporary file in `folder`.
+///
+/// # Errors
+/// The process could not be started, or has exceeded a limit.
+pub async fn list(
+    program: &Path,
+    source: &File,
+    request: ListRequest,
+    folder: &Path,
+    limits: &Limits,
+) -> Result<Listing, RenderError> {
+    let (file, _) = run_process(program, source, Task::List(request), folder, limits).await?;
+    Ok(Listing::new(file))
 }
 
 /// Runs a task to its end. Returns its output and the exit code.
@@ -151,6 +169,10 @@ pub fn run(request: &UnpackRequest) -> ExitCode {
                 let lead: Result<Option<Lead>, Failure> = description::read(source, request);
                 // Fails only if the parent is gone.
                 serde_json::to_writer(out, &lead).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
+            }
+            Task::List(request) => {
+                let out = BufWriter::with_capacity(BUFFER_BYTES, out);
+                lists::write(source, request, out).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
             }
         },
         Err(error) => {
