@@ -30,6 +30,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Admin(Box<commands::admin::Args>),
+    Collection(Box<commands::collection::Args>),
     Convert(Box<commands::convert::Args>),
     Doctor(commands::doctor::Args),
     EdgeMetrics(commands::edge_metrics::Args),
@@ -52,7 +53,7 @@ enum Command {
         /// Request as JSON
         request: String,
     },
-    /// Removes the content codings of the source on standard input, or reads it as a description, in a sandbox
+    /// Removes the content codings of the source on standard input, or reads it as a description or list, in a sandbox
     #[command(hide = true)]
     Unpack {
         /// Request as JSON
@@ -66,11 +67,15 @@ enum Command {
 fn main() -> ExitCode {
     let command = Cli::parse().command;
     // These commands have tokens in their environment.
-    let has_secrets = matches!(command, Command::Admin(_) | Command::EdgeMetrics(_) | Command::Serve(_));
+    let has_secrets = matches!(
+        command,
+        Command::Admin(_) | Command::Collection(_) | Command::EdgeMetrics(_) | Command::Serve(_)
+    );
     let hidden = if has_secrets { secret::hide_process() } else { Ok(()) };
     let result =
         hidden.context("cannot hide the secrets from other processes").and_then(|()| match command {
             Command::Admin(args) => commands::admin::run(&args),
+            Command::Collection(args) => commands::collection::run(&args),
             Command::Convert(args) => commands::convert::run(&args),
             Command::Doctor(args) => commands::doctor::run(&args),
             Command::EdgeMetrics(args) => commands::edge_metrics::run(&args),

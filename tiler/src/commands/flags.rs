@@ -65,9 +65,10 @@ impl ConversionArgs {
     }
 }
 
+/// The addresses that may be connected to.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Allowed sources")]
-struct PolicyArgs {
+pub struct PolicyArgs {
     /// Networks to allow besides the public internet, such as 127.0.0.0/8,fd00::/8; this machine's own networks are not
     /// part of it, even if they are public
     #[arg(long, env = "EDGEZOOM_ALLOW_NETWORKS", default_value = "")]
@@ -85,7 +86,7 @@ struct PolicyArgs {
 
 impl PolicyArgs {
     /// Returns the policy. `translated` is the prefix with which this network translates to IPv4, if any.
-    fn policy(&self, translated: Option<Network>) -> anyhow::Result<AddressPolicy> {
+    pub fn policy(&self, translated: Option<Network>) -> anyhow::Result<AddressPolicy> {
         let local = local_networks::follow(translated.into_iter().collect()).context(
             "cannot read this machine's addresses, which sources must not be at; allow netlink sockets (systemd: \
              RestrictAddressFamilies=AF_NETLINK)",

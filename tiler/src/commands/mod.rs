@@ -1,6 +1,7 @@
 //! The subcommands of `tiler`, one file each, and the flags that several of them share.
 
 pub mod admin;
+pub mod collection;
 pub mod convert;
 pub mod doctor;
 pub mod edge_metrics;
@@ -8,3 +9,4 @@ mod flags;
 mod log;
 mod machine;
 pub mod serve;
+mod targets;

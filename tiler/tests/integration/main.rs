@@ -3,6 +3,7 @@
 
 mod admin;
 mod arriving;
+mod collection;
 mod convert;
 mod doctor;
 mod dzsave;

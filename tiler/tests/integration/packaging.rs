@@ -18,6 +18,7 @@ fn each_command_that_users_run_has_a_man_page() {
     assert!(page("tiler.1").contains("tiler\\-convert(1)"));
     assert!(page("tiler-convert.1").contains("\\-\\-tile\\-size"));
     assert!(page("tiler-admin-takedown.1").contains("Reason"));
+    assert!(page("tiler-collection-add.1").contains("\\-\\-watch"));
     assert!(!folder.path().join("tiler-render.1").exists());
 }
 

@@ -1,7 +1,6 @@
 //! Calls to the Worker. All are idempotent, so they are repeated after a missing response or a transient failure. A
 //! command on many contents is paced, and shows its progress in a terminal.
 
-use std::io::BufRead;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -124,20 +123,4 @@ fn left(rate: NonZeroU32, done: u64, all: u64, elapsed: Duration) -> Duration {
     let paced = f64::from(rate.get()).recip();
     let seen = if done == 0 { 0.0 } else { elapsed.as_secs_f64() / done as f64 };
     Duration::try_from_secs_f64(paced.max(seen) * all.saturating_sub(done) as f64).unwrap_or(Duration::MAX)
-}
-
-/// Returns the targets of a command. Replaces `-` by the lines of standard input.
-pub(super) fn targets(given: &[String]) -> anyhow::Result<Vec<String>> {
-    let mut targets = vec![];
-    for target in given {
-        if target == "-" {
-            for line in std::io::stdin().lock().lines() {
-                targets.push(line?.trim().to_owned());
-            }
-        } else {
-            targets.push(target.clone());
-        }
-    }
-    targets.retain(|target| !target.is_empty());
-    Ok(targets)
 }

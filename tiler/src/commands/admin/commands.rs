@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::calls::{Calls, Pace, targets};
+use super::calls::{Calls, Pace};
 use super::print::{self, Printer, entries, number, text};
 use super::{Command, Filter};
+use crate::commands::targets::targets;
 
 /// Number of times that a command checks whether a content's objects are deleted. The Worker continues without it.
 const PATIENCE: usize = 20;
