@@ -99,11 +99,19 @@ fn pages_of_a_pdf_are_vectors_where_these_show_what_the_pixels_show_and_no_more(
     let font = "/Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >>";
     let resources =
         format!("/Resources << {font} /XObject << /Scan {scan} 0 R /Soft {soft} 0 R /Off {hidden} 0 R >> >>");
-    // The letters are invisible: the two interpreters have other shapes for a font that is not in the file.
-    let words = "20 150 9 20 re 40 150 9 20 re 60 150 9 20 re f 5 5 m 290 60 l S BT 3 Tr /F1 24 Tf 20 150 Td (Plan) Tj 0 Tr ET";
+    let words =
+        "20 120 9 20 re 40 120 9 20 re 60 120 9 20 re f 5 5 m 290 60 l S BT /F1 24 Tf 20 150 Td (Plan) Tj ET";
     // A name below a bar is not in the vectors, nor is a layer that is off.
     let covered =
         format!("{words} /Off Do 1 0 0 rg BT /F1 12 Tf 150 80 Td (name) Tj ET 0 g 145 70 60 30 re f");
+    // Fonts that are not in the file have PDFium's shapes.
+    let written = |font: &str| {
+        let font =
+            format!("/Resources << /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /{font} >> >> >>");
+        let lines = "(The quick brown fox, 123) Tj 0 -30 Td ".repeat(5);
+        (format!("BT /F1 24 Tf 10 160 Td {lines} ET"), font)
+    };
+    let (sans, mono) = (written("Helvetica"), written("Courier"));
     let redaction = format!("{resources} /Annots [<< /Type /Annot /Subtype /Redact /Rect [0 0 50 50] >>]");
     let pdf = pdf
         .page_with(300, 200, &covered, &resources)
@@ -111,13 +119,15 @@ fn pages_of_a_pdf_are_vectors_where_these_show_what_the_pixels_show_and_no_more(
         .page_with(300, 200, "q 300 0 0 200 0 0 cm /Scan Do Q", &resources)
         .page_with(300, 200, &format!("{words} q 90 0 0 90 0 0 cm /Soft Do Q"), &resources)
         .page_with(200, 300, words, &format!("{resources} /Rotate 90"))
+        .page_with(400, 200, &sans.0, &sans.1)
+        .page_with(400, 200, &mono.0, &mono.1)
         .catalogue(&format!("/OCProperties << /OCGs [{off} 0 R] /D << /OFF [{off} 0 R] >> >>"))
         .bytes();
     let (content, files) = converted(folder.path(), &pdf, &[]);
-    assert_eq!(files, ["0.svg", "4.svg"]);
+    assert_eq!(files, ["0.svg", "4.svg", "5.svg", "6.svg"]);
     let pages = content["vector"]["pages"].as_array().unwrap();
     let are_vectors: Vec<_> = pages.iter().map(|page| !page.is_null()).collect();
-    assert_eq!(are_vectors, [true, false, false, false, true]);
+    assert_eq!(are_vectors, [true, false, false, false, true, true, true]);
     for number in [0, 4] {
         let page = &pages[number];
         let at = ["x", "y", "width", "height"].map(|name| &page[name]);

@@ -22,6 +22,10 @@ const ANY_CJK: &[&str] = &["WenQuanYi Micro Hei", "Unifont", "Droid Sans Fallbac
 const THAI: &[&str] = &["Noto Sans Thai", "Garuda", "Loma"];
 const OTHERS: &[&str] = &["Noto Sans", "DejaVu Sans"];
 
+/// Standard fonts whose names are those of families, for which the system's have substitutes. PDFium's own are the same on
+/// every machine, fit to their bold and italic faces, and are those with which the vectors are drawn.
+const STANDARD: [&str; 2] = ["Helvetica", "Courier"];
+
 /// Provides fonts to PDFium.
 pub struct Substitutes {
     fonts: Fonts,
@@ -83,6 +87,10 @@ fn with_first(file: &[u8], index: u32) -> Option<Vec<u8>> {
 
 /// Returns the requested font, or one for the script if PDFium's own fonts lack it.
 fn choose(fonts: &Database, request: &PdfiumCustomFontProviderRequest) -> Option<ID> {
+    let is_latin = matches!(request.character_set, PdfFontCharacterSet::Ansi | PdfFontCharacterSet::Default);
+    if is_latin && STANDARD.contains(&request.font_face.as_str()) {
+        return None;
+    }
     let stand_ins: &[&[&str]] = match request.character_set {
         PdfFontCharacterSet::JapaneseShiftJis => &[JAPANESE, ANY_CJK],
         PdfFontCharacterSet::KoreanHangul => &[KOREAN, ANY_CJK],
