@@ -37,7 +37,7 @@ const script = {
   // In a page with an AMD loader, OpenSeadragon would register there instead of exporting itself.
   define: { define: "undefined" },
 };
-await build({ ...script, entryPoints: ["embed/viewer.js", "pages/share.js", "pages/home.js", "text/text.js", "vector/vector.js"].map(from) });
+await build({ ...script, entryPoints: ["embed/viewer.js", "pages/share.js", "pages/home.js", "pages/collection.js", "text/text.js", "vector/vector.js"].map(from) });
 await build({ ...shared, entryPoints: [from("pages/page.css")] });
 
 // A site is a copy of the viewer, so its script has the licences.
@@ -53,12 +53,13 @@ await cp(from("icons"), `${to}assets`, { recursive: true });
 for (const name of ["favicon.ico", "apple-touch-icon.png"]) await cp(from(`icons/${name}`), to + name);
 await cp(from("../../node_modules/openseadragon/LICENSE.txt"), `${to}assets/openseadragon-licence.txt`);
 await cp(from("pages/_headers"), `${to}_headers`);
+await cp(from("pages/collection.html"), `${to}collection.html`);
 // Without the home page's picture, which `hero.mjs` makes.
 await access(`${to}assets/hero.json`).catch(() => writeFile(`${to}assets/hero.json`, "{}"));
 
 // Deletes files of earlier builds. The folder stays: a running `wrangler dev` does not notice a new one.
 const others = ["hero.json", "hero.dzi", "hero_files", "docs.css"]; // docs.css: see edge/interface/build.mjs
-const made = ["viewer.js", "share.js", "home.js", "text.js", "vector.js", "page.css", "openseadragon-licence.txt"];
+const made = ["viewer.js", "share.js", "home.js", "collection.js", "text.js", "vector.js", "page.css", "openseadragon-licence.txt"];
 const built = new Set([...made, ...(await readdir(from("icons"))), ...others]);
 for (const name of await readdir(`${to}assets`)) {
   if (!built.has(name)) await rm(`${to}assets/${name}`, { recursive: true });

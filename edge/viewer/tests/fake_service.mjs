@@ -6,6 +6,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
 import { assertMatches, components, example, paths } from "../../tests/openapi.mjs";
+import { fakeCollection } from "./fake_collection.mjs";
 import { serve } from "./servers.mjs";
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
@@ -20,7 +21,9 @@ const TYPES = {
   webmanifest: "application/manifest+json",
 };
 const CORS = { "Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin" };
-const [, DOCS_POLICY] = /^\/docs\n {2}Content-Security-Policy: (.+)$/m.exec(await readFile(at("../pages/_headers"), "utf8"));
+const HEADERS = await readFile(at("../pages/_headers"), "utf8");
+const policyOf = (page) => new RegExp(`^/${page}\\n {2}Content-Security-Policy: (.+)$`, "m").exec(HEADERS)[1];
+const [DOCS_POLICY, COLLECTION_POLICY] = ["docs", "collection"].map(policyOf);
 
 const { stage, ...QUEUED } = example("/v1/content/", "get", 301);
 /** The content object in each state, at the document's origin. */
@@ -41,6 +44,7 @@ const PART_BYTES = 8 << 20;
 export async function startFakeService() {
   const states = new Map();
   const listeners = new Map();
+  const collection = fakeCollection();
   let down = false;
   let server;
 
@@ -174,6 +178,8 @@ export async function startFakeService() {
       const [name, body] = [searchParams.get("name"), Buffer.concat(chunks)];
       return pathname.startsWith("/v1/uploads/") ? uploadInParts(request.method, pathname, name, body) : uploaded(name);
     }
+    if (/^\/c\/[^/]+$/.test(pathname)) return { ...(await asset("/collection.html")), headers: { "Content-Security-Policy": COLLECTION_POLICY } };
+    if (pathname.startsWith("/v1/collections/drawings")) return collection.answer(pathname, searchParams, request);
     if (down && pathname.startsWith("/v1/")) return { status: 503, headers: CORS };
     if (request.method === "DELETE") return deleted(pathname.split("/").at(-1), request.headers.authorization);
     if (states.get(pathname.slice(1))?.kind === "deleted") {
@@ -222,6 +228,7 @@ export async function startFakeService() {
       broken = times;
     },
     parts,
+    collection,
     /**
      * Creates a content and returns its id. Its state has a `kind` (`processing`, `ready` or `failed`), members of the
      * content object (`url`, `progress`, `stage`, `retry`, `failure`, `title`, `options`, `credits`, `warning`, `scale`), the `size` of

@@ -66,6 +66,17 @@ export function testsOf(name, start) {
     await painted(engine);
   });
 
+  it("a collection of 20,000 pictures shows its first and its last ones", async () => {
+    service.collection.size = 20_000;
+    await engine.open(`${service.origin}/c/drawings`);
+    await until("the first are shown", () => seen(".entries img"));
+    await until("all are counted", async () => (await text("#counts")) === "19,600 pictures");
+    await engine.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
+    const isLast = () => engine.evaluate(() => [...document.querySelectorAll(".entries b")].some((name) => name.textContent === "sheet 20000.tif"));
+    await until("the last are shown", isLast);
+    assert.ok((await engine.evaluate(() => document.querySelectorAll(".entries li").length)) <= 2000);
+  });
+
   it("progress is shown, then the picture", async () => {
     const { id, report, finish } = service.slow();
     await engine.open(`${service.origin}/${id}`);

@@ -1,0 +1,212 @@
+// The page of a collection: a wall of previews in the order of addition, in sections of 200. A section is read when it
+// comes near the window and emptied when it has left, so the page is as quick and small with 100,000 entries as with 200.
+// Strangers see what is ready; with the collection's key, which stays in this page, all entries show their states. The
+// page is a static file, the same for all collections, so that it adds nothing to the Worker's module.
+
+import { element } from "../dom.js";
+
+/** Number of entries of a section: places in the order of addition. */
+const STEP = 200;
+/** Sections this far from the window are loaded. */
+const NEAR = "1200px 0px";
+/** Time for which a section must be near before it is read, in ms: dragging the scrollbar passes by thousands. */
+const REST = 120;
+/** Time between two looks at a collection that is being converted, and before a failed request is repeated, in ms. */
+const LOOK = 5000;
+// As in collection.css.
+const ROW = 190;
+const WIDTH = 160;
+const GAP = 14;
+const HEADING = 44;
+
+const STATES = { waiting: "Waiting", converting: "Being converted", failed: "Failed", "taken-down": "Taken down" };
+
+const wall = document.getElementById("wall");
+const name = location.pathname.split("/")[2];
+const address = `${location.origin}/v1/collections/${name}`;
+const sections = [];
+let key = "";
+let collection = { counts: {} };
+
+const number = (value) => value.toLocaleString("en");
+const sum = (counts) => Object.values(counts).reduce((all, count) => all + count, 0);
+const authorization = () => (key ? { headers: { Authorization: `Bearer ${key}` } } : {});
+
+/** Near sections are loaded after a rest; others are emptied, unless the focus is in them. */
+const observer = new IntersectionObserver((changes) => {
+  for (const { target, isIntersecting } of changes) {
+    const section = sections[Number(target.dataset.index)];
+    section.isNear = isIntersecting;
+    clearTimeout(section.timer);
+    if (isIntersecting) section.timer = setTimeout(load, section.first === 1 ? 0 : REST, section);
+    else if (!target.contains(document.activeElement)) empty(section);
+  }
+}, { rootMargin: NEAR });
+
+/** Returns the height of a section with this many entries, in CSS pixels. */
+function heightOf(entries) {
+  const columns = Math.max(1, Math.floor((wall.clientWidth + GAP) / (WIDTH + GAP)));
+  const rows = Math.ceil(entries / columns);
+  return rows ? HEADING + rows * ROW + (rows - 1) * GAP : 0;
+}
+
+/** Sets the height of a section. Keeps what is in the window in its place if the section is above. */
+function resize(section) {
+  const before = section.box.getBoundingClientRect();
+  section.box.style.blockSize = `${heightOf(section.count)}px`;
+  const grown = section.box.getBoundingClientRect().height - before.height;
+  if (grown && before.bottom <= 0) scrollBy({ top: grown, behavior: "instant" });
+}
+
+/** Adds the sections that a number of places needs. */
+function reach(places) {
+  while (sections.length * STEP < places) {
+    const index = sections.length;
+    const first = index * STEP + 1;
+    const heading = element("h2", { id: `from-${first}` }, `From ${number(first)}`);
+    const list = element("ul", { class: "entries" });
+    const box = element("section", { "data-index": String(index), "aria-labelledby": heading.id }, heading, list);
+    const section = { first, box, list, count: 0, entries: null, isNear: false };
+    sections.push(section);
+    wall.append(box);
+    observer.observe(box);
+  }
+  // Until a section is read, all its places count.
+  for (const section of sections) {
+    if (section.entries !== null) continue;
+    section.count = Math.min(STEP, places - section.first + 1);
+    resize(section);
+  }
+}
+
+/** Reads the entries of a section, and shows them if it is still near. */
+async function load(section) {
+  section.reading?.abort();
+  section.reading = new AbortController();
+  try {
+    const query = `order=added&after=${section.first - 1}&limit=${STEP}`;
+    const response = await fetch(`${address}/entries?${query}`, { ...authorization(), signal: section.reading.signal });
+    if (!response.ok) throw new Error(await response.text());
+    const lines = (await response.text()).split("\n").filter(Boolean).map((line) => JSON.parse(line));
+    const entries = lines.filter((entry) => entry.number < section.first + STEP && entry.state !== "removed");
+    if (section.isNear) show(section, entries);
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    console.warn("cannot read the entries:", error);
+    section.timer = setTimeout(load, LOOK, section);
+  }
+}
+
+function show(section, entries) {
+  const shown = JSON.stringify(entries);
+  if (section.entries === shown) return;
+  const focused = section.list.contains(document.activeElement) && document.activeElement.href;
+  section.list.replaceChildren(...entries.map(item));
+  if (focused) [...section.list.querySelectorAll("a")].find((link) => link.href === focused)?.focus({ preventScroll: true });
+  Object.assign(section, { entries: shown, count: entries.length });
+  section.box.hidden = entries.length === 0;
+  resize(section);
+}
+
+/** Forgets the entries of a section, but not its height. */
+function empty(section) {
+  section.reading?.abort();
+  if (section.entries === null) return;
+  section.list.replaceChildren();
+  section.entries = "";
+}
+
+function item({ id, url, state, title, alt, failure }) {
+  const label = title || nameOf(url);
+  const address = `${location.origin}/${id}`;
+  if (state === "ready") {
+    // With a name below, a picture without an alternative text needs none.
+    const picture = element("img", { src: `${address}/thumbnail.jpg`, alt: alt ?? "", loading: "lazy", decoding: "async", width: "160", height: "146" });
+    return element("li", {}, element("a", { class: "entry", href: address }, picture, element("b", {}, label)));
+  }
+  const reason = failure ? `${STATES[state]}: ${failure.message}` : (STATES[state] ?? state);
+  return element("li", {}, element("div", { class: `entry ${state}` }, element("span", { class: "state" }, reason), element("b", { title: url }, label)));
+}
+
+/** Returns the last part of a URL's path, or its host. */
+function nameOf(url) {
+  try {
+    const { pathname, hostname } = new URL(url);
+    return decodeURIComponent(pathname.split("/").findLast(Boolean) ?? hostname);
+  } catch {
+    return url;
+  }
+}
+
+/** Reads the counts, and what has changed since the last time. */
+async function look() {
+  try {
+    const response = await fetch(address, authorization());
+    if (response.status === 404) return missing();
+    if (!response.ok) throw new Error(await response.text());
+    const before = collection.last;
+    collection = await response.json();
+    const { counts } = collection;
+    document.getElementById("counts").textContent = summary(counts);
+    describe(collection);
+    reach(sum(counts));
+    if (before !== undefined && before !== collection.last) refresh();
+    if (counts.waiting + counts.converting > 0) setTimeout(look, LOOK);
+  } catch (error) {
+    console.warn("cannot read the collection:", error);
+    setTimeout(look, LOOK);
+  }
+}
+
+function describe({ title = name, credit, rights }) {
+  document.title = `${title} – Edgezoom`;
+  document.getElementById("title").textContent = title;
+  const line = document.getElementById("credits");
+  const licence = /^https?:/.test(rights) && element("a", { href: rights, rel: "license" }, rights);
+  line.replaceChildren(...[credit, credit && licence && " · ", licence].filter(Boolean));
+  line.hidden = !line.hasChildNodes();
+}
+
+function missing() {
+  document.getElementById("title").textContent = "Not found";
+  document.getElementById("counts").textContent = "There is no collection of this name.";
+  for (const part of [wall, document.querySelector(".owner")]) part.hidden = true;
+}
+
+function summary({ ready = 0, waiting = 0, converting = 0, failed = 0 }) {
+  const parts = [`${number(ready)} ${ready === 1 ? "picture" : "pictures"}`];
+  if (waiting + converting) parts.push(`${number(waiting + converting)} to come`);
+  if (key && failed) parts.push(`${number(failed)} failed`);
+  return parts.join(", ");
+}
+
+/** Reads the near sections again. Others may have entries that they had not, so they show all their places. */
+function refresh() {
+  for (const section of sections) {
+    section.box.hidden = false;
+    if (section.isNear) load(section);
+  }
+}
+
+document.getElementById("owner").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const problem = document.getElementById("problem");
+  key = document.getElementById("key").value.trim();
+  const response = await fetch(`${address}/entries?limit=1`, authorization()).catch(() => null);
+  problem.hidden = response?.ok === true;
+  problem.textContent = response?.status === 403 ? "This is not the key of this collection." : "The service does not answer. Try again.";
+  if (!response?.ok) key = "";
+  document.getElementById("counts").textContent = summary(collection.counts);
+  refresh();
+});
+
+let width = wall.clientWidth;
+new ResizeObserver(() => {
+  if (wall.clientWidth === width) return;
+  width = wall.clientWidth;
+  sections.forEach(resize);
+}).observe(wall);
+
+// The first section is read at once, before anything is known of the collection.
+reach(STEP);
+look();
