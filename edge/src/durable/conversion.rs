@@ -94,7 +94,7 @@ enum Admission {
     Admitted(Option<Turn>),
     Refused(AdmissionError),
     /// The event may not start the content again, so the reply is the content as it is.
-    Unchanged(Content),
+    Unchanged(Box<Content>),
 }
 
 /// Sends an event to the object of a content.
@@ -200,7 +200,7 @@ impl ConversionObject {
                 Ok(reply)
             }
             Admission::Refused(error) => Err(error),
-            Admission::Unchanged(content) => Ok(Reply::Content(content)),
+            Admission::Unchanged(content) => Ok(Reply::Content(*content)),
         };
         Ok(serde_json::to_string(&answer)?)
     }
@@ -280,7 +280,7 @@ impl ConversionObject {
                 let is_shown =
                     !matches!(event, Event::RetryAsked | Event::Uploaded { .. } | Event::Entered { .. });
                 let content = known.as_ref().filter(|_| is_shown).and_then(Conversion::content);
-                Ok(content.map_or(Admission::Refused(error), Admission::Unchanged))
+                Ok(content.map_or(Admission::Refused(error), |content| Admission::Unchanged(Box::new(content))))
             }
         }
     }
