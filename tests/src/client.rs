@@ -94,6 +94,15 @@ impl Client {
         Answer::read(request.send().await?).await
     }
 
+    /// Puts something at a path with a bearer token.
+    ///
+    /// # Errors
+    /// There is no response.
+    pub async fn put_as(&self, target: &str, token: &str, body: impl Into<Bytes>) -> Result<Answer> {
+        let request = self.http.put(self.whole(target)).bearer_auth(token).body(body.into());
+        Answer::read(request.send().await?).await
+    }
+
     /// Gets a content by the URL of its source.
     ///
     /// # Errors

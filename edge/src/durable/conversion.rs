@@ -280,7 +280,8 @@ impl ConversionObject {
                 let is_shown =
                     !matches!(event, Event::RetryAsked | Event::Uploaded { .. } | Event::Entered { .. });
                 let content = known.as_ref().filter(|_| is_shown).and_then(Conversion::content);
-                Ok(content.map_or(Admission::Refused(error), |content| Admission::Unchanged(Box::new(content))))
+                Ok(content
+                    .map_or(Admission::Refused(error), |content| Admission::Unchanged(Box::new(content))))
             }
         }
     }

@@ -3,6 +3,7 @@
 
 mod backlog;
 mod chaos;
+mod collections;
 mod containers;
 mod conversion;
 mod failures;

@@ -189,8 +189,9 @@ fn fill<'a>(template: &str, value: impl Fn(&str) -> Option<Cow<'a, str>>) -> Str
 
 #[cfg(test)]
 mod tests {
-    use edgezoom_codecs::Damage;
+    use edgezoom_codecs::{Damage, PageVectors};
     use edgezoom_geometry::{Scale, ScaleBasis, ScaleUnit, Size, TileFormat};
+    use edgezoom_text::Rect;
 
     use super::*;
 
