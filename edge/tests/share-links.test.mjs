@@ -46,9 +46,9 @@ test("a scraper of the link of a place gets that link, and the picture", async (
     const page = (await system.send(`/${id}${query}`)).body;
     return Object.fromEntries([...page.matchAll(/<(?:meta property|link rel)="([^"]+)" (?:content|href)="([^"]+)"/g)].map(([, name, value]) => [name, value]));
   };
-  const place = `?at=${Math.round(DZI.width / 2)},0.25,3,90`;
+  const place = `?at=${Math.round(DZI.width / 2)},0.257,3,90`;
   const [placed, whole, other] = [await head(place), await head(""), await head("?at=<b>,1")];
-  assert.deepEqual(placed, { ...whole, "og:url": `${system.origin}/${id}${place.replace("0.25", "0.3")}` });
+  assert.deepEqual(placed, { ...whole, "og:url": `${system.origin}/${id}${place.replace("0.257", "0.26")}` });
   assert.deepEqual(other, whole);
   assert.deepEqual([whole.canonical, whole["og:url"]], [`${system.origin}/${id}`, `${system.origin}/${id}`]);
   assert.equal((await system.send(new URL(placed["og:image"]).pathname)).status, 200);
