@@ -185,10 +185,10 @@ impl Tiles {
         let Some(&(offset, length)) = self.tiles.get(index as usize).filter(|(_, length)| *length > 0) else {
             return Ok(false);
         };
-        let (left, _, part) = self.mosaic.part(column, row);
+        let (left, top, part) = self.mosaic.part(column, row);
         let mut tile = self.open(offset, length, part)?;
-        let lead = |index: u32| if index > 0 { self.mosaic.overlap } else { 0 };
-        let (skipped_columns, skipped_rows) = (lead(column), lead(row));
+        // No tile begins before the picture.
+        let (skipped_columns, skipped_rows) = (self.mosaic.overlap.min(left), self.mosaic.overlap.min(top));
         let size = tile.size();
         let width = part.width.min(size.width.saturating_sub(skipped_columns)) as usize;
         let height = part.height.min(size.height.saturating_sub(skipped_rows));

@@ -53,7 +53,9 @@ fn png(picture: &Picture) -> Vec<u8> {
 fn tiles_are_put_together_exactly_in_all_layouts() {
     for layout in [Layout::Grey, Layout::Rgb, Layout::Rgba] {
         let picture = Picture::noise(301, 203, layout);
-        for (width, height, overlap) in [(64, 64, 0), (64, 64, 1), (100, 30, 7), (301, 203, 3), (500, 9, 0)] {
+        for (width, height, overlap) in
+            [(64, 64, 0), (64, 64, 1), (100, 30, 7), (301, 203, 3), (500, 9, 0), (40, 30, 50)]
+        {
             let mosaic = mosaic(&picture, width, height, overlap);
             let file = bundle(&mosaic, |column, row| png(&tile(&picture, &mosaic, column, row)));
             let (shown, damage) = read(mosaic, file, true).unwrap();
