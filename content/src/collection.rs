@@ -20,6 +20,24 @@ pub struct CollectionName(String);
 )]
 pub struct CollectionNameError;
 
+/// The state of an entry of a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EntryState {
+    /// Its turn has not come.
+    Waiting,
+    /// A tiler converts it, or will soon.
+    Converting,
+    /// It can be viewed.
+    Ready,
+    /// Its conversion has failed.
+    Failed,
+    /// The owner has removed it.
+    Removed,
+    /// The operator has taken its content down.
+    TakenDown,
+}
+
 /// The collection of a content, with what its owner says about the picture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Membership {
@@ -41,6 +59,25 @@ impl CollectionName {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl EntryState {
+    /// All states.
+    pub const ALL: [Self; 6] =
+        [Self::Waiting, Self::Converting, Self::Ready, Self::Failed, Self::Removed, Self::TakenDown];
+
+    /// Returns the name in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Converting => "converting",
+            Self::Ready => "ready",
+            Self::Failed => "failed",
+            Self::Removed => "removed",
+            Self::TakenDown => "taken-down",
+        }
     }
 }
 
@@ -91,6 +128,13 @@ impl From<CollectionName> for String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn states_have_their_names_in_json() {
+        for state in EntryState::ALL {
+            assert_eq!(serde_json::to_value(state).unwrap(), state.name());
+        }
+    }
 
     #[test]
     fn a_name_is_short_and_plain() {

@@ -30,7 +30,7 @@ mod titles;
 pub use address::AddressPolicy;
 pub use attempt::{Attempt, CoarseNumber};
 pub use capture::Capture;
-pub use collection::{CollectionName, CollectionNameError, Membership};
+pub use collection::{CollectionName, CollectionNameError, EntryState, Membership};
 pub use content::{
     Coarse, Content, Finished, NextTry, Stage, Status, StoredText, StoredVectors, TILE_BYTES, Timestamp,
 };

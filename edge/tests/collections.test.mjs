@@ -167,10 +167,8 @@ test("a request has a bounded number of lines and bytes", async () => {
   assert.deepEqual({ ...(await add("bounds", many)) }, { accepted: 10_000, changed: 10_000, refused: [], last: 10_000 });
   assert.equal((await read("bounds")).counts.waiting, 10_000);
   assert.equal((await post(`${lines(many)}\n\n{}`)).status, 413);
-  // The answer may come before the body has been sent, which ends the connection.
-  const tooLarge = { method: "POST", body: "x".repeat((8 << 20) + 1), headers: { Authorization: `Bearer ${KEY}` } };
-  const large = await system.send("/v1/collections/bounds/entries", tooLarge).catch(() => ({ status: 413 }));
-  assert.equal(large.status, 413);
+  const tooLarge = ["POST", (8 << 20) + 1, { Authorization: `Bearer ${KEY}` }];
+  assert.equal(await system.announced("/v1/collections/bounds/entries", ...tooLarge), 413);
   assert.equal((await post("\n \n")).status, 400);
   assert.equal((await call("PUT", "bounds", { body: `{"title":"${"x".repeat(1 << 15)}"}` })).status, 413);
   await call("DELETE", "bounds");

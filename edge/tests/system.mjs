@@ -207,6 +207,16 @@ export async function startWith({ bindings, entry = COUNTING, others = [], socke
     const chunks = await Array.fromAsync(response);
     return new Response(chunks.length > 0 ? Buffer.concat(chunks) : null, { status: response.statusCode, headers: Object.entries(response.headers) });
   }
+  /** Announces a body of this length. Returns the status of the answer, which does not wait for the body. */
+  async function announced(path, method, length, headers) {
+    const options = { method, headers: { "CF-Connecting-IP": "127.0.0.1", "Content-Length": length, ...headers } };
+    const sent = httpRequest(new URL(path, direct), options);
+    const answer = new Promise((resolve, reject) => sent.on("response", resolve).on("error", reject));
+    sent.flushHeaders();
+    const { statusCode } = await answer;
+    sent.destroy();
+    return statusCode;
+  }
   /** Returns a whole response. */
   async function send(path, init) {
     const response = await (init?.body === undefined ? request : fetch)(path, init);
@@ -250,6 +260,7 @@ export async function startWith({ bindings, entry = COUNTING, others = [], socke
     addresses: Object.fromEntries(await Promise.all(workers.map(async ({ name }) => [name, (await miniflare.unsafeGetDirectURL(name)).origin]))),
     fetch,
     request,
+    announced,
     send,
     content,
     /** Returns the counts of the default entry. */

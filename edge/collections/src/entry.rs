@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use edgezoom_content::conversion::{Event, Reply};
 use edgezoom_content::{
-    Alternative, CollectionName, ContentId, CreditLine, Credits, Failure, FailureCode, Membership, Removal,
-    RemovalKind, RightsUri, SourceUrl, Stage, Stated, Status, Timestamp, Title,
+    Alternative, CollectionName, ContentId, CreditLine, Credits, EntryState, Failure, FailureCode,
+    Membership, Removal, RemovalKind, RightsUri, SourceUrl, Stage, Stated, Status, Timestamp, Title,
 };
 use serde::{Deserialize, Serialize};
 
@@ -21,28 +21,13 @@ const ASK_AFTER: Duration = Duration::from_secs(600);
 /// Time after which a message that had no effect is sent again.
 const REPEAT_AFTER: Duration = Duration::from_secs(60);
 
-/// The state of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum State {
-    /// Its turn has not come.
-    Waiting,
-    Converting,
-    Ready,
-    Failed,
-    /// The owner has removed it.
-    Removed,
-    /// The operator has taken its content down.
-    TakenDown,
-}
-
 /// A row of a collection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     pub id: ContentId,
     /// Host of the source.
     pub host: String,
-    pub state: State,
+    pub state: EntryState,
     /// True if it takes one of the places of those under way.
     pub busy: bool,
     /// Time at which its content gets a message; `None` if nothing is to be said.
@@ -75,7 +60,7 @@ pub struct Entry {
     rights: Option<String>,
 }
 
-/// What follows from a line.
+/// The effect of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sent {
     Same,
@@ -138,7 +123,7 @@ impl Entry {
 impl Row {
     fn new(id: ContentId, host: &str, entry: Entry) -> Self {
         let (host, noted) = (host.to_owned(), Timestamp(0));
-        Self { id, host, state: State::Waiting, busy: false, due: None, noted, entry, shown: true }
+        Self { id, host, state: EntryState::Waiting, busy: false, due: None, noted, entry, shown: true }
     }
 
     /// Decides what follows from a line for the entry `row` with the id `id`, of `count` entries. `next` is the id of
@@ -165,11 +150,11 @@ impl Row {
             };
         };
         match (row.state, &line.name, next) {
-            (State::TakenDown, ..) => return Err(Refusal::TakenDown),
-            (State::Removed, Name::Url(_), Some(next)) => return Ok(Sent::Next(next)),
-            (State::Removed, Name::Url(_), None) => return Err(Refusal::Full),
-            (State::Removed, Name::Id(_), _) if !line.remove => return Err(Refusal::Unknown),
-            (State::Removed, ..) => return Ok(Sent::Same),
+            (EntryState::TakenDown, ..) => return Err(Refusal::TakenDown),
+            (EntryState::Removed, Name::Url(_), Some(next)) => return Ok(Sent::Next(next)),
+            (EntryState::Removed, Name::Url(_), None) => return Err(Refusal::Full),
+            (EntryState::Removed, Name::Id(_), _) if !line.remove => return Err(Refusal::Unknown),
+            (EntryState::Removed, ..) => return Ok(Sent::Same),
             _ => {}
         }
         let before = row.clone();
@@ -177,11 +162,11 @@ impl Row {
             row.remove(now);
         } else {
             row.entry = row.entry.edited(&line.words);
-            if row.entry != before.entry && row.state != State::Waiting {
+            if row.entry != before.entry && row.state != EntryState::Waiting {
                 row.due = Some(now);
             }
-            if line.retry && row.state == State::Failed {
-                (row.state, row.due, row.entry.failure) = (State::Waiting, None, None);
+            if line.retry && row.state == EntryState::Failed {
+                (row.state, row.due, row.entry.failure) = (EntryState::Waiting, None, None);
             }
         }
         Ok(if row == before { Sent::Same } else { Sent::Changed(Box::new(row.changed_since(&before, now))) })
@@ -189,8 +174,8 @@ impl Row {
 
     /// Removes the entry. A content that was never asked for needs no message.
     pub fn remove(&mut self, now: Timestamp) {
-        let is_unknown = self.state == State::Waiting && self.noted == Timestamp(0);
-        (self.state, self.busy, self.entry.failure) = (State::Removed, false, None);
+        let is_unknown = self.state == EntryState::Waiting && self.noted == Timestamp(0);
+        (self.state, self.busy, self.entry.failure) = (EntryState::Removed, false, None);
         self.due = (!is_unknown).then_some(now);
     }
 
@@ -205,7 +190,7 @@ impl Row {
 
     /// Returns the event for the content of an entry that is due, or whose turn has come.
     pub fn event(&self, settings: &Settings, now: Timestamp) -> Option<Event> {
-        if self.state == State::Removed {
+        if self.state == EntryState::Removed {
             let (action, by) =
                 (format!("remove {} {}", self.id, now.0), format!("collection {}", settings.name));
             let removal = Removal::new(RemovalKind::Deleted, "", action, by);
@@ -213,7 +198,7 @@ impl Row {
         }
         let url = SourceUrl::parse(&self.entry.url).ok()?.with_options(&self.entry.options).ok()?;
         let member = Box::new(self.member(settings));
-        Some(Event::Entered { id: self.id, url, member, again: self.state == State::Waiting })
+        Some(Event::Entered { id: self.id, url, member, again: self.state == EntryState::Waiting })
     }
 
     fn member(&self, settings: &Settings) -> Membership {
@@ -229,11 +214,11 @@ impl Row {
     /// sent. Returns true if the
     /// service admits none at present.
     pub fn answered(mut self, asked: &Self, answer: &Result<Reply, String>, now: Timestamp) -> (Self, bool) {
-        if self.state == State::Removed {
+        if self.state == EntryState::Removed {
             // If it was removed in the meantime, the content may have been created after that.
-            let is_gone = asked.state == State::Removed && !matches!(answer, Ok(Reply::NotYet) | Err(_));
+            let is_gone = asked.state == EntryState::Removed && !matches!(answer, Ok(Reply::NotYet) | Err(_));
             self.due =
-                (!is_gone).then(|| if asked.state == State::Removed { now + REPEAT_AFTER } else { now });
+                (!is_gone).then(|| if asked.state == EntryState::Removed { now + REPEAT_AFTER } else { now });
             return (self, false);
         }
         let is_edited = !self.entry.says_the_same(&asked.entry);
@@ -242,18 +227,18 @@ impl Row {
         match answer {
             _ if self.noted != asked.noted => {} // the content has told something newer
             Ok(Reply::Content(content)) => self.show(&content.status, now),
-            Ok(Reply::TakenDown(_)) => self.end(State::TakenDown, None),
-            Ok(Reply::Deleted) => self.end(State::Removed, None),
+            Ok(Reply::TakenDown(_)) => self.end(EntryState::TakenDown, None),
+            Ok(Reply::Deleted) => self.end(EntryState::Removed, None),
             Ok(Reply::NotYet) => self.due = Some(now + REPEAT_AFTER),
             Ok(_) => {
                 let failure = Failure::new(FailureCode::Internal, "The content could not be created.");
-                self.end(State::Failed, Some(failure));
+                self.end(EntryState::Failed, Some(failure));
             }
             Err(_) => {
                 pause = true;
-                if self.state == State::Converting {
-                    self.end(State::Waiting, None);
-                } else if self.state != State::Waiting {
+                if self.state == EntryState::Converting {
+                    self.end(EntryState::Waiting, None);
+                } else if self.state != EntryState::Waiting {
                     self.due = Some(now + REPEAT_AFTER);
                 }
             }
@@ -266,16 +251,16 @@ impl Row {
 
     fn show(&mut self, status: &Status, now: Timestamp) {
         match status {
-            Status::Ready { .. } => self.end(State::Ready, None),
-            Status::Failed { failure, .. } => self.end(State::Failed, Some(failure.clone())),
+            Status::Ready { .. } => self.end(EntryState::Ready, None),
+            Status::Failed { failure, .. } => self.end(EntryState::Failed, Some(failure.clone())),
             Status::Processing { stage, .. } => {
-                self.end(State::Converting, None);
+                self.end(EntryState::Converting, None);
                 (self.busy, self.due) = (*stage != Stage::Waiting, Some(now + ASK_AFTER));
             }
         }
     }
 
-    fn end(&mut self, state: State, failure: Option<Failure>) {
+    fn end(&mut self, state: EntryState, failure: Option<Failure>) {
         (self.state, self.busy, self.due, self.entry.failure) = (state, false, None, failure);
     }
 
@@ -289,23 +274,23 @@ impl Row {
         // Words that the content does not have yet are still to be sent.
         let due = self.due.filter(|due| *due <= now);
         match (&note.end, self.state) {
-            (NotedEnd::Removed, State::Removed) => return Some(self),
-            (_, State::Removed) => {
+            (NotedEnd::Removed, EntryState::Removed) => return Some(self),
+            (_, EntryState::Removed) => {
                 self.due = Some(now);
                 return Some(self);
             }
-            (NotedEnd::Paused, State::Converting) => {
+            (NotedEnd::Paused, EntryState::Converting) => {
                 self.busy = false;
                 return Some(self);
             }
             (NotedEnd::Paused, _) => return Some(self),
-            (NotedEnd::Ready, _) => self.end(State::Ready, None),
-            (NotedEnd::Failed(failure), _) => self.end(State::Failed, Some(failure.clone())),
-            (NotedEnd::TakenDown, _) => self.end(State::TakenDown, None),
-            (NotedEnd::Lifted, _) => self.end(State::Waiting, None),
-            (NotedEnd::Removed, _) => self.end(State::Removed, None),
+            (NotedEnd::Ready, _) => self.end(EntryState::Ready, None),
+            (NotedEnd::Failed(failure), _) => self.end(EntryState::Failed, Some(failure.clone())),
+            (NotedEnd::TakenDown, _) => self.end(EntryState::TakenDown, None),
+            (NotedEnd::Lifted, _) => self.end(EntryState::Waiting, None),
+            (NotedEnd::Removed, _) => self.end(EntryState::Removed, None),
         }
-        if matches!(self.state, State::Ready | State::Failed) {
+        if matches!(self.state, EntryState::Ready | EntryState::Failed) {
             self.due = due;
         }
         Some(self.changed_since(&before, now))

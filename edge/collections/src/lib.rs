@@ -208,7 +208,7 @@ pub fn message(row: &str, settings: &str, now: f64) -> Result<String, JsError> {
     Ok(serde_json::to_string(&Message { event, client })?)
 }
 
-/// What follows from an answer.
+/// The effect of an answer.
 #[derive(Serialize)]
 struct Settled {
     row: Row,

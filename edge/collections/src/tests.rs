@@ -1,15 +1,15 @@
-//! What follows from lines, answers and messages of contents.
+//! The effects of lines, answers and messages of contents.
 
 use std::collections::HashMap;
 
 use edgezoom_content::conversion::{Event, Reply};
 use edgezoom_content::{
-    AddressPolicy, CollectionName, Content, ContentId, DeletionKey, Failure, FailureCode, Progress,
-    SourceUrl, Stage, Status, Timestamp,
+    AddressPolicy, CollectionName, Content, ContentId, DeletionKey, EntryState, Failure, FailureCode,
+    Progress, SourceUrl, Stage, Status, Timestamp,
 };
 use proptest::prelude::*;
 
-use crate::entry::{Note, NotedEnd, Row, Sent, State};
+use crate::entry::{Note, NotedEnd, Row, Sent};
 use crate::line::{Line, MAX_BYTES, Name, Refusal};
 use crate::notices::{Due, Notices};
 use crate::refill::{ON_ONE_HOST, UNDER_WAY, refill};
@@ -77,16 +77,16 @@ fn note(at: u64, end: NotedEnd) -> Note {
 }
 
 /// Returns the row of a content in a state.
-fn row(state: State) -> Row {
+fn row(state: EntryState) -> Row {
     let new = after(None, r#","title":"One""#);
     let at = |end| new.clone().noted(&note(5, end), NOW).unwrap();
     let row = match state {
-        State::Waiting => new,
-        State::Converting => new.clone().answered(&new, &processing(Stage::Queued), NOW).0,
-        State::Ready => at(NotedEnd::Ready),
-        State::Failed => at(NotedEnd::Failed(failure())),
-        State::Removed => at(NotedEnd::Removed),
-        State::TakenDown => at(NotedEnd::TakenDown),
+        EntryState::Waiting => new,
+        EntryState::Converting => new.clone().answered(&new, &processing(Stage::Queued), NOW).0,
+        EntryState::Ready => at(NotedEnd::Ready),
+        EntryState::Failed => at(NotedEnd::Failed(failure())),
+        EntryState::Removed => at(NotedEnd::Removed),
+        EntryState::TakenDown => at(NotedEnd::TakenDown),
     };
     assert_eq!(row.state, state);
     Row { shown: false, ..row }
@@ -95,9 +95,7 @@ fn row(state: State) -> Row {
 #[test]
 fn states_have_the_names_that_requests_use() {
     let script = include_str!("../../src/collections/object.js");
-    let all =
-        [State::Waiting, State::Converting, State::Ready, State::Failed, State::Removed, State::TakenDown];
-    let names: Vec<_> = all.iter().map(|state| serde_json::to_string(state).unwrap()).collect();
+    let names = EntryState::ALL.map(|state| format!("\"{}\"", state.name()));
     assert!(script.contains(&format!("const STATES = [{}];", names.join(", "))));
 }
 
@@ -147,12 +145,12 @@ fn a_line_names_its_entry_and_says_what_to_do() {
 #[test]
 fn the_same_line_again_changes_nothing_in_any_state() {
     let same = line(r#","title":"One""#);
-    for state in [State::Waiting, State::Converting, State::Ready, State::Failed] {
+    for state in [EntryState::Waiting, EntryState::Converting, EntryState::Ready, EntryState::Failed] {
         assert_eq!(sent(Some(&row(state)), &same), Ok(Sent::Same), "{state:?}");
         assert_eq!(sent(Some(&row(state)), &line("")), Ok(Sent::Same), "{state:?}");
     }
-    assert_eq!(sent(Some(&row(State::TakenDown)), &same), Err(Refusal::TakenDown));
-    assert_eq!(sent(Some(&row(State::Removed)), &same), Ok(Sent::Next(id(1))));
+    assert_eq!(sent(Some(&row(EntryState::TakenDown)), &same), Err(Refusal::TakenDown));
+    assert_eq!(sent(Some(&row(EntryState::Removed)), &same), Ok(Sent::Next(id(1))));
     let words = r#","credit":"x","rights":"All rights reserved","alt":"y""#;
     let new = after(None, words);
     assert_eq!(sent(Some(&new), &line(words)), Ok(Sent::Same));
@@ -182,10 +180,10 @@ fn words_are_cleaned_kept_and_cleared() {
 #[test]
 fn an_edit_reaches_a_content_that_exists() {
     for (state, due) in [
-        (State::Waiting, None),
-        (State::Ready, Some(LATER)),
-        (State::Failed, Some(LATER)),
-        (State::Converting, Some(LATER)),
+        (EntryState::Waiting, None),
+        (EntryState::Ready, Some(LATER)),
+        (EntryState::Failed, Some(LATER)),
+        (EntryState::Converting, Some(LATER)),
     ] {
         let edited = after(Some(&row(state)), r#","title":"Two""#);
         assert_eq!((edited.state, edited.due), (state, due));
@@ -194,28 +192,28 @@ fn an_edit_reaches_a_content_that_exists() {
 
 #[test]
 fn a_retry_is_for_failed_entries() {
-    for state in [State::Waiting, State::Converting, State::Ready] {
+    for state in [EntryState::Waiting, EntryState::Converting, EntryState::Ready] {
         assert_eq!(sent(Some(&row(state)), &line(r#","retry":true"#)), Ok(Sent::Same), "{state:?}");
     }
-    let again = after(Some(&row(State::Failed)), r#","retry":true"#);
-    assert_eq!((again.state, again.due), (State::Waiting, None));
+    let again = after(Some(&row(EntryState::Failed)), r#","retry":true"#);
+    assert_eq!((again.state, again.due), (EntryState::Waiting, None));
     let Some(Event::Entered { again, .. }) = again.event(&settings(), NOW) else { panic!() };
     assert!(again);
 }
 
 #[test]
 fn a_removed_entry_is_told_and_its_url_may_be_added_as_another() {
-    for state in [State::Converting, State::Ready, State::Failed] {
+    for state in [EntryState::Converting, EntryState::Ready, EntryState::Failed] {
         let removed = after(Some(&row(state)), r#","remove":true"#);
-        assert_eq!((removed.state, removed.due), (State::Removed, Some(LATER)));
+        assert_eq!((removed.state, removed.due), (EntryState::Removed, Some(LATER)));
         assert!(matches!(removed.event(&settings(), NOW), Some(Event::Removed { url: None, .. })));
         assert_eq!(sent(Some(&removed), &line(r#","remove":true"#)), Ok(Sent::Next(id(1))));
         let by_id = |rest: &str| parse(&format!(r#"{{"id":"{}"{rest}}}"#, id(0))).unwrap();
         assert_eq!(sent(Some(&removed), &by_id(r#","remove":true"#)), Ok(Sent::Same));
         assert_eq!(sent(Some(&removed), &by_id("")), Err(Refusal::Unknown));
     }
-    let never_asked = after(Some(&row(State::Waiting)), r#","remove":true"#);
-    assert_eq!((never_asked.state, never_asked.due), (State::Removed, None));
+    let never_asked = after(Some(&row(EntryState::Waiting)), r#","remove":true"#);
+    assert_eq!((never_asked.state, never_asked.due), (EntryState::Removed, None));
     assert_eq!(sent(None, &line(r#","remove":true"#)), Ok(Sent::Same));
     assert_eq!(sent(None, &parse(r#"{"id":"6qy4OXfXSid"}"#).unwrap()), Err(Refusal::Unknown));
     assert_eq!(Row::sent(None, &line(""), (id(0), None), 1_000_000, NOW), Err(Refusal::Full));
@@ -223,23 +221,23 @@ fn a_removed_entry_is_told_and_its_url_may_be_added_as_another() {
 
 #[test]
 fn a_content_that_answers_moves_its_entry() {
-    let waiting = row(State::Waiting);
+    let waiting = row(EntryState::Waiting);
     for (answer, state, busy) in [
-        (processing(Stage::Queued), State::Converting, true),
-        (processing(Stage::Waiting), State::Converting, false),
-        (content(Status::Failed { failure: failure(), retry_at: NOW }), State::Failed, false),
-        (Ok(Reply::TakenDown("x".to_owned())), State::TakenDown, false),
-        (Ok(Reply::Deleted), State::Removed, false),
-        (Ok(Reply::IdTaken), State::Failed, false),
-        (Ok(Reply::NotYet), State::Waiting, false),
-        (Err("overloaded".to_owned()), State::Waiting, false),
+        (processing(Stage::Queued), EntryState::Converting, true),
+        (processing(Stage::Waiting), EntryState::Converting, false),
+        (content(Status::Failed { failure: failure(), retry_at: NOW }), EntryState::Failed, false),
+        (Ok(Reply::TakenDown("x".to_owned())), EntryState::TakenDown, false),
+        (Ok(Reply::Deleted), EntryState::Removed, false),
+        (Ok(Reply::IdTaken), EntryState::Failed, false),
+        (Ok(Reply::NotYet), EntryState::Waiting, false),
+        (Err("overloaded".to_owned()), EntryState::Waiting, false),
     ] {
         let (row, pause) = waiting.clone().answered(&waiting, &answer, NOW);
         assert_eq!((row.state, row.busy), (state, busy), "{answer:?}");
         assert_eq!(pause, answer.is_err());
         assert_eq!(
             row.due.is_some(),
-            state == State::Converting || answer == Ok(Reply::NotYet),
+            state == EntryState::Converting || answer == Ok(Reply::NotYet),
             "{answer:?}"
         );
     }
@@ -247,19 +245,19 @@ fn a_content_that_answers_moves_its_entry() {
 
 #[test]
 fn what_happens_while_an_answer_is_on_its_way_is_not_lost() {
-    let waiting = row(State::Waiting);
+    let waiting = row(EntryState::Waiting);
     // The end came first.
     let ready = waiting.clone().noted(&note(5, NotedEnd::Ready), NOW).unwrap();
-    assert_eq!(ready.answered(&waiting, &processing(Stage::Queued), NOW).0.state, State::Ready);
+    assert_eq!(ready.answered(&waiting, &processing(Stage::Queued), NOW).0.state, EntryState::Ready);
     // It was edited.
     let edited = after(Some(&waiting), r#","title":"Two""#);
     assert_eq!(edited.answered(&waiting, &processing(Stage::Queued), NOW).0.due, Some(NOW));
-    let ready = after(Some(&row(State::Ready)), r#","title":"Two""#);
+    let ready = after(Some(&row(EntryState::Ready)), r#","title":"Two""#);
     assert_eq!(ready.noted(&note(6, NotedEnd::Ready), LATER).unwrap().due, Some(LATER));
     // It was removed, before the content was created.
     let removed = after(Some(&waiting), r#","remove":true"#);
     let again = removed.answered(&waiting, &processing(Stage::Queued), NOW).0;
-    assert_eq!((again.state, again.due), (State::Removed, Some(NOW)));
+    assert_eq!((again.state, again.due), (EntryState::Removed, Some(NOW)));
     for (answer, is_due) in
         [(Ok(Reply::Accepted), false), (Ok(Reply::NotFound), false), (Ok(Reply::NotYet), true)]
     {
@@ -270,15 +268,15 @@ fn what_happens_while_an_answer_is_on_its_way_is_not_lost() {
 
 #[test]
 fn late_and_doubled_messages_change_nothing() {
-    let failed = row(State::Failed);
+    let failed = row(EntryState::Failed);
     let doubled = failed.clone().noted(&note(5, NotedEnd::Failed(failure())), LATER).unwrap();
     assert_eq!(doubled, failed);
     assert_eq!(failed.clone().noted(&note(4, NotedEnd::Ready), LATER), None);
     assert_eq!(failed.clone().noted(&note(4, NotedEnd::Removed), LATER), None);
     let repeated = failed.clone().noted(&note(6, NotedEnd::Failed(failure())), LATER).unwrap();
     assert!(!repeated.shown, "{repeated:?}");
-    let lifted = row(State::TakenDown).noted(&note(6, NotedEnd::Lifted), LATER).unwrap();
-    assert_eq!((lifted.state, lifted.shown), (State::Waiting, true));
+    let lifted = row(EntryState::TakenDown).noted(&note(6, NotedEnd::Lifted), LATER).unwrap();
+    assert_eq!((lifted.state, lifted.shown), (EntryState::Waiting, true));
 }
 
 #[test]

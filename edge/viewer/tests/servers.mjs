@@ -6,8 +6,15 @@ import { createServer } from "node:http";
 export async function serve(answer) {
   const server = createServer(async (request, response) => {
     const url = new URL(request.url, `http://${request.headers.host}`);
-    const given = (await answer(url, request, response)) ?? { status: 404, type: "text/plain", body: "Nothing here." };
+    let given;
+    try {
+      given = await answer(url, request, response);
+    } catch (error) {
+      if (request.destroyed && !request.complete) return; // The client has left amid its upload.
+      throw error;
+    }
     if (response.headersSent || response.destroyed) return;
+    given ??= { status: 404, type: "text/plain", body: "Nothing here." };
     const { status = 200, type = "text/html; charset=utf-8", headers = {}, body = "" } = given;
     response.writeHead(status, { "Content-Type": type, "Cache-Control": "no-store", ...headers });
     response.end(body);

@@ -17,7 +17,7 @@ const CELLS: usize = 16;
 const MAX_IN_CELL: usize = 256;
 /// Maximum number of corners, and of covers in one path.
 const MAX_CORNERS: usize = 64;
-/// Maximum number of cells in which an object's covers are looked for, and of parts of it that show at once.
+/// Maximum number of cells in which an object's covers are looked for, and number of its parts that may show at once.
 const MAX_OBJECT_CELLS: usize = 4;
 const MAX_PARTS: usize = 32;
 /// Distance in points by which an object may reach out of its cover, because numbers are rounded.

@@ -57,9 +57,9 @@ pub enum LayerKind {
 /// An object of a page.
 pub struct Item {
     pub kind: Kind,
-    /// The rectangle around all of it, as far as it is on the page.
+    /// The rectangle around the whole object, within the page.
     pub whole: Rect,
-    /// The rectangle around what its clips show of it.
+    /// The rectangle around the part that its clips show.
     pub shown: Rect,
     pub layer: usize,
     /// Its position among all objects of the page.

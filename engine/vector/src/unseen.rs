@@ -59,7 +59,7 @@ impl Drawing {
         ink * f64::from(contrast) >= LEAST
     }
 
-    /// Something hides it that is no cover, or not all of it.
+    /// Something that is no cover hides the picture, or covers hide only a part.
     fn is_unseen_picture(&self, item: &Item, plain: &Plain<'_>) -> bool {
         let Kind::Picture(number) = item.kind else { return false };
         let place = plain.place(item, self.size());

@@ -138,7 +138,7 @@ impl PageLayout<'_> {
         if valid { Ok(first) } else { Err(PageError::NoSelector(option)) }
     }
 
-    /// Measures the page, or the part that is shown of it. Content beside the window counts, menus that wait there do
+    /// Measures the page, or its part that is shown. Content beside the window counts, menus that wait there do
     /// not.
     pub(super) async fn measure(&mut self) -> Result<Area, PageError> {
         let main = self.tab.main_frame().to_owned();

@@ -294,7 +294,7 @@ impl Opening {
         match error {
             FetchError::Answered { status, .. } if has_tiles && status.is_client_error() && status != 429 => {
                 let message =
-                    "The picture's server offers only tiles of it. Submit the URL of the picture itself.";
+                    "The server offers this picture only as tiles. Submit the URL of the picture itself.";
                 failed(FailureCode::UnsupportedFormat, message)
             }
             error => error.into(),

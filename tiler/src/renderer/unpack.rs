@@ -1,7 +1,7 @@
 //! Removes the content codings of a source, or reads a [`description`] or a list of [`lists`], in a process of its own,
 //! `tiler unpack`, because the bytes may be hostile. The process is in the same sandbox as a renderer. It reads the source
 //! from standard input and writes what it unpacks to standard output; its parent copies that to a temporary file, up to a
-//! limit, and parses of it only where a description leads, and what a list has.
+//! limit. It parses only the answer that says where a description leads, or what a list has.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek};

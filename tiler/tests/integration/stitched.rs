@@ -153,7 +153,7 @@ fn hosts_that_the_operator_does_not_name_are_asked_for_no_tile() {
         (
             "/b/info.json",
             &["/b/info.json", "/b/full/full/0/default.jpg"],
-            "The picture's server offers only tiles of it. Submit the URL of the picture itself.",
+            "The server offers this picture only as tiles. Submit the URL of the picture itself.",
         ),
     ] {
         for hosts in ["", "example.com,127.0.0.2"] {

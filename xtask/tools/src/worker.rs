@@ -23,7 +23,7 @@ const OTHERS: [(&str, usize); 2] = [("regions", 200_000), ("collections", 300_00
 /// (docs/decisions/0047).
 const MOST_BYTES: usize = 544_000;
 /// The statements with which wasm-bindgen's script makes the module's instance. The others' scripts go
-/// without: whoever loads it calls `__wbg_reset_state`, which does the same and can be repeated if it fails.
+/// without: their loaders call `__wbg_reset_state`, which does the same and can be repeated if it fails.
 const START: &str = "let wasmInstance = new WebAssembly.Instance(wasmModule, __wbg_get_imports());\n\
                      let wasm = wasmInstance.exports;\nwasm.__wbindgen_start();\n";
 /// Inputs of the build besides the wasm. This file is one, because changing it changes the output.

@@ -1,5 +1,5 @@
-//! Opens lists and those that they lead to. Their bytes are read in the renderer's sandbox, whoever wrote them; a list from
-//! elsewhere can add entries, but not change or remove any by an id.
+//! Opens lists and those that they lead to. All are read in the renderer's sandbox, the owner's own ones, too. A list
+//! from elsewhere can add entries, but not change or remove any by an id.
 
 use std::collections::HashSet;
 use std::fs::File;

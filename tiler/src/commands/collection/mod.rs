@@ -14,8 +14,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use clap::{ArgGroup, Subcommand, ValueEnum};
-use edgezoom_content::OneLine;
+use clap::builder::PossibleValuesParser;
+use clap::{ArgGroup, Subcommand};
+use edgezoom_content::{EntryState, OneLine};
 use edgezoom_tiler::secret::Secret;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use url::Url;
@@ -73,8 +74,8 @@ enum Command {
         /// Name of the collection
         name: String,
         /// Only entries in this state
-        #[arg(long)]
-        state: Option<State>,
+        #[arg(long, value_parser = PossibleValuesParser::new(EntryState::ALL.map(EntryState::name)))]
+        state: Option<String>,
         /// Print the journal's lines unchanged, one JSON object per line
         #[arg(long)]
         json: bool,
@@ -105,17 +106,6 @@ enum Command {
     },
 }
 
-/// State of an entry.
-#[derive(Clone, Copy, ValueEnum)]
-enum State {
-    Waiting,
-    Converting,
-    Ready,
-    Failed,
-    Removed,
-    TakenDown,
-}
-
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let edge = args.edge_url.as_ref().context("EDGEZOOM_EDGE_URL is not set")?;
     if let (Command::Create { .. }, None, Some(file)) = (&args.command, variable(KEY), &args.key_file) {
@@ -136,11 +126,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 let reader = Lists::new(policy.policy(None)?, edge)?;
                 add::run(&service, reader, lists, *watch).await
             }
-            Command::List { name, state, json } => {
-                let state = state.as_ref().and_then(ValueEnum::to_possible_value);
-                let state = state.as_ref().map(|state| state.get_name());
-                entries::list(&open(name)?, state, *json).await
-            }
+            Command::List { name, state, json } => entries::list(&open(name)?, state.as_deref(), *json).await,
             Command::Failed { name } => entries::failed(&open(name)?.with_key()?).await,
             Command::Watch { name } => entries::watch(&open(name)?, None).await,
             Command::Remove { name, all: true, .. } => open(name)?.with_key()?.delete().await,

@@ -6,22 +6,23 @@
 //! Source: iiif.io/api/image/1.1, /2.1 (5.3) and /3.0 (4.2, 5 and 5.6); iiif.io/api/presentation/2.1 (3.2, 3.4, 4.3, 5) and
 //! /3.0 (3.3, 4.2, 4.5, 5).
 
+mod statements;
+
 use std::io::Read;
 use std::num::NonZeroU32;
 
 use edgezoom_codecs::{Mosaic, SourceError};
-use edgezoom_content::{Credits, Failure, FailureCode, RightsUri, Size, SourceUrl, Stated};
+use edgezoom_content::{Credits, Failure, FailureCode, Size, SourceUrl};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
 use super::reported;
 use super::tiles::{self, TileUrls, Tiles};
+pub(super) use statements::{credits, words};
 
 /// Maximum size of a description. A manifest of a thousand pages has 2 to 4 MiB.
 const MAX_BYTES: usize = 8 << 20;
-/// Number of characters of a statement that are read.
-const MAX_STATEMENT: usize = 4000;
 
 /// How to read a description.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -216,68 +217,6 @@ fn picture_in(body: &Value) -> Option<&Value> {
     })
 }
 
-/// Returns the credits of a picture, of which each comes from the first resource that states it.
-pub(super) fn credits(resources: &[&Value]) -> Credits {
-    let words = |member: fn(&Value) -> &Value| resources.iter().find_map(|resource| words(member(resource)));
-    let rights = || resources.iter().flat_map(|resource| ["rights", "license"].map(|name| &resource[name]));
-    let rights = || rights().flat_map(each).filter_map(Value::as_str);
-    let known = rights().find(|text| RightsUri::parse(text).is_some());
-    let credit = words(|resource| &resource["requiredStatement"]["value"]);
-    Stated {
-        credit: credit.or_else(|| words(|resource| &resource["attribution"])),
-        rights: known.or_else(|| rights().next()).map(str::to_owned),
-        ..Stated::default()
-    }
-    .into()
-}
-
-/// Returns the text of a property in English, in no language, or else in the first one: a text, a list, a text with its
-/// language (version 2) or lists by language (version 3).
-pub(super) fn words(value: &Value) -> Option<String> {
-    let is_english =
-        |value: &&Value| value["@language"].as_str().is_some_and(|language| language.starts_with("en"));
-    match value {
-        Value::String(text) => Some(without_markup(text)),
-        Value::Array(list) if list.iter().all(Value::is_string) => {
-            let texts: Vec<_> = list.iter().filter_map(words).collect();
-            (!texts.is_empty()).then(|| texts.join(" "))
-        }
-        Value::Array(list) => words(list.iter().find(is_english).or(list.first())?),
-        Value::Object(texts) => words(
-            ["@value", "en", "none"].iter().find_map(|name| texts.get(*name)).or(texts.values().next())?,
-        ),
-        _ => None,
-    }
-}
-
-/// Returns a text without tags and references to common characters. Statements may be HTML.
-fn without_markup(html: &str) -> String {
-    let html: String = html.chars().take(MAX_STATEMENT).collect();
-    let (mut text, mut rest) = (String::new(), html.as_str());
-    while let Some((before, after)) = rest.split_once('<') {
-        text.push_str(before);
-        let is_tag = after.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
-        let behind = after.split_once('>').filter(|_| is_tag);
-        if behind.is_none() {
-            text.push('<');
-        } else if ["br", "p", "/p"].iter().any(|tag| after.starts_with(tag)) {
-            text.push(' ');
-        }
-        rest = behind.map_or(after, |(_, behind)| behind);
-    }
-    text.push_str(rest);
-    let references = [
-        ("&nbsp;", " "),
-        ("&copy;", "©"),
-        ("&quot;", "\""),
-        ("&#39;", "'"),
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&amp;", "&"),
-    ];
-    references.iter().fold(text, |text, (reference, character)| text.replace(reference, character))
-}
-
 /// Returns an absolute URL. A server behind a proxy may state `http:` for what was fetched by `https:`.
 pub(super) fn resolve(id: &str, from: Option<&Url>) -> Result<String, Failure> {
     let url = from.map_or_else(|| Url::parse(id), |from| from.join(id));
@@ -339,13 +278,16 @@ fn unsupported(message: &str) -> Failure {
 mod tests {
     use super::*;
 
-    const V1: &str = r#""@context":"http://library.stanford.edu/iiif/image-api/1.1/context.json""#;
-    const V2: &str =
+    pub(super) const V1: &str = r#""@context":"http://library.stanford.edu/iiif/image-api/1.1/context.json""#;
+    pub(super) const V2: &str =
         r#""@context":"http://iiif.io/api/image/2/context.json","protocol":"http://iiif.io/api/image""#;
-    const V3: &str = r#""@context":"http://iiif.io/api/image/3/context.json","type":"ImageService3""#;
-    const P2: &str = r#""@context":"http://iiif.io/api/presentation/2/context.json","@type":"sc:Manifest""#;
-    const P3: &str = r#""@context":["a","http://iiif.io/api/presentation/3/context.json"],"type":"Manifest""#;
-    const SIZE: &str = r#""width":9000,"height":6000"#;
+    pub(super) const V3: &str =
+        r#""@context":"http://iiif.io/api/image/3/context.json","type":"ImageService3""#;
+    pub(super) const P2: &str =
+        r#""@context":"http://iiif.io/api/presentation/2/context.json","@type":"sc:Manifest""#;
+    pub(super) const P3: &str =
+        r#""@context":["a","http://iiif.io/api/presentation/3/context.json"],"type":"Manifest""#;
+    pub(super) const SIZE: &str = r#""width":9000,"height":6000"#;
 
     /// Reads a description at this URL. Returns the address, with the stated size, or the failure's message.
     fn lead_at(url: Option<&str>, page: u32, json: &str) -> String {
@@ -359,80 +301,6 @@ mod tests {
             },
             Ok(None) => "no description".to_owned(),
             Err(failure) => format!("{}: {}", failure.code.name(), failure.message),
-        }
-    }
-
-    #[test]
-    fn a_description_states_credits() {
-        let credits = |json: &str| {
-            let json = if json.starts_with('{') { json.to_owned() } else { format!("{{{json},{SIZE}}}") };
-            let lead = read(
-                json.as_bytes(),
-                &DescriptionRequest { url: Some("https://a.example/b".into()), ..Default::default() },
-            );
-            serde_json::to_string(&lead.unwrap().unwrap().credits).unwrap()
-        };
-        let by = "http://creativecommons.org/licenses/by/4.0/";
-        let canvas = |inside: &str| {
-            format!(r#"{{{inside}"items":[{{"items":[{{"body":{{"type":"Image","id":"c.jpg"}}}}]}}]}}"#)
-        };
-        let p2 = r#""sequences":[{"canvases":[{"attribution":"The canvas","images":[{"resource":{"@type":"dctypes:Image","@id":"c.jpg"}}]}]}]"#;
-        for (json, expected) in [
-            (V1.to_owned(), "{}".to_owned()),
-            // Image API: words, HTML, languages, several licences.
-            (
-                format!(r#"{V2},"attribution":"Museum &amp; co","license":"https://museum.example/terms""#),
-                r#"{"credit":"Museum & co"}"#.to_owned(),
-            ),
-            (
-                format!(r#"{V2},"license":"https://museum.example/terms""#),
-                r#"{"credit":"https://museum.example/terms"}"#.to_owned(),
-            ),
-            (
-                format!(
-                    r#"{V2},"attribution":[{{"@value":"Musée","@language":"fr"}},{{"@value":"<p>Museum<br/>1 < 2</p>","@language":"en-GB"}}],
-                    "license":["https://museum.example/terms","https://creativecommons.org/licenses/by/4.0/"]"#
-                ),
-                format!(r#"{{"credit":"Museum 1 < 2","rights":"{by}"}}"#),
-            ),
-            (format!(r#"{V3},"rights":"{by}""#), format!(r#"{{"rights":"{by}"}}"#)),
-            // Presentation API: the canvas counts before the manifest.
-            (
-                format!(r#"{{{P2},"attribution":"All","license":"{by}",{p2}}}"#),
-                format!(r#"{{"credit":"The canvas","rights":"{by}"}}"#),
-            ),
-            (
-                format!(
-                    r#"{{{P3},"requiredStatement":{{"label":{{"en":["Attribution"]}},"value":{{"de":["Museum"],"en":["Courtesy of","<a href='x'>Museum</a>"]}}}},"rights":"{by}","items":[{}]}}"#,
-                    canvas("")
-                ),
-                format!(r#"{{"credit":"Courtesy of Museum","rights":"{by}"}}"#),
-            ),
-            (
-                format!(
-                    r#"{{{P3},"rights":"{by}","items":[{}]}}"#,
-                    canvas(
-                        r#""requiredStatement":{"value":{"none":["Own"]}},"rights":"http://rightsstatements.org/vocab/InC/1.0/","#
-                    )
-                ),
-                r#"{"credit":"Own","rights":"http://rightsstatements.org/vocab/InC/1.0/"}"#.to_owned(),
-            ),
-            // Of other types, and hostile.
-            (format!(r#"{V2},"attribution":5,"license":{{"@id":"x"}},"rights":[[]]"#), "{}".to_owned()),
-            (
-                format!(r#"{V2},"attribution":{}"a"{}"#, "[".repeat(100), "]".repeat(100)),
-                r#"{"credit":"a"}"#.to_owned(),
-            ),
-            (
-                format!(r#"{V2},"attribution":"{}","license":"javascript:alert(1)""#, "<a".repeat(1 << 20)),
-                format!(r#"{{"credit":"{}"}}"#, "<a".repeat(150)),
-            ),
-            (
-                format!(r#"{V2},"attribution":"a\u0000\u202eb","rights":"{by}\u202e""#),
-                r#"{"credit":"a b"}"#.to_owned(),
-            ),
-        ] {
-            assert_eq!(credits(&json), expected, "{}", &json[..json.len().min(300)]);
         }
     }
 
