@@ -35,6 +35,10 @@ pub trait RowReader {
     fn needs_opacity(&self) -> bool {
         false
     }
+    /// Returns true if the picture has so few colours, as words in black on white, that PNG takes fewer bytes than JPEG.
+    fn has_few_colours(&self) -> bool {
+        false
+    }
     /// Returns the damage that reading has met so far. Missing pixels are grey or transparent.
     fn damage(&self) -> Option<Damage> {
         None
@@ -239,6 +243,10 @@ pub(crate) trait Wrapper {
         self.source().needs_opacity()
     }
 
+    fn has_few_colours(&self) -> bool {
+        self.source().has_few_colours()
+    }
+
     fn damage(&self) -> Option<Damage> {
         self.source().damage()
     }
@@ -287,6 +295,10 @@ impl<W: Wrapper> RowReader for W {
 
     fn needs_opacity(&self) -> bool {
         Wrapper::needs_opacity(self)
+    }
+
+    fn has_few_colours(&self) -> bool {
+        Wrapper::has_few_colours(self)
     }
 
     fn damage(&self) -> Option<Damage> {

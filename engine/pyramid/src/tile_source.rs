@@ -11,7 +11,7 @@ use crate::background::Background;
 use crate::build_error::BuildError;
 use crate::builder::{Wanted, build};
 use crate::coarse::Coarse;
-use crate::{Angle, Options, TileOutput};
+use crate::{Angle, Options, TileLayout, TileOutput};
 
 /// A complete pyramid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +38,9 @@ impl TileSource {
     /// Opens a picture and chooses the format of its tiles. `open` returns a reader that starts at the first row. It is
     /// called a second time if the picture had to be read for the choice.
     ///
-    /// Tiles are PNG if any pixel is not opaque, else JPEG, unless [`Options::format`] is set. For JPEG the picture is
-    /// flattened onto the background.
+    /// Unless [`Options::format`] is set, tiles are PNG if any pixel is not opaque, or if the picture has few colours and
+    /// the layout's files state their format; otherwise they are JPEG. For JPEG the picture is flattened onto the
+    /// background.
     ///
     /// # Errors
     /// Returns an error if the picture cannot be opened or read.
@@ -70,6 +71,7 @@ impl TileSource {
         }
         let format = options.format.unwrap_or(match reader.layout() {
             Layout::Rgba => TileFormat::Png,
+            _ if reader.has_few_colours() && options.layout == TileLayout::Dz => TileFormat::Png,
             Layout::Grey | Layout::Rgb | Layout::YCbCr420 => TileFormat::Jpg,
         });
         if format == TileFormat::Jpg {

@@ -38,7 +38,8 @@ pub(super) struct TileArgs {
     /// Quality of JPEG tiles, 1 to 100
     #[arg(long, default_value_t = RenderOptions::default().quality, value_parser = value_parser!(u8).range(1..=100))]
     quality: u8,
-    /// Format of the tiles [default: PNG if the picture has transparency, otherwise JPEG]
+    /// Format of the tiles [default: PNG if the picture has transparency or is a document in greys or one colour,
+    /// otherwise JPEG]
     #[arg(long, value_parser = one_of([
         (PossibleValue::new("jpg"), TileFormat::Jpg),
         (PossibleValue::new("png"), TileFormat::Png),

@@ -327,6 +327,54 @@ fn a_page_with_anything_over_its_picture_is_drawn_at_the_usual_resolution() {
 }
 
 #[test]
+fn greys_or_one_colour_are_few() {
+    let has_few = |pdf: Pdf| {
+        let mut file = file(&pdf.bytes());
+        let prepared = edgezoom_codecs::prepare(&mut file, Some(&library())).unwrap();
+        prepared.open(file, BOUNDS, &DecodeOptions::default()).unwrap().has_few_colours()
+    };
+    let page = |content: &str| Pdf::new().page(100, 100, content);
+    let words = |colour: &str| page(&format!("{colour} BT /F1 12 Tf 10 50 Td (words) Tj ET"));
+    for (content, expected) in [
+        ("", true),
+        ("0.5 g 10 10 50 50 re f 1 w 0 0 m 99 99 l S", true),
+        ("1 0 0 rg 0 g 10 10 50 50 re f", true),
+        ("1 0 0 RG 10 10 50 50 re f", true),
+        ("0 0 0 1 k 10 10 50 50 re f", true),
+        ("1 0 0 rg 10 10 50 50 re f 1 g 20 20 9 9 re f", true),
+        ("1 0 0 rg 10 10 50 50 re f 0 g 20 20 9 9 re f", false),
+        ("1 0 0 RG 10 10 50 50 re B", false),
+        ("BI /W 1 /H 1 /CS /G /BPC 8 ID \u{7f} EI", false),
+    ] {
+        assert_eq!(has_few(page(content)), expected, "{content}");
+    }
+    for (colour, expected) in
+        [("0 g", true), ("0.2 0.2 0.2 rg", true), ("1 0 0 rg", true), ("1 0 0 RG 2 Tr", false)]
+    {
+        assert_eq!(has_few(words(colour)), expected, "{colour}");
+    }
+    let colourful = "1 0 0 rg 0 0 9 9 re f 0 g 9 9 9 9 re f";
+    assert!(!has_few(page("0 g 0 0 9 9 re f").page(100, 100, colourful)), "each page counts");
+    let hidden = "0 g 9 9 9 9 re f BT /F1 12 Tf 3 Tr 1 0 0 rg 0 1 0 RG (hidden) Tj ET";
+    assert!(has_few(page(hidden)), "the words of a recognised scan");
+    let note = "/Annots [<< /Type /Annot /Subtype /Square /Rect [10 10 50 50] /C [1 0 0] >>]";
+    assert!(!has_few(Pdf::new().page_with(100, 100, "", note)), "an annotation may have any colour");
+    let function = "<< /FunctionType 2 /N 1 /Domain [0 1] /C0 [1 0 0] /C1 [0 0 1] >>";
+    let shading = format!(
+        "<< /PatternType 2 /Shading << /ShadingType 2 /ColorSpace /DeviceRGB /Coords [0 0 99 0] /Function {function} >> >>"
+    );
+    let tiling = "<< /PatternType 1 /PaintType 1 /TilingType 1 /BBox [0 0 9 9] /XStep 9 /YStep 9 /Resources << >> /Length 24 >>\n\
+                  stream\n1 0 0 rg 0 0 5 5 re f    \nendstream";
+    for pattern in [shading.as_str(), tiling] {
+        let mut pdf = Pdf::new();
+        let pattern = pdf.object(pattern.as_bytes());
+        let resources = format!("/Resources << /Pattern << /P {pattern} 0 R >> >>");
+        let pdf = pdf.page_with(100, 100, "/Pattern cs /P scn 10 10 50 50 re f", &resources);
+        assert!(!has_few(pdf), "a pattern has colours of its own");
+    }
+}
+
+#[test]
 fn a_page_is_as_large_as_its_unit_says() {
     let draw = |pdf: Pdf| {
         draw_with(&pdf.bytes(), &DrawingOptions { page_width: 1, ..DrawingOptions::default() }).unwrap()

@@ -32,9 +32,14 @@ pub struct Dictionaries {
     layers: Layers,
 }
 
-/// The masks of a page's pictures: for each size of pictures that have one, the factor by which it is finer.
+/// The resources of a page and of its drawings.
 #[derive(Default)]
-pub struct Masks(HashMap<(i32, i32), f64>);
+pub struct Resources {
+    /// For each size of pictures that have a mask, the factor by which the mask is finer.
+    masks: HashMap<(i32, i32), f64>,
+    /// True if no patterns are defined.
+    pub are_plain: bool,
+}
 
 impl Dictionaries {
     /// Reads a document that has this number of pages.
@@ -103,22 +108,24 @@ impl Dictionaries {
         guarded(|| Structure::of(self.pdf.as_ref()?)).flatten()
     }
 
-    /// Returns the masks of a page's pictures.
-    pub fn masks(&self, page: i32) -> Masks {
-        let mut masks = Masks::default();
+    /// Returns the resources of a page and of its drawings.
+    pub fn resources(&self, page: i32) -> Resources {
+        let mut found = Resources::default();
         let _ = guarded(|| {
             let page = self.pdf.as_ref()?.pages().get(usize::try_from(page).ok()?)?;
-            masks.collect(&page.resources().x_objects, MAX_DEPTH, &mut 0);
+            let resources = page.resources();
+            found.are_plain = resources.patterns.keys().next().is_none();
+            found.collect(&resources.x_objects, MAX_DEPTH, &mut 0);
             Some(())
         });
-        masks
+        found
     }
 }
 
-impl Masks {
+impl Resources {
     /// Returns the factor by which the mask of a picture of this size is finer, or `None` if it has none.
-    pub fn of(&self, width: i32, height: i32) -> Option<f64> {
-        self.0.get(&(width, height)).copied()
+    pub fn mask_of(&self, width: i32, height: i32) -> Option<f64> {
+        self.masks.get(&(width, height)).copied()
     }
 
     fn collect(&mut self, objects: &Dict<'_>, depth: usize, seen: &mut usize) {
@@ -130,7 +137,9 @@ impl Masks {
             let object = object.dict();
             if object.get::<Name<'_>>("Subtype").is_some_and(|kind| *kind == *b"Form") {
                 let resources = object.get::<Dict<'_>>("Resources");
-                let inside = resources.and_then(|resources| resources.get::<Dict<'_>>("XObject"));
+                let resource = |name: &str| resources.as_ref()?.get::<Dict<'_>>(name);
+                self.are_plain &= resource("Pattern").is_none();
+                let inside = resource("XObject");
                 if let (Some(inside), Some(depth)) = (inside, depth.checked_sub(1)) {
                     self.collect(&inside, depth, seen);
                 }
@@ -146,7 +155,7 @@ impl Masks {
                     let of = |one: i32, other: i32| f64::from(one) / f64::from(other);
                     of(across, width).max(of(down, height)).max(1.0)
                 });
-                let known = self.0.entry((width, height)).or_insert(1.0);
+                let known = self.masks.entry((width, height)).or_insert(1.0);
                 *known = known.max(finer);
             }
         }

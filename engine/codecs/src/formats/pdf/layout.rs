@@ -25,6 +25,8 @@ pub struct Paper {
     pub native: Option<Size>,
     /// The pixels per point of the finest pictures on it, or 0.
     pub finest: f64,
+    /// True if it has no pictures, and greys or one colour alone.
+    pub has_few_colours: bool,
 }
 
 /// A page's rectangle in the picture, in pixels.
@@ -138,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    const A4: Paper = Paper { width: 595.0, height: 842.0, native: None, finest: 0.0 };
+    const A4: Paper = Paper { width: 595.0, height: 842.0, native: None, finest: 0.0, has_few_colours: true };
 
     fn layout(papers: &[Paper]) -> Layout {
         lay_out(papers, &DrawingOptions::default(), Bounds::default())

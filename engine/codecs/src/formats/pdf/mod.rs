@@ -5,6 +5,7 @@
 
 mod annotations;
 mod clusters;
+mod colours;
 mod coordinates;
 mod dictionaries;
 mod elements;
@@ -79,6 +80,7 @@ struct Pages {
     total: u32,
     size: Size,
     areas: Vec<Area>,
+    has_few_colours: bool,
     /// The rows of the current strip.
     drawn: Range<u32>,
     /// The strip that is read.
@@ -142,6 +144,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
         total: if options.drawing.page.is_some() { 0 } else { total },
         size,
         areas: layout.areas,
+        has_few_colours: papers.iter().all(|paper| paper.has_few_colours),
         drawn: 0..0,
         band: BandBuffer::default(),
         strip: Vec::new(),
@@ -172,7 +175,7 @@ fn examine(
         if let Some(text) = text {
             text.read(&mut page, index, dictionaries, &mut structure, &mut copies);
         }
-        let contents = Contents::of(&page, &dictionaries.masks(index));
+        let contents = Contents::of(&page, &dictionaries.resources(index));
         if let (1, Some(contents)) = (chosen.len(), &contents)
             && let Some(jpeg) = contents.jpeg(&page)
         {
@@ -205,6 +208,7 @@ fn measure(page: &PdfPage<'_>, contents: Option<&Contents<'_>>, unit: f64) -> Pa
         height: side(page.height().value),
         native: contents.and_then(|contents| contents.native_size(page)),
         finest: contents.map_or(0.0, |contents| contents.finest() / unit),
+        has_few_colours: contents.is_some_and(Contents::has_few_colours),
     }
 }
 
@@ -228,6 +232,10 @@ impl RowReader for Pages {
 
     fn layout(&self) -> Layout {
         Layout::Rgb
+    }
+
+    fn has_few_colours(&self) -> bool {
+        self.has_few_colours
     }
 
     fn damage(&self) -> Option<Damage> {

@@ -1,6 +1,6 @@
-//! The resolution of a page: that of the pictures on it. A page that is one scanned picture is drawn with exactly its
+//! What is on a page, which decides its resolution and the format of its tiles. A page that is one scanned picture is drawn with exactly its
 //! pixels: more would only blur it, and fewer would lose detail. Any other page is drawn at least as fine as the finest
-//! pictures that cover a part of it.
+//! pictures that cover a part of it. A page without pictures and with few colours needs no JPEG.
 //!
 //! Source: ISO 32000-1, 8.9.5 (image dictionaries), 8.10 (form XObjects), 7.4.8 (DCTDecode), 9.3.6 (invisible text),
 //! 12.5.2 (annotations).
@@ -11,7 +11,8 @@ use pdfium_render::prelude::{
     PdfPageObject, PdfPageObjectCommon, PdfPageObjectsCommon, PdfPageRenderRotation, PdfRect,
 };
 
-use super::dictionaries::Masks;
+use super::colours::Colours;
+use super::dictionaries::Resources;
 
 /// The largest distance of the picture's edges from those of the page, as a fraction of the page.
 const MARGIN: f64 = 0.02;
@@ -22,11 +23,12 @@ const MAX_DEPTH: usize = 8;
 /// Maximum number of objects of a page that are searched for pictures.
 const MAX_OBJECTS: usize = 1 << 18;
 
-/// The content of a page on which its resolution depends.
+/// The content of a page, as far as resolution and format depend on it.
 pub struct Contents<'page> {
     pictures: Vec<Picture<'page>>,
     /// True if something other than pictures is visible.
     has_others: bool,
+    colours: Colours,
     sheet: Sheet,
     objects: usize,
 }
@@ -53,31 +55,36 @@ struct Picture<'page> {
 
 impl<'page> Contents<'page> {
     /// Examines the objects and annotations of a page.
-    pub fn of(page: &'page PdfPage<'_>, masks: &Masks) -> Option<Self> {
+    pub fn of(page: &'page PdfPage<'_>, resources: &Resources) -> Option<Self> {
         let sheet = Sheet::of(page.boundaries().bounding().ok()?.bounds)?;
-        let mut contents = Self { pictures: Vec::new(), has_others: false, sheet, objects: 0 };
+        let mut contents =
+            Self { pictures: Vec::new(), has_others: false, colours: Colours::default(), sheet, objects: 0 };
         for object in page.objects().iter() {
-            contents.add(object, PdfMatrix::IDENTITY, 0, masks);
+            contents.add(object, PdfMatrix::IDENTITY, 0, resources);
         }
-        contents.has_others |= page.annotations().iter().any(|note| {
+        let has_notes = page.annotations().iter().any(|note| {
             let is_drawn =
                 !matches!(note.annotation_type(), PdfPageAnnotationType::Link | PdfPageAnnotationType::Popup);
             let area = note.bounds().map_or(0.0, |bounds| bounds.width().value * bounds.height().value);
             is_drawn && !note.is_hidden() && area > 0.0
         });
+        contents.has_others |= has_notes;
+        if has_notes || !resources.are_plain {
+            contents.colours.add_any();
+        }
         Some(contents)
     }
 
     /// Adds an object of the page, or of a drawing that the matrix places on it.
-    fn add(&mut self, object: PdfPageObject<'page>, outer: PdfMatrix, depth: usize, masks: &Masks) {
+    fn add(&mut self, object: PdfPageObject<'page>, outer: PdfMatrix, depth: usize, resources: &Resources) {
         self.objects += 1;
         if self.objects > MAX_OBJECTS {
             self.has_others = true;
-            return;
+            return self.colours.add_any();
         }
         match object {
             PdfPageObject::Image(image) => {
-                let Some(picture) = self.picture(image, outer, depth, masks) else { return };
+                let Some(picture) = self.picture(image, outer, depth, resources) else { return };
                 if picture.covers_page && picture.is_opaque {
                     // It hides everything that was drawn before.
                     self.pictures.clear();
@@ -86,16 +93,23 @@ impl<'page> Contents<'page> {
                 self.pictures.push(picture);
             }
             // Text recognition adds invisible text to a scan.
-            PdfPageObject::Text(text) => self.has_others |= text.is_visible(),
+            PdfPageObject::Text(text) if !text.is_visible() => {}
+            PdfPageObject::Text(_) | PdfPageObject::Path(_) => {
+                self.has_others = true;
+                self.colours.add(&object);
+            }
             PdfPageObject::XObjectForm(form) if depth < MAX_DEPTH => {
                 let Ok(matrix) = form.matrix() else { return };
                 for index in form.as_range() {
                     if let Ok(inside) = form.get(index) {
-                        self.add(inside, matrix.multiply(outer), depth + 1, masks);
+                        self.add(inside, matrix.multiply(outer), depth + 1, resources);
                     }
                 }
             }
-            _ => self.has_others = true,
+            _ => {
+                self.has_others = true;
+                self.colours.add_any();
+            }
         }
     }
 
@@ -104,13 +118,13 @@ impl<'page> Contents<'page> {
         image: PdfPageImageObject<'page>,
         outer: PdfMatrix,
         depth: usize,
-        masks: &Masks,
+        resources: &Resources,
     ) -> Option<Picture<'page>> {
         let matrix = image.matrix().ok()?.multiply(outer);
         let [a, b, c, d, e, f] =
             [matrix.a(), matrix.b(), matrix.c(), matrix.d(), matrix.e(), matrix.f()].map(f64::from);
         let (columns, rows) = (image.width().ok()?, image.height().ok()?);
-        let mask = masks.of(columns, rows);
+        let mask = resources.mask_of(columns, rows);
         let resolution = (f64::from(columns) / a.hypot(b)).max(f64::from(rows) / c.hypot(d));
         let resolution = resolution * mask.unwrap_or(1.0);
         if !(resolution.is_finite() && resolution > 0.0) {
@@ -131,6 +145,11 @@ impl<'page> Contents<'page> {
             is_opaque,
             object: (depth == 0).then_some(image),
         })
+    }
+
+    /// Returns true if the page has no pictures, and greys or one colour alone.
+    pub fn has_few_colours(&self) -> bool {
+        self.pictures.is_empty() && self.colours.are_few()
     }
 
     /// Returns the picture of which the page consists.
