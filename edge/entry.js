@@ -9,6 +9,7 @@ import * as rust from "wasm-bindgen-output";
 import { admin } from "./src/admin/calls.js";
 import * as lists from "./src/admin/lists.js";
 import * as uses from "./src/admin/uses.js";
+import { collectionOf, faceOf } from "./src/collections/face.js";
 import { measure, readRecord, readRequest } from "./src/platform/bridge.js";
 
 export { ContentsObject } from "./src/admin/contents.js";
@@ -150,6 +151,8 @@ async function throughCache(request, env, context, id, seen) {
 
 async function answer(request, env, context, id, seen) {
   if (seen.area !== "internal" && (await isTooMuch(request, env))) return tooMuch(seen);
+  const collection = collectionOf(request);
+  if (collection) return faceOf(collection, request, env);
   const incoming = new rust.IncomingRequest(readRequest(request), env);
   const key = incoming.cacheKey();
   const refreshing = (key || id) && lists.refresh(env);

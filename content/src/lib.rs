@@ -9,6 +9,7 @@
 pub mod address;
 pub mod capture;
 pub mod conversion;
+pub mod escape;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 pub mod protocol;
@@ -25,6 +26,7 @@ mod id;
 mod page_table;
 mod progress;
 mod removal;
+mod service_address;
 mod titles;
 
 pub use address::AddressPolicy;
@@ -46,6 +48,7 @@ pub use id::ContentId;
 pub use page_table::{PageTable, StoredPage};
 pub use progress::Progress;
 pub use removal::{Removal, RemovalKind};
+pub use service_address::{is_own_origin, service_address};
 pub use source_url::SourceUrl;
-pub use titles::{Alternative, Beginning, OneLine, Title};
+pub use titles::{Alternative, Beginning, OneLine, Title, source_name};
 pub use upload::UploadKey;

@@ -1,10 +1,12 @@
-//! The title of a source, which clients see: one line without characters that are invisible or change the direction of
+//! The title and the name of a source, which clients see: one line without characters that are invisible or change the direction of
 //! the text around them.
 
 use std::fmt;
 
 use edgezoom_text::{SOFT_HYPHEN, is_invisible};
+use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 /// The title of a web page or file, or the name of an uploaded file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +65,27 @@ impl<const MAX: usize> OneLine<MAX> {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// Returns the name of a source without a title: the last part of its URL's path, decoded, or its host.
+#[must_use]
+pub fn source_name(address: &str) -> String {
+    let Ok(url) = Url::parse(address) else { return address.to_owned() };
+    let file = url.path_segments().and_then(|segments| segments.rev().find(|segment| !segment.is_empty()));
+    file.map_or_else(|| url.host_str().unwrap_or_default().to_owned(), legible)
+}
+
+/// Decodes part of a path, unless the result has characters that are invisible or change the direction of the text
+/// around them (UTS #55).
+fn legible(part: &str) -> String {
+    let hides = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    match percent_decode_str(part).decode_utf8() {
+        Ok(decoded) if !decoded.contains(hides) => decoded.into_owned(),
+        _ => part.to_owned(),
     }
 }
 
@@ -128,6 +151,21 @@ mod tests {
             (title(&format!("{} b", "a".repeat(299))), title(&first)),
             (Some("a".repeat(299)), Some(first))
         );
+    }
+
+    #[test]
+    fn a_source_has_the_name_of_its_file_or_its_host() {
+        for (url, expected) in [
+            ("https://example.com/maps/old%20town.jpg?size=9#x", "old town.jpg"),
+            ("https://example.com/maps/", "maps"),
+            ("https://example.com", "example.com"),
+            ("https://example.com/%E5%9C%B0%E5%9B%BE.png", "地图.png"),
+            ("https://example.com/%ff.png", "%ff.png"),
+            ("https://example.com/gpj%E2%80%AE.exe", "gpj%E2%80%AE.exe"),
+            ("https://example.com/a%00b%0A", "a%00b%0A"),
+        ] {
+            assert_eq!(source_name(url), expected, "{url}");
+        }
     }
 
     #[test]

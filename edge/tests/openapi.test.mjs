@@ -157,6 +157,9 @@ test("every response of collections is described", async () => {
   for (const body of ["", "{}\n".repeat(10_001)]) await send(body);
   for (const query of ["", "?state=waiting", "?order=added", "?after=1", "?limit=0"]) await of(entries, `described/entries${query}`, { headers });
   await of(path, "described");
+  for (const kind of ["collection", "activity"]) {
+    for (const name of ["described", "unknown"]) await holds(`/iiif/${kind}/{name}`, `/iiif/${kind}/${name}`, { from: open });
+  }
   for (const [known, target] of [[path, "unknown"], [entries, "unknown/entries"]]) await of(known, target);
   await of(path, "described", { method: "DELETE", headers });
   await put("described");

@@ -7,7 +7,7 @@ use std::time::Duration;
 use edgezoom_content::conversion::{Event, Reply};
 use edgezoom_content::{
     Alternative, CollectionName, ContentId, CreditLine, Credits, EntryState, Failure, FailureCode,
-    Membership, Removal, RemovalKind, RightsUri, SourceUrl, Stage, Stated, Status, Timestamp, Title,
+    Membership, Removal, RemovalKind, RightsUri, SourceUrl, Stage, Stated, Status, Timestamp, Title, source_name,
 };
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +47,10 @@ pub struct Entry {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     options: String,
     /// Time of the latest change.
-    at: Timestamp,
+    pub at: Timestamp,
+    /// Time at which the picture was first ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failure: Option<Failure>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,9 +58,9 @@ pub struct Entry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     alt: Option<Alternative>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    credit: Option<CreditLine>,
+    pub credit: Option<CreditLine>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    rights: Option<String>,
+    pub rights: Option<String>,
 }
 
 /// The effect of a line.
@@ -94,6 +97,11 @@ pub enum NotedEnd {
 impl Entry {
     fn of(url: &SourceUrl, at: Timestamp) -> Self {
         Self { url: url.address().to_owned(), options: url.options().to_owned(), at, ..Self::default() }
+    }
+
+    /// Returns the title, or the name of the source.
+    pub fn label(&self) -> String {
+        self.title.as_ref().map_or_else(|| source_name(&self.url), Title::to_string)
     }
 
     /// Returns true if the owner says the same in both.
@@ -184,6 +192,9 @@ impl Row {
         self.shown = self.state != before.state || self.entry != before.entry;
         if self.shown {
             self.entry.at = now;
+            if self.state == State::Ready {
+                self.entry.since.get_or_insert(now);
+            }
         }
         self
     }

@@ -7,14 +7,16 @@
 //! It is a module of its own because only objects of collections load it.
 
 mod entry;
+mod face;
 mod line;
+mod list;
 mod notices;
 mod refill;
 mod settings;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use edgezoom_content::conversion::{Event, Reply};
 use edgezoom_content::{AddressPolicy, ContentId, DeletionKeyHash, SourceUrl, Timestamp};
@@ -23,7 +25,9 @@ use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use entry::{Note, Row, Sent};
+use face::{Face, NoFace};
 use line::{Line, Name, RefusedLine};
+use list::EntryList;
 use notices::Notices;
 use settings::{CollectionError, Put, Settings};
 
@@ -173,6 +177,55 @@ pub fn admit(settings: Option<String>, key: &str) -> Result<String, JsError> {
     let key: Option<DeletionKeyHash> = key.parse().ok();
     let admitted = key.map_or(Err(CollectionError::NoKey), |key| settings.admit(key));
     Ok(admitted.err().map(|error| error.reply()).unwrap_or_default())
+}
+
+/// Returns the list that a query names as JSON, or the refusal.
+///
+/// # Errors
+/// Never fails: a list can always be serialized.
+#[wasm_bindgen(js_name = entryList)]
+pub fn list(query: &str) -> Result<String, JsError> {
+    let Some(list) = EntryList::parse(query) else { return Ok("!parameter".to_owned()) };
+    Ok(serde_json::to_string(&list)?)
+}
+
+/// A request for a document of the public face.
+#[wasm_bindgen]
+pub struct CollectionFace(Result<Face, NoFace>);
+
+#[wasm_bindgen]
+impl CollectionFace {
+    /// Parses a request, as JSON of its `url`, `base` and `known`.
+    ///
+    /// # Errors
+    /// Another version of the Worker wrote one of them.
+    #[wasm_bindgen(constructor)]
+    pub fn new(sent: &str, settings: Option<String>, counts: &str) -> Result<Self, JsError> {
+        let settings = settings.map(|settings| serde_json::from_str(&settings)).transpose()?;
+        let counts: BTreeMap<String, u64> = serde_json::from_str(counts)?;
+        Ok(Self(Face::new(&serde_json::from_str(sent)?, settings, counts)))
+    }
+
+    /// Returns the rows that the response needs as JSON; `None`: it needs none.
+    ///
+    /// # Errors
+    /// Never fails: what is wanted can always be serialized.
+    pub fn wanted(&self) -> Result<Option<String>, JsError> {
+        let wanted = self.0.as_ref().ok().and_then(Face::wanted);
+        Ok(wanted.map(|wanted| serde_json::to_string(&wanted)).transpose()?)
+    }
+
+    /// Returns the response with the rows that were found, if any were wanted.
+    ///
+    /// # Errors
+    /// Another version of the Worker wrote a row.
+    pub fn response(&self, found: Option<String>) -> Result<String, JsError> {
+        let found = found.map(|found| serde_json::from_str(&found)).transpose()?.unwrap_or_default();
+        Ok(match &self.0 {
+            Ok(face) => face.response(&found),
+            Err(none) => none.response(),
+        })
+    }
 }
 
 /// Returns how many entries of each host begin, as JSON of pairs.

@@ -16,10 +16,13 @@ const BATCH = 1000;
 const STATES = ["waiting", "converting", "ready", "failed", "removed", "taken-down"];
 /** States that everybody may see. */
 const OPEN = ["ready", "removed"];
+/** Condition of entries that are or were public. */
+const PUBLIC = "state IN ('ready', 'removed', 'taken-down')";
 const TABLES = `
   CREATE TABLE IF NOT EXISTS entries (number INTEGER PRIMARY KEY, id TEXT UNIQUE, host TEXT, state TEXT, busy INTEGER, due INTEGER,
     noted INTEGER, seq INTEGER, entry TEXT);
   CREATE INDEX IF NOT EXISTS journal ON entries (seq);
+  CREATE INDEX IF NOT EXISTS public ON entries (seq) WHERE ${PUBLIC};
   CREATE INDEX IF NOT EXISTS line ON entries (host, number) WHERE state = 'waiting';
   CREATE INDEX IF NOT EXISTS failed ON entries (seq) WHERE state = 'failed';
   CREATE INDEX IF NOT EXISTS under_way ON entries (host) WHERE busy = 1;
@@ -183,20 +186,45 @@ export class CollectionObject extends DurableObject {
     return JSON.stringify({ allow_networks: ALLOW_NETWORKS, deny_networks: DENY_NETWORKS, allow_hosts: ALLOW_HOSTS, deny_hosts: DENY_HOSTS, blocked: lists.blockedHosts() });
   }
 
-  /** Lists entries: JSON of `key`, the hash of a key or "", `order`, `after`, `state` and `limit`. Returns JSON Lines. */
+  /** Lists the entries of a query, which is behind a line with the hash of a key or "". Returns JSON Lines. */
   async list(message) {
     const rust = await rules();
-    const { key, order, after, state, limit } = JSON.parse(message);
+    const [key, query] = message.split("\n");
     if (!(await this.read(""))) return "!unknown";
-    if (state && !STATES.includes(state)) return "!parameter";
+    const list = rust.entryList(query);
+    if (isRefusal(list)) return list;
+    const { place, after, state, limit } = JSON.parse(list);
     const refusal = key && rust.admitToCollection(this.#settings, key);
     if (refusal) return refusal;
-    const place = order === "added" ? "number" : "seq";
     // The conditions are constants: an index with a condition is not used for a variable.
     const shown = (key ? STATES : OPEN).filter((known) => !state || known === state);
-    const where = shown.length === STATES.length ? "" : `AND state IN (${shown.map((known) => `'${known}'`).join()})`;
+    const isPublic = place === "seq" && shown.every((known) => PUBLIC.includes(known));
+    const where = (shown.length === STATES.length ? "" : `AND state IN (${shown.map((known) => `'${known}'`).join()})`) + (isPublic ? ` AND ${PUBLIC}` : "");
     const rows = this.#rows(`SELECT * FROM entries WHERE ${place} > ? ${where} ORDER BY ${place} LIMIT ?`, after, limit);
     return rows.map(({ seq, number, id, state: is, entry }) => `{"seq":${seq},"number":${number},"id":"${id}","state":"${is}",${entry.slice(1)}\n`).join("");
+  }
+
+  /** Returns the response to a request for a public document: JSON of its `url`, `base` and `known`. */
+  async face(request) {
+    const [rust] = await Promise.all([rules(), lists.refresh(this.env)]);
+    const face = new rust.CollectionFace(request, this.#settings, JSON.stringify(this.#counts ?? {}));
+    try {
+      const wanted = face.wanted();
+      return face.response(wanted && this.#publicRows(JSON.parse(wanted)));
+    } finally {
+      face.free();
+    }
+  }
+
+  /** Returns the entries that everybody may see between two places as JSON. */
+  #publicRows({ place, after, upto, limit }) {
+    const shown = place === "seq" ? PUBLIC : "state = 'ready'";
+    const rows = this.#rows(`SELECT * FROM entries WHERE ${place} > ? AND ${place} <= ? AND ${shown} ORDER BY ${place} LIMIT ?`, after, upto, limit);
+    const listed = rows.filter(({ id, state }) => state !== "ready" || !lists.isTakenDown(id)).map(rowJson);
+    const edge = (query, at) => (place === "seq" ? this.#rows(query, at)[0].at : null);
+    const before = edge(`SELECT max(seq) AS at FROM entries WHERE seq <= ? AND ${PUBLIC}`, after);
+    const next = edge(`SELECT min(seq) AS at FROM entries WHERE seq > ? AND ${PUBLIC}`, upto);
+    return `{"rows":[${listed.join()}],"before":${before},"next":${next}}`;
   }
 
   /** Deletes the collection of the key with this hash: its entries are removed before its name is free. */

@@ -92,11 +92,3 @@ pub fn shared_content(link: &str, share: &str) -> Option<ContentId> {
     let path = path.strip_suffix('/').unwrap_or(path);
     path.strip_suffix("/embed").unwrap_or(path).parse().ok().filter(|_| same)
 }
-
-/// Parses a configured address; `None` if it is not a plain http or https URL. Addresses are written into JSON, XML and
-/// HTML without escaping.
-pub(super) fn parse(text: &str) -> Option<String> {
-    let has_to_be_escaped = |c: char| c <= ' ' || !c.is_ascii() || "\"'<>&\\?#".contains(c);
-    let is_plain = Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
-    (is_plain && !text.contains(has_to_be_escaped)).then(|| text.trim_end_matches('/').to_owned())
-}

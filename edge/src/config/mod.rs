@@ -11,12 +11,11 @@ pub use secrets::{OperatorTokens, Signature, SigningKeys, TilerToken, bearer};
 pub use shares::{MAX_BACKLOG, Shares};
 pub use uploads::Uploads;
 
-use std::net::IpAddr;
 use std::time::Duration;
 
-use edgezoom_content::AddressPolicy;
 use edgezoom_content::address::{HostError, NetworkError};
 use edgezoom_content::conversion::Rules;
+use edgezoom_content::{AddressPolicy, is_own_origin, service_address};
 
 /// A variable is malformed. The message is logged for the operator; clients do not see it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -110,7 +109,7 @@ impl Config {
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
         let filled = |name: &str| variable(name).filter(|value| !value.is_empty());
         let address = |name| {
-            let read = |text: String| addresses::parse(&text).ok_or(ConfigError::Address(name, text));
+            let read = |text: String| service_address(&text).ok_or(ConfigError::Address(name, text));
             filled(name).map(read).transpose()
         };
         let seconds = |name, default| match filled(name) {
@@ -177,7 +176,7 @@ impl Config {
     pub fn addresses(&self, origin: &str) -> Option<Addresses> {
         let base = match &self.base {
             Some(base) => base.as_str(),
-            None => Some(origin).filter(|origin| is_own(origin))?,
+            None => Some(origin).filter(|origin| is_own_origin(origin))?,
         };
         Some(Addresses {
             base: base.to_owned(),
@@ -199,17 +198,6 @@ fn policy(list: impl Fn(&str) -> String) -> Result<AddressPolicy, ConfigError> {
         .map_err(hosts("ALLOW_HOSTS"))?
         .denying_hosts(&list("DENY_HOSTS"))
         .map_err(hosts("DENY_HOSTS"))
-}
-
-/// Returns true if an origin is this machine or a Worker's name at workers.dev.
-fn is_own(origin: &str) -> bool {
-    let authority = origin.split_once("//").map_or(origin, |(_, authority)| authority);
-    let host = match authority.split_once(']') {
-        Some((host, _)) => host.trim_start_matches('['),
-        None => authority.split(':').next().unwrap_or_default(),
-    };
-    let is_worker = origin.starts_with("https://") && host.ends_with(".workers.dev");
-    is_worker || host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
 /// Parses a positive whole number of seconds.

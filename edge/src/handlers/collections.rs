@@ -9,7 +9,7 @@ use worker::{Env, Request, console_error};
 use crate::config::bearer;
 use crate::durable::collection::call;
 use crate::lookup::repository::{Repository, RepositoryError};
-use crate::request::route::{CollectionCall, EntryList};
+use crate::request::route::CollectionCall;
 use crate::request::upload::UploadHeaders;
 use crate::response::{ApiError, CachePolicy, CollectionError, Response, UploadError};
 use crate::uploads::files::new_deletion_key;
@@ -77,12 +77,6 @@ fn respond(
     Ok(Response::new(status, media_type, CachePolicy::NoStore, body))
 }
 
-/// Returns the message that lists entries for the holder of a key.
-fn message(EntryList { added, after, state, limit }: &EntryList, key: &str) -> String {
-    let order = if *added { "added" } else { "" };
-    format!(r#"{{"key":"{key}","order":"{order}","after":{after},"state":"{state}","limit":{limit}}}"#)
-}
-
 impl Sender<'_> {
     /// Returns the key in the `Authorization` header (RFC 6750).
     fn key(&self) -> Result<Option<DeletionKey>, ApiError> {
@@ -100,9 +94,7 @@ impl Sender<'_> {
         let hash = key.as_ref().map(|key| key.hash().to_string()).unwrap_or_default();
         let (method, message) = match asked {
             CollectionCall::Get => ("read", hash),
-            CollectionCall::List(list) => {
-                ("list", message(list.as_ref().map_err(CollectionError::clone)?, &hash))
-            }
+            CollectionCall::List(query) => ("list", format!("{hash}\n{query}")),
             CollectionCall::Put => return self.put(name, key).await,
             _ if hash.is_empty() => return Err(CollectionError::NoKey.into()),
             CollectionCall::Delete => ("remove", hash),

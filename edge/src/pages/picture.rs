@@ -1,7 +1,7 @@
 //! A picture's name, its origin, and its preview without JavaScript, as pages show them.
 
-use edgezoom_content::{Content, Failure, NextTry, PreviewKind, Status};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use edgezoom_content::{Content, Failure, NextTry, PreviewKind, Status, source_name};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use url::{Url, form_urlencoded};
 
 use crate::config::Addresses;
@@ -22,14 +22,7 @@ pub(crate) fn name(content: &Content) -> String {
     if content.url.is_file() {
         return UPLOADED_FILE.to_owned();
     }
-    let Ok(url) = Url::parse(content.url.address()) else {
-        return content.url.address().to_owned();
-    };
-    let file = url.path_segments().and_then(|segments| segments.rev().find(|segment| !segment.is_empty()));
-    match file {
-        Some(file) => legible(file),
-        None => host(content),
-    }
+    source_name(content.url.address())
 }
 
 /// Returns the alternative text of the picture; its name if it has none.
@@ -118,34 +111,9 @@ pub(super) fn without_script(content: &Content, addresses: &Addresses) -> String
     format!("<p>{}</p><p>{}</p>", escape::html(&text), links.join(" "))
 }
 
-/// Decodes part of a path, unless the result has characters that are invisible or change the direction of the text
-/// around them (UTS #55).
-fn legible(part: &str) -> String {
-    let hides = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
-    match percent_decode_str(part).decode_utf8() {
-        Ok(decoded) if !decoded.contains(hides) => decoded.into_owned(),
-        _ => part.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use edgezoom_content::{Progress, SourceUrl, Stage};
-
     use super::*;
-
-    fn content(url: &str) -> Content {
-        Content {
-            id: "6qy4OXfXSid".parse().unwrap(),
-            url: SourceUrl::parse(url).unwrap(),
-            alternative: None,
-            progress: Progress::NONE,
-            status: Status::processing(Stage::Queued),
-        }
-    }
 
     #[test]
     fn a_download_has_the_name_of_the_picture() {
@@ -156,21 +124,6 @@ mod tests {
             (".png", "attachment; filename=\"picture.szi\"; filename*=UTF-8''picture.szi"),
         ] {
             assert_eq!(attachment(name, "szi"), header);
-        }
-    }
-
-    #[test]
-    fn a_source_has_the_name_of_its_file_or_its_host() {
-        for (url, expected) in [
-            ("https://example.com/maps/old%20town.jpg?size=9#x", "old town.jpg"),
-            ("https://example.com/maps/", "maps"),
-            ("https://example.com", "example.com"),
-            ("https://example.com/%E5%9C%B0%E5%9B%BE.png", "地图.png"),
-            ("https://example.com/%ff.png", "%ff.png"),
-            ("https://example.com/gpj%E2%80%AE.exe", "gpj%E2%80%AE.exe"),
-            ("https://example.com/a%00b%0A", "a%00b%0A"),
-        ] {
-            assert_eq!(name(&content(url)), expected, "{url}");
         }
     }
 }

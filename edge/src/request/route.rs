@@ -8,8 +8,8 @@ use super::object_key::ObjectKey;
 use super::place::Place;
 use super::upload::{UploadQuery, UploadStep};
 use super::url::url_parameter;
+use crate::response::ApiError;
 use crate::response::negotiation::{TextForm, Variant};
-use crate::response::{ApiError, CollectionError};
 
 /// An endpoint with its parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,19 +112,8 @@ pub enum CollectionCall {
     Delete,
     /// Send lines.
     Post,
-    List(Result<EntryList, CollectionError>),
-}
-
-/// The entries that a request lists.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EntryList {
-    /// True for the order in which they were added; otherwise that of their latest changes.
-    pub added: bool,
-    /// Number behind which the list begins.
-    pub after: u64,
-    /// Name of a state, of `a-z` and `-`; empty for all.
-    pub state: String,
-    pub limit: u16,
+    /// List the entries that a query names.
+    List(String),
 }
 
 /// The way a request names a content.

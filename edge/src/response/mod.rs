@@ -3,12 +3,12 @@
 pub mod api_error;
 pub mod conditional;
 pub(crate) mod element;
-pub mod escape;
 pub mod negotiation;
 pub mod plain;
 pub(crate) mod result;
 
 pub use api_error::{ApiError, CollectionError, UploadError};
+pub use edgezoom_content::escape;
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};

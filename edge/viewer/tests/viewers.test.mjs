@@ -9,7 +9,7 @@ import { test } from "node:test";
 
 import { archive, store } from "../../tests/archive.mjs";
 import { aroundTests } from "../../tests/around.mjs";
-import { PLAIN, start } from "../../tests/system.mjs";
+import { PLAIN, eventually, start } from "../../tests/system.mjs";
 import { decodePng } from "../png.mjs";
 import { assertEventually, newPage, startBrowser } from "./browser.mjs";
 import { gradient, pyramidOf } from "./pyramid.mjs";
@@ -102,9 +102,22 @@ async function passOn({ pathname, search }, { method, headers }) {
 }
 
 /** Stores a gradient as a ready content, and returns its id. */
-function stored(url, { width, height }, words) {
+function stored(url, { width, height }, words, on = system) {
   const { dzi, tiles } = pyramidOf(gradient(width, height), 512, 0);
-  return store(system, url, archive((level, column, row) => tiles.get(`${level}/${column}_${row}.png`), dzi, undefined, words), dzi);
+  return store(on, url, archive((level, column, row) => tiles.get(`${level}/${column}_${row}.png`), dzi, undefined, words), dzi);
+}
+
+/** Makes a collection whose second entry is the gradient. Returns the address of its IIIF Collection. */
+async function collected() {
+  const ask = (method, path, body) => system.request(`/v1/collections/${path}`, { method, headers: { Authorization: `Bearer ${"key ".repeat(9)}` }, body });
+  await ask("PUT", "drawings", '{"title":"Drawings"}');
+  await ask("POST", "drawings/entries", [1, 2].map((number) => `{"url":"http://example.com/${number}.png","title":"Drawing ${number}"}`).join("\n"));
+  const entries = await eventually(async () => {
+    const lines = (await (await ask("GET", "drawings/entries?state=converting")).text()).trim().split("\n");
+    return lines.length === 2 && lines.map((line) => JSON.parse(line));
+  });
+  for (const { id, title } of entries) await stored("", title === "Drawing 2" ? PICTURE : { width: 300, height: 300 }, undefined, { ...system, ask: () => ({ id }) });
+  return `${edge.origin}/iiif/collection/drawings`;
 }
 
 /** Returns another service's manifest of an image without a service. */
@@ -150,6 +163,21 @@ for (const [name, viewer] of Object.entries(ALL)) {
     );
   });
 }
+
+test("Mirador lists a collection and opens one of its pictures", async () => {
+  const manifest = await collected();
+  const page = await openViewer(ALL["Mirador 4.0"], { manifest });
+  await page.getByRole("button", { name: "Show collection" }).click();
+  await page.getByText("Drawing 1", { exact: true }).first().waitFor();
+  await page.getByText("Drawing 2", { exact: true }).first().click();
+  await page.waitForLoadState("networkidle");
+  let wrong;
+  await assertEventually(async () => {
+    wrong = wrongIn(decodePng(await page.screenshot()), subjects["a picture"]);
+    return !wrong;
+  }).catch(() => assert.fail(`${wrong} ${page.wrongs.join()}`));
+  await page.context().close();
+});
 
 /**
  * Returns what is wrong with the picture in a screenshot, or null: each place of the part is where the whole, at one scale

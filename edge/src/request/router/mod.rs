@@ -9,15 +9,15 @@ use http::Method;
 use super::iiif::{IiifRequest, page_number};
 use super::place::Place;
 use super::route::{
-    CollectionCall, ContentKey, EntryList, HomeForm, Methods, OembedRequest, Opening, Route, Search,
-    SearchVersion, TilerCall,
+    CollectionCall, ContentKey, HomeForm, Methods, OembedRequest, Opening, Route, Search, SearchVersion,
+    TilerCall,
 };
 use super::typed;
 use super::upload::{self, UPLOADS, UploadQuery, UploadStep};
 use super::url::{parameter, url_parameter};
 use crate::config::shared_content;
+use crate::response::ApiError;
 use crate::response::negotiation::{NotAcceptable, TextForm, Variant};
-use crate::response::{ApiError, CollectionError};
 
 /// The parts of a request that determine its route.
 #[derive(Clone, Copy, Debug)]
@@ -177,7 +177,7 @@ fn collection(request: RequestParts<'_>, path: &str) -> Option<Route> {
     let methods = if name.is_some() { Methods::Entries } else { Methods::Collection };
     let of = name.unwrap_or(path).parse().ok()?;
     let call = match (request.method, name.is_some()) {
-        (&Method::GET | &Method::HEAD, true) => CollectionCall::List(entry_list(request.query)),
+        (&Method::GET | &Method::HEAD, true) => CollectionCall::List(request.query.to_owned()),
         (&Method::POST, true) => CollectionCall::Post,
         (&Method::GET | &Method::HEAD, false) => CollectionCall::Get,
         (&Method::PUT, false) => CollectionCall::Put,
@@ -186,31 +186,6 @@ fn collection(request: RequestParts<'_>, path: &str) -> Option<Route> {
         _ => return Some(Route::MethodNotAllowed(methods)),
     };
     Some(Route::Collection(of, call))
-}
-
-fn entry_list(query: &str) -> Result<EntryList, CollectionError> {
-    let value = |name: &str| parameter(query, name);
-    let number = |name: &str, default| value(name).map_or(Some(default), |text| decimal(&text));
-    let added = value("order").map_or(Some(false), |order| (order == "added").then_some(true));
-    let state = value("state").map_or(Some(String::new()), |state| is_word(&state).then_some(state));
-    let limit = number("limit", 1000).filter(|limit| (1..=1000).contains(limit));
-    match (added, number("after", 0), state, limit) {
-        (Some(added), Some(after), Some(state), Some(limit)) => {
-            Ok(EntryList { added, after, state, limit: limit as u16 })
-        }
-        _ => Err(CollectionError::Parameter),
-    }
-}
-
-/// Returns true for what may be the name of a state.
-fn is_word(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
-}
-
-/// Returns a number below 2⁵³, which JavaScript represents.
-fn decimal(text: &str) -> Option<u64> {
-    let is_decimal = text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|number| is_decimal && *number < 1 << 53)
 }
 
 fn dzi(request: RequestParts<'_>, key: Result<ContentKey, ApiError>) -> Route {

@@ -135,27 +135,10 @@ fn a_collection_and_its_entries_have_paths() {
         Route::NotFound { page: false } => None,
         other => panic!("{other:?}"),
     };
-    let list = |query: &str| match call(Method::GET, &format!("drawings/entries{query}")) {
-        Some(CollectionCall::List(list)) => list,
-        other => panic!("{other:?}"),
-    };
     assert_eq!(call(Method::PUT, "drawings/"), Some(CollectionCall::Put));
     assert_eq!(call(Method::POST, "drawings/entries"), Some(CollectionCall::Post));
-    assert_eq!(list(""), Ok(EntryList { added: false, after: 0, state: String::new(), limit: 1000 }));
-    let all = EntryList { added: true, after: (1 << 53) - 1, state: "taken-down".to_owned(), limit: 1 };
-    assert_eq!(list("?order=added&after=9007199254740991&state=taken-down&limit=1"), Ok(all));
-    for query in [
-        "?after=9007199254740992",
-        "?after=+1",
-        "?after=",
-        "?limit=0",
-        "?limit=1e3",
-        "?state=",
-        "?state=%22",
-        "?order=seq",
-    ] {
-        assert_eq!(list(query), Err(CollectionError::Parameter), "{query}");
-    }
+    let list = CollectionCall::List("order=added".to_owned());
+    assert_eq!(call(Method::GET, "drawings/entries?order=added"), Some(list));
     for path in
         ["", "ab", "Drawings", "drawings/entries/1", "drawings/other", "%2e%2e%2fx", "drawings%2fentries"]
     {

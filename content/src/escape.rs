@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 /// Escapes a text for HTML, between tags and in quoted attribute values.
+#[must_use]
 pub fn html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -20,6 +21,7 @@ pub fn html(text: &str) -> String {
 
 /// Escapes JSON for a script, in a file of its own or in a page's `<script>`. The result is JSON too: the characters
 /// that could end the element, open a comment, or end a line in old JavaScript (U+2028, U+2029) occur only in strings.
+#[must_use]
 pub fn script(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for character in json.chars() {
@@ -34,6 +36,7 @@ pub fn script(json: &str) -> String {
 }
 
 /// Replaces characters that XML 1.0 forbids, even escaped, by U+FFFD (<https://www.w3.org/TR/xml/#charsets>).
+#[must_use]
 pub fn xml_characters(text: &str) -> String {
     let carried = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..);
     text.chars().map(|c| if carried(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()

@@ -1,0 +1,88 @@
+//! The entries that a request lists, by its query.
+
+use serde::de::IntoDeserializer;
+use serde::de::value::{Error, StrDeserializer};
+use serde::{Deserialize, Serialize};
+use url::form_urlencoded;
+
+use crate::entry::State;
+
+/// Maximum number of entries of a list.
+const MOST: u64 = 1000;
+
+/// A column by which entries are in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// In the order in which they were added.
+    Number,
+    /// In the order of their latest changes.
+    Seq,
+}
+
+/// A part of the entries.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EntryList {
+    pub place: Place,
+    /// Place behind which the list begins.
+    pub after: u64,
+    /// State of all entries of the list, if it has only one.
+    pub state: Option<State>,
+    pub limit: u64,
+}
+
+impl EntryList {
+    /// Returns the list that a query names; `None` if a parameter is malformed.
+    pub fn parse(query: &str) -> Option<Self> {
+        let value = |wanted: &str| {
+            form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == wanted).map(|(_, value)| value)
+        };
+        let number = |name, default| value(name).map_or(Some(default), |text| decimal(&text));
+        let place = match value("order").as_deref() {
+            None => Place::Seq,
+            Some("added") => Place::Number,
+            Some(_) => return None,
+        };
+        let named = |text: &str| {
+            let text: StrDeserializer<'_, Error> = text.into_deserializer();
+            State::deserialize(text)
+        };
+        let state = value("state").map(|text| named(&text)).transpose().ok()?;
+        let limit = number("limit", MOST).filter(|limit| (1..=MOST).contains(limit))?;
+        Some(Self { place, after: number("after", 0)?, state, limit })
+    }
+}
+
+/// Returns a number below 2⁵³, which JavaScript represents.
+fn decimal(text: &str) -> Option<u64> {
+    let is_decimal = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|number| is_decimal && *number < 1 << 53)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_names_a_list() {
+        let all = EntryList { place: Place::Seq, after: 0, state: None, limit: 1000 };
+        assert_eq!(EntryList::parse(""), Some(all));
+        let one =
+            EntryList { place: Place::Number, after: (1 << 53) - 1, state: Some(State::TakenDown), limit: 1 };
+        let query = "order=added&after=9007199254740991&state=taken-down&limit=1";
+        assert_eq!(EntryList::parse(query), Some(one));
+        for query in [
+            "after=9007199254740992",
+            "after=+1",
+            "after=",
+            "limit=0",
+            "limit=1001",
+            "limit=1e3",
+            "state=",
+            "state=odd",
+            "order=seq",
+        ] {
+            assert_eq!(EntryList::parse(query), None, "{query}");
+        }
+    }
+}
