@@ -80,8 +80,6 @@ const AREA = /^\w+:\/\/[^/]+\/(?:(v1|cache|iiif|internal)\b(?:\/([^/?#]+)\/)?)?/
 const PYRAMIDS = ["cache", "iiif"];
 /** The paths of `edge/build/assets/`. The platform itself would refuse other methods without a reason. */
 const FILE = /^\w+:\/\/[^/]+\/(?:assets\/.|(?:docs|bot|openapi\.json|favicon\.ico|apple-touch-icon\.png)(?:[/?]|$))/;
-/** The pages of collections, which are one file: its script reads the name from the path. */
-const COLLECTION = /^(\w+:\/\/[^/]+)\/c\/[a-z\d-]{3,40}\/?(?:\?|$)/;
 const READING = ["GET", "HEAD"];
 /** The canonical address of an image of IIIF in its header `Link`. */
 const CANONICAL = /<([^>]+)>;rel="canonical"/;
@@ -123,9 +121,8 @@ const refusal = (status, text, seconds) =>
 
 /** Returns the response with a static file, if the request reads one. */
 async function fileOf(request, env) {
-  const [, origin] = COLLECTION.exec(request.url) ?? [];
-  if (!(origin || FILE.test(request.url)) || !READING.includes(request.method)) return null;
-  const response = await env.ASSETS.fetch(origin ? new Request(`${origin}/collection`, request) : request);
+  if (!FILE.test(request.url) || !READING.includes(request.method)) return null;
+  const response = await env.ASSETS.fetch(request);
   return response.status === 404 ? null : response;
 }
 

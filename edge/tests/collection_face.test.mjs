@@ -1,4 +1,4 @@
-// What everybody may read of a collection: its IIIF Collection and its changes by IIIF Change Discovery.
+// What everybody may read of a collection: its page, its oEmbed, its IIIF Collection and its changes by IIIF Change Discovery.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -140,4 +140,67 @@ test("public documents are kept for a minute, and known ones are not sent again"
   assert.equal((await system.request(path, { method: "POST", body: "x" })).status, 405);
   await system.request("/v1/collections/cached", { method: "DELETE", headers });
   assert.equal((await system.request(path)).status, 404, "it is being deleted");
+});
+
+test("the page has title, card and first previews for programs that run no scripts", async () => {
+  await put("paged", { title: 'Drawings & <b>"maps"</b>', credit: "Museum", rights: "http://creativecommons.org/licenses/by/4.0/" });
+  await add("paged", [{ url: "http://a.example/1.tif", title: "</script><b>", alt: "A \"bridge\"" }, { url: "http://b.example/2.tif" }, { url: "http://c.example/3.tif" }]);
+  const [one, two] = [await end("paged", "http://a.example/1.tif"), await end("paged", "http://b.example/2.tif")];
+  const { status, type, body, headers: sent } = await system.send("/c/paged");
+  assert.deepEqual([status, type, sent.get("cache-control")], [200, "text/html; charset=utf-8", "public, max-age=60"]);
+  assert.match(sent.get("content-security-policy"), /script-src http:\/\/zoom.test\/assets\/;.*frame-ancestors 'none'$/);
+  const title = "Drawings &amp; &lt;b&gt;&quot;maps&quot;&lt;/b&gt;";
+  for (const part of [
+    `<title>${title} – Edgezoom</title>`,
+    `<meta property="og:title" content="${title}">`,
+    `<meta name="description" content="2 pictures. Museum">`,
+    `<meta property="og:image" content="${ORIGIN}/${one}/preview.jpg">`,
+    `<meta property="og:image:alt" content="A &quot;bridge&quot;">`,
+    `<link rel="alternate" type="application/json+oembed" href="${ORIGIN}/oembed?url=${encodeURIComponent(`${ORIGIN}/c/paged`)}&amp;format=json" title="${title}">`,
+    `<link rel="alternate" type="application/ld+json" href="${ORIGIN}/iiif/collection/paged" title="${title}">`,
+    `<li><a class="entry" href="/${one}"><img src="/${one}/thumbnail.jpg" alt="A &quot;bridge&quot;" decoding="async" width="160" height="146"><b>&lt;/script&gt;&lt;b&gt;</b></a></li>`,
+    `<b>2.tif</b></a></li></ul>`,
+    `<a href="http://creativecommons.org/licenses/by/4.0/" rel="license">`,
+  ]) assert.ok(body.includes(part), `${part} is not in ${body}`);
+  const { counts, last } = JSON.parse(/<script type="application\/json" id="collection">(.*)<\/script>/.exec(body)[1]);
+  assert.deepEqual([counts.ready, counts.converting, last], [2, 1, 8]);
+  assert.ok(body.includes(`href="/${two}"`) && body.includes('id="owner"'));
+  const framed = await system.send("/c/paged/embed");
+  assert.match(framed.headers.get("content-security-policy"), /frame-ancestors \*$/);
+  assert.ok(framed.body.includes('<base target="_blank">') && !framed.body.includes('id="owner"'));
+  await system.operate("takedown", { target: one, reason: "A reason" });
+  assert.ok(!(await system.send("/c/paged")).body.includes(one));
+});
+
+test("an unknown collection's page is a 404, and other paths are no pages of collections", async () => {
+  for (const path of ["/c/unknown", "/c/unknown/", "/c/-ab", "/c/unknown/embed"]) {
+    const { status, type, body } = await system.send(path);
+    assert.deepEqual([status, type], [404, "text/html; charset=utf-8"], path);
+    assert.match(body, /There is no collection of this name/);
+  }
+  for (const path of ["/c/", "/c/Drawings", "/c/ab", "/c/unknown/entries", "/collection"]) assert.doesNotMatch((await system.send(path)).body, /collection of this name/, path);
+  assert.equal((await system.send("/c/unknown", { method: "POST", body: "x" })).status, 405);
+});
+
+test("oEmbed of a collection's page is a frame, with the first preview", async () => {
+  await put("embedded", { title: 'A "title" & more', credit: "Museum" });
+  await add("embedded", [{ url: "http://a.example/embedded.tif" }]);
+  const embed = async (query, link = `${ORIGIN}/c/embedded`) => system.send(`/oembed?url=${encodeURIComponent(link)}${query}`);
+  const frame = `<iframe src="${ORIGIN}/c/embedded/embed" width="800" height="600" title="A &quot;title&quot; &amp; more" frameborder="0" loading="lazy"></iframe>`;
+  const known = { type: "rich", version: "1.0", title: 'A "title" & more', provider_name: "Edgezoom", provider_url: `${ORIGIN}/`, cache_age: 3600, author_name: "Museum" };
+  const empty = await embed("");
+  assert.equal(empty.type, "application/json; charset=utf-8");
+  assert.deepEqual(JSON.parse(empty.body), { ...known, width: 800, height: 600, html: frame });
+  const id = await end("embedded", "http://a.example/embedded.tif");
+  const thumbnail = (name, width, height) => ({ thumbnail_url: `${ORIGIN}/${id}/${name}.jpg`, thumbnail_width: width, thumbnail_height: height });
+  assert.deepEqual(JSON.parse((await embed("&format=json")).body), { ...known, width: 800, height: 600, html: frame, ...thumbnail("preview", 1200, 900) });
+  const small = JSON.parse((await embed("&maxwidth=400&maxheight=300")).body);
+  assert.deepEqual([small.width, small.height, small.thumbnail_url], [400, 300, `${ORIGIN}/${id}/thumbnail.jpg`]);
+  const xml = await embed("&format=xml", `${ORIGIN}/c/embedded/?x#y`);
+  assert.equal(xml.type, "text/xml; charset=utf-8");
+  assert.match(xml.body, /^<\?xml version="1.0" encoding="UTF-8"\?><oembed>.*<html>&lt;iframe .*<title>A &quot;title&quot; &amp; more<\/title>.*<\/oembed>$/);
+  assert.equal((await embed("&format=yaml")).status, 501);
+  for (const link of ["http://other.test/c/embedded", `${ORIGIN}/c/unknown`, "http://other.test/x/c/embedded"]) assert.equal((await embed("", link)).status, 404, link);
+  const source = JSON.parse((await embed("", `${ORIGIN}/?url=http://a.example/c/embedded`)).body);
+  assert.match(source.html, /zoom.test\/[0-9A-Za-z]{11}\/embed/, "a picture whose address has the same end");
 });

@@ -363,17 +363,3 @@ test("the answers to preflights and other methods name those of the path", async
   assert.match(headers.get("access-control-allow-methods"), /POST/);
   assert.equal((await call("PATCH", "lines")).headers.get("allow"), "GET, HEAD, OPTIONS, PUT, DELETE");
 });
-
-test("the pages of collections are one static file, read by the names that collections may have", async () => {
-  const entry = `
-    import edge from "./index.js";
-    export * from "./index.js";
-    const ASSETS = { fetch: ({ url, method }) => new Response(method + " " + url) };
-    export default { queue() {}, fetch: (request, env) => edge.fetch(request, { ...env, ASSETS }) };`;
-  const files = await start({}, entry);
-  const answer = async (path, init) => (await files.send(path, init)).body;
-  for (const path of ["/c/drawings", "/c/drawings/", "/c/a-1?x=y"]) assert.match(await answer(path), /^GET \w+:\/\/[^/]+\/collection$/, path);
-  for (const path of ["/c/", "/c/Drawings", "/c/ab", "/c/drawings/entries", "/collection", "/?url=/c/drawings"]) assert.doesNotMatch(await answer(path), /^GET /, path);
-  assert.equal((await files.send("/c/drawings", { method: "POST", body: "x" })).status, 405);
-  await files.close();
-});

@@ -157,6 +157,10 @@ test("every response of collections is described", async () => {
   for (const body of ["", "{}\n".repeat(10_001)]) await send(body);
   for (const query of ["", "?state=waiting", "?order=added", "?after=1", "?limit=0"]) await of(entries, `described/entries${query}`, { headers });
   await of(path, "described");
+  for (const name of ["described", "unknown"]) {
+    await holds("/c/{name}", `/c/${name}`, { from: open });
+    for (const format of ["json", "xml"]) await holds("/oembed", `/oembed?url=${open.origin}/c/${name}&format=${format}`, { from: open });
+  }
   for (const kind of ["collection", "activity"]) {
     for (const name of ["described", "unknown"]) await holds(`/iiif/${kind}/{name}`, `/iiif/${kind}/${name}`, { from: open });
   }

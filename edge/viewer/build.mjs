@@ -53,7 +53,6 @@ await cp(from("icons"), `${to}assets`, { recursive: true });
 for (const name of ["favicon.ico", "apple-touch-icon.png"]) await cp(from(`icons/${name}`), to + name);
 await cp(from("../../node_modules/openseadragon/LICENSE.txt"), `${to}assets/openseadragon-licence.txt`);
 await cp(from("pages/_headers"), `${to}_headers`);
-await cp(from("pages/collection.html"), `${to}collection.html`);
 // Without the home page's picture, which `hero.mjs` makes.
 await access(`${to}assets/hero.json`).catch(() => writeFile(`${to}assets/hero.json`, "{}"));
 

@@ -56,7 +56,7 @@ pub struct Entry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     title: Option<Title>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    alt: Option<Alternative>,
+    pub alt: Option<Alternative>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credit: Option<CreditLine>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,6 +102,11 @@ impl Entry {
     /// Returns the title, or the name of the source.
     pub fn label(&self) -> String {
         self.title.as_ref().map_or_else(|| source_name(&self.url), Title::to_string)
+    }
+
+    /// Returns the alternative text, or the label.
+    pub fn alternative(&self) -> String {
+        self.alt.as_ref().map_or_else(|| self.label(), |alt| alt.as_str().to_owned())
     }
 
     /// Returns true if the owner says the same in both.

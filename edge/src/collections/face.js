@@ -2,11 +2,13 @@
 
 import { repeated } from "../platform/objects.js";
 
-/** Addresses of a collection's public documents. */
-const PUBLIC = /^\w+:\/\/[^/]+\/iiif\/(?:collection|activity)\/([a-z\d-]{3,40})(?:\/\d+)?\/?(?:\?|$)/;
+/** A collection's page and its documents for IIIF. */
+const PUBLIC = /^\w+:\/\/[^/]+\/(?:c|iiif\/(?:collection|activity))\/([a-z\d-]{3,40})(?:\/(?:embed|\d+))?\/?(?:\?|$)/;
+/** A request for oEmbed of a collection's page, whose address may be encoded. */
+const OEMBED = /^\w+:\/\/[^/]+\/oembed\/?\?(?:.*&)?url=https?(?::|%3A)(?:\/|%2F){2}[^/?&%]+(?:%3A\d+)?(?:\/|%2F)c(?:\/|%2F)([a-z\d-]{3,40})(?=[^a-z\d-]|$)/i;
 
 /** Returns the name of the collection whose object answers a request; undefined if it is another request. */
-export const collectionOf = ({ method, url }) => (method === "GET" || method === "HEAD" ? PUBLIC.exec(url)?.[1] : undefined);
+export const collectionOf = ({ method, url }) => (method === "GET" || method === "HEAD" ? (PUBLIC.exec(url) ?? OEMBED.exec(url))?.[1] : undefined);
 
 /** Returns the response of a collection's object. */
 export async function faceOf(name, { method, url, headers }, { COLLECTIONS, SHARE_BASE, BASE_URL }) {

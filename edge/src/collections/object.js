@@ -210,21 +210,22 @@ export class CollectionObject extends DurableObject {
     const face = new rust.CollectionFace(request, this.#settings, JSON.stringify(this.#counts ?? {}));
     try {
       const wanted = face.wanted();
-      return face.response(wanted && this.#publicRows(JSON.parse(wanted)));
+      return face.response(wanted && (await this.#publicRows(JSON.parse(wanted), rust)));
     } finally {
       face.free();
     }
   }
 
-  /** Returns the entries that everybody may see between two places as JSON. */
-  #publicRows({ place, after, upto, limit }) {
+  /** Returns the entries that everybody may see between two places as JSON, and the content of the first one if Rust asks for it. */
+  async #publicRows({ place, after, upto, limit, asks }, rust) {
     const shown = place === "seq" ? PUBLIC : "state = 'ready'";
     const rows = this.#rows(`SELECT * FROM entries WHERE ${place} > ? AND ${place} <= ? AND ${shown} ORDER BY ${place} LIMIT ?`, after, upto, limit);
     const listed = rows.filter(({ id, state }) => state !== "ready" || !lists.isTakenDown(id)).map(rowJson);
     const edge = (query, at) => (place === "seq" ? this.#rows(query, at)[0].at : null);
     const before = edge(`SELECT max(seq) AS at FROM entries WHERE seq <= ? AND ${PUBLIC}`, after);
     const next = edge(`SELECT min(seq) AS at FROM entries WHERE seq > ? AND ${PUBLIC}`, upto);
-    return `{"rows":[${listed.join()}],"before":${before},"next":${next}}`;
+    const content = asks && listed[0] && (await this.#send(listed[0], rust).catch(() => null));
+    return `{"rows":[${listed.join()}],"before":${before},"next":${next},"content":${content || null}}`;
   }
 
   /** Deletes the collection of the key with this hash: its entries are removed before its name is free. */
@@ -316,11 +317,16 @@ export class CollectionObject extends DurableObject {
     return takes.flatMap(([host, take]) => this.#rows("SELECT * FROM entries WHERE state = 'waiting' AND host = ? ORDER BY number LIMIT ?", host, take));
   }
 
+  /** Sends the message of a row to its content. Returns the answer. */
+  #send(row, rust) {
+    return this.env.CONVERSIONS.getByName(JSON.parse(row).id).send(rust.messageOfEntry(row, this.#settings, Date.now()));
+  }
+
   /** Sends an entry's message to its content, and stores what follows from the answer. */
   async #ask(row, rust) {
     const asked = rowJson(row);
     try {
-      const answer = await this.env.CONVERSIONS.getByName(row.id).send(rust.messageOfEntry(asked, this.#settings, Date.now()));
+      const answer = await this.#send(asked, rust);
       const now = this.#find(row.id);
       const settled = JSON.parse(rust.settleEntry(rowJson(now), asked, answer, Date.now()));
       this.#atOnce(() => this.#write(settled.row, now));

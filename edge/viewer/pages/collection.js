@@ -1,7 +1,7 @@
 // The page of a collection: a wall of previews in the order of addition, in sections of 200. A section is read when it
 // comes near the window and emptied when it has left, so the page is as quick and small with 100,000 entries as with 200.
 // Strangers see what is ready; with the collection's key, which stays in this page, all entries show their states. The
-// page is a static file, the same for all collections, so that it adds nothing to the Worker's module.
+// page arrives with the first previews (`edge/collections/src/face/page.rs`).
 
 import { element } from "../dom.js";
 
@@ -11,6 +11,10 @@ const STEP = 200;
 const NEAR = "1200px 0px";
 /** Time for which a section must be near before it is read, in ms: dragging the scrollbar passes by thousands. */
 const REST = 120;
+/** Number of previews that load at once, as in the page that arrives. */
+const AT_ONCE = 12;
+/** Time after which the first section is read, in ms: its previews are in the page, and load before its entries. */
+const SETTLED = 1000;
 /** Time between two looks at a collection that is being converted, and before a failed request is repeated, in ms. */
 const LOOK = 5000;
 // As in collection.css.
@@ -26,7 +30,7 @@ const name = location.pathname.split("/")[2];
 const address = `${location.origin}/v1/collections/${name}`;
 const sections = [];
 let key = "";
-let collection = { counts: {} };
+let collection = JSON.parse(document.getElementById("collection").textContent);
 
 const number = (value) => value.toLocaleString("en");
 const sum = (counts) => Object.values(counts).reduce((all, count) => all + count, 0);
@@ -38,7 +42,8 @@ const observer = new IntersectionObserver((changes) => {
     const section = sections[Number(target.dataset.index)];
     section.isNear = isIntersecting;
     clearTimeout(section.timer);
-    if (isIntersecting) section.timer = setTimeout(load, section.first === 1 ? 0 : REST, section);
+    const rest = section.first > 1 ? REST : section.list.hasChildNodes() && section.entries === null ? SETTLED : 0;
+    if (isIntersecting) section.timer = setTimeout(load, rest, section);
     else if (!target.contains(document.activeElement)) empty(section);
   }
 }, { rootMargin: NEAR });
@@ -64,11 +69,9 @@ function reach(places) {
     const index = sections.length;
     const first = index * STEP + 1;
     const heading = element("h2", { id: `from-${first}` }, `From ${number(first)}`);
-    const list = element("ul", { class: "entries" });
-    const box = element("section", { "data-index": String(index), "aria-labelledby": heading.id }, heading, list);
-    const section = { first, box, list, count: 0, entries: null, isNear: false };
-    sections.push(section);
-    wall.append(box);
+    const made = element("section", { "data-index": String(index), "aria-labelledby": heading.id }, heading, element("ul", { class: "entries" }));
+    const box = wall.children[index] ?? wall.appendChild(made);
+    sections.push({ first, box, list: box.querySelector("ul"), count: 0, entries: null, isNear: false });
     observer.observe(box);
   }
   // Until a section is read, all its places count.
@@ -101,12 +104,17 @@ function show(section, entries) {
   const shown = JSON.stringify(entries);
   if (section.entries === shown) return;
   const focused = section.list.contains(document.activeElement) && document.activeElement.href;
-  section.list.replaceChildren(...entries.map(item));
+  const before = new Map([...section.list.children].map((old) => [hrefOf(old), old]));
+  const items = entries.map((entry, index) => item(entry, section.first === 1 && index < AT_ONCE));
+  // What has not changed stays, with its picture.
+  section.list.replaceChildren(...items.map((made) => (made.isEqualNode(before.get(hrefOf(made)) ?? null) ? before.get(hrefOf(made)) : made)));
   if (focused) [...section.list.querySelectorAll("a")].find((link) => link.href === focused)?.focus({ preventScroll: true });
   Object.assign(section, { entries: shown, count: entries.length });
   section.box.hidden = entries.length === 0;
   resize(section);
 }
+
+const hrefOf = (entry) => entry.querySelector("a")?.href;
 
 /** Forgets the entries of a section, but not its height. */
 function empty(section) {
@@ -116,13 +124,13 @@ function empty(section) {
   section.entries = "";
 }
 
-function item({ id, url, state, title, alt, failure }) {
+/** Returns an entry, whose preview loads at once or when it comes near; as `item` in `page.rs`. */
+function item({ id, url, state, title, alt, failure }, isAtOnce) {
   const label = title || nameOf(url);
-  const address = `${location.origin}/${id}`;
   if (state === "ready") {
     // With a name below, a picture without an alternative text needs none.
-    const picture = element("img", { src: `${address}/thumbnail.jpg`, alt: alt ?? "", loading: "lazy", decoding: "async", width: "160", height: "146" });
-    return element("li", {}, element("a", { class: "entry", href: address }, picture, element("b", {}, label)));
+    const picture = element("img", { src: `/${id}/thumbnail.jpg`, alt: alt ?? "", loading: !isAtOnce && "lazy", decoding: "async", width: "160", height: "146" });
+    return element("li", {}, element("a", { class: "entry", href: `/${id}` }, picture, element("b", {}, label)));
   }
   const reason = failure ? `${STATES[state]}: ${failure.message}` : (STATES[state] ?? state);
   return element("li", {}, element("div", { class: `entry ${state}` }, element("span", { class: "state" }, reason), element("b", { title: url }, label)));
@@ -142,35 +150,24 @@ function nameOf(url) {
 async function look() {
   try {
     const response = await fetch(address, authorization());
-    if (response.status === 404) return missing();
+    if (response.status === 404) return location.reload();
     if (!response.ok) throw new Error(await response.text());
     const before = collection.last;
     collection = await response.json();
-    const { counts } = collection;
-    document.getElementById("counts").textContent = summary(counts);
-    describe(collection);
-    reach(sum(counts));
-    if (before !== undefined && before !== collection.last) refresh();
-    if (counts.waiting + counts.converting > 0) setTimeout(look, LOOK);
+    showCounts();
+    if (before !== collection.last) refresh();
   } catch (error) {
     console.warn("cannot read the collection:", error);
     setTimeout(look, LOOK);
   }
 }
 
-function describe({ title = name, credit, rights }) {
-  document.title = `${title} – Edgezoom`;
-  document.getElementById("title").textContent = title;
-  const line = document.getElementById("credits");
-  const licence = /^https?:/.test(rights) && element("a", { href: rights, rel: "license" }, rights);
-  line.replaceChildren(...[credit, credit && licence && " · ", licence].filter(Boolean));
-  line.hidden = !line.hasChildNodes();
-}
-
-function missing() {
-  document.getElementById("title").textContent = "Not found";
-  document.getElementById("counts").textContent = "There is no collection of this name.";
-  for (const part of [wall, document.querySelector(".owner")]) part.hidden = true;
+/** Shows the counts, and looks again if some are to come. */
+function showCounts() {
+  const { counts } = collection;
+  document.getElementById("counts").textContent = summary(counts);
+  reach(sum(counts));
+  if (counts.waiting > 0 || counts.converting > 0) setTimeout(look, LOOK);
 }
 
 function summary({ ready = 0, waiting = 0, converting = 0, failed = 0 }) {
@@ -188,7 +185,7 @@ function refresh() {
   }
 }
 
-document.getElementById("owner").addEventListener("submit", async (event) => {
+document.getElementById("owner")?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const problem = document.getElementById("problem");
   key = document.getElementById("key").value.trim();
@@ -207,6 +204,4 @@ new ResizeObserver(() => {
   sections.forEach(resize);
 }).observe(wall);
 
-// The first section is read at once, before anything is known of the collection.
-reach(STEP);
-look();
+showCounts();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { assertAccessible, assertEventually, resize } from "./browser.mjs";
-import { open, page, service, setUp } from "./site.mjs";
+import { host, open, openEmpty, page, service, setUp } from "./site.mjs";
 
 setUp();
 
@@ -37,7 +37,7 @@ test("a stranger sees what is ready, with titles, alternative texts and names of
   await page.getByText("980 pictures").waitFor();
   await page.getByRole("link", { name: "What is in drawing 1 Drawing 1 <b>" }).waitFor();
   const second = page.getByRole("link", { name: "sheet 2.tif" });
-  assert.equal(await second.getAttribute("href"), `${service.origin}/Content0002`);
+  assert.equal(await second.getAttribute("href"), "/Content0002");
   assert.equal(await count(".failed"), 0);
   assert.equal(await page.locator("#credits").textContent(), "Museum of Examples · http://rightsstatements.org/vocab/InC/1.0/");
   assert.equal(await page.title(), "Drawings – Edgezoom");
@@ -108,8 +108,24 @@ test("pictures that become ready appear", async () => {
   await page.getByRole("link", { name: /Drawing 99/ }).waitFor();
 });
 
-test("a page without a collection says so", async () => {
-  await open("/c/unknown");
-  await page.getByText("There is no collection of this name.").waitFor();
-  await assertAccessible(page);
+test("previews that arrive with the page stay when its entries are read", async () => {
+  await openWall(1000);
+  const first = await page.locator(".entries li").first().elementHandle();
+  assert.equal(await count(".entries li"), 24);
+  assert.equal(await count(".entries img:not([loading])"), 12);
+  await page.getByRole("link", { name: "Drawing 99" }).waitFor();
+  assert.ok(await first.evaluate((item) => item.isConnected && item.nextSibling.isConnected));
+  assert.equal(service.collection.reads.filter((query) => query.includes("after=0&")).length, 1);
+});
+
+test("the page in a frame has no owner's form, and opens pictures in a window of their own", async () => {
+  Object.assign(service.collection, { size: 100, waiting: 0, reads: [] });
+  await openEmpty();
+  await page.goto(host.put(`<iframe src="${service.origin}/c/drawings/embed" title="Drawings" width="800" height="600"></iframe>`));
+  const frame = page.frameLocator("iframe");
+  await frame.getByRole("link", { name: /Drawing 99/ }).waitFor();
+  assert.equal(await frame.locator(".owner").count(), 0);
+  const opened = page.context().waitForEvent("page");
+  await frame.getByRole("link", { name: /Drawing 1 / }).click();
+  assert.equal(new URL((await opened).url()).pathname, "/Content0001");
 });

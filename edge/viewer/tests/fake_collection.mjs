@@ -25,6 +25,14 @@ export function fakeCollection() {
       return { type: "application/x-ndjson", headers: CORS, body: visible.slice(0, limit).map((one) => `${JSON.stringify(one)}\n`).join("") };
     },
   };
+  /** Returns what the page arrives with: the first previews, as the Worker makes them. */
+  collection.page = () => {
+    const { counts, title, credit, rights } = described();
+    const entries = Array.from({ length: 26 }, (_, index) => entry(index + 1)).filter(({ number, state }) => state === "ready" && number <= collection.size);
+    const item = ({ id, title: own, alt = "", number }, index) => `<li><a class="entry" href="/${id}"><img src="/${id}/thumbnail.jpg" alt="${alt}"${index < 12 ? "" : ' loading="lazy"'} decoding="async" width="160" height="146"><b>${(own ?? `sheet ${number}.tif`).replaceAll("<", "&lt;")}</b></a></li>`;
+    const wall = `<section data-index="0" aria-labelledby="from-1"><h2 id="from-1">From 1</h2><ul class="entries">${entries.slice(0, 24).map(item).join("")}</ul></section>`;
+    return { title, counts: `${counts.ready} pictures`, credits: `${credit} · <a href="${rights}" rel="license">${rights}</a>`, wall, collection: JSON.stringify({ counts, last: collection.last }) };
+  };
   const stateOf = (number) => {
     if (number % 100 === 50) return "failed";
     if (number % 100 === 60) return "removed";

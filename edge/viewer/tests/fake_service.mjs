@@ -21,9 +21,7 @@ const TYPES = {
   webmanifest: "application/manifest+json",
 };
 const CORS = { "Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin" };
-const HEADERS = await readFile(at("../pages/_headers"), "utf8");
-const policyOf = (page) => new RegExp(`^/${page}\\n {2}Content-Security-Policy: (.+)$`, "m").exec(HEADERS)[1];
-const [DOCS_POLICY, COLLECTION_POLICY] = ["docs", "collection"].map(policyOf);
+const [, DOCS_POLICY] = /^\/docs\n {2}Content-Security-Policy: (.+)$/m.exec(await readFile(at("../pages/_headers"), "utf8"));
 
 const { stage, ...QUEUED } = example("/v1/content/", "get", 301);
 /** The content object in each state, at the document's origin. */
@@ -90,8 +88,8 @@ export async function startFakeService() {
       files: await fill("files", { address: `${origin}/v1/content/`, uploads: `${origin}/v1/uploads/`, most: MAX_BYTES }),
     };
     const body = await fill(name, { ...common, ...values });
-    const script = { share: "share.js", embed: "share.js", home: "home.js" }[name];
-    const head = script ? `<script type="module" src="${asset(script)}"></script>` : "";
+    const script = { share: "share.js", embed: "share.js", home: "home.js", collection: "collection.js" }[name];
+    const head = script ? `${values.base ?? ""}<script type="module" src="${asset(script)}"></script>` : "";
     const policy = [
       `default-src 'none'; script-src ${origin}; style-src ${origin}; img-src ${origin} data:; connect-src ${origin}; manifest-src ${origin}`,
       `base-uri 'none'; form-action ${origin}; frame-ancestors ${framed ? "*" : "'none'"}`,
@@ -178,7 +176,8 @@ export async function startFakeService() {
       const [name, body] = [searchParams.get("name"), Buffer.concat(chunks)];
       return pathname.startsWith("/v1/uploads/") ? uploadInParts(request.method, pathname, name, body) : uploaded(name);
     }
-    if (/^\/c\/[^/]+$/.test(pathname)) return { ...(await asset("/collection.html")), headers: { "Content-Security-Policy": COLLECTION_POLICY } };
+    if (pathname === "/c/drawings") return page("collection", "Drawings – Edgezoom", { ...collection.page(), logo: "", owner: await fill("collection_owner", {}) });
+    if (pathname === "/c/drawings/embed") return page("collection", "Drawings – Edgezoom", { ...collection.page(), logo: "", owner: "", base: `<base target="_blank">` }, { framed: true });
     if (pathname.startsWith("/v1/collections/drawings")) return collection.answer(pathname, searchParams, request);
     if (down && pathname.startsWith("/v1/")) return { status: 503, headers: CORS };
     if (request.method === "DELETE") return deleted(pathname.split("/").at(-1), request.headers.authorization);
