@@ -1,9 +1,14 @@
 // Collections: who may begin and change one, what lines do, and that the journal has every entry's end, whatever is lost.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { DZI } from "./archive.mjs";
 import { aroundTests } from "./around.mjs";
@@ -355,6 +360,31 @@ test("notices are signed, repeated until they are taken, and end with 410", asyn
     assert.equal(seen.length, statuses.length);
   } finally {
     receiver.close();
+  }
+});
+
+test("a name that resolves to a host in a private network gets no notice: the host has no certificate for it", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "certificate-"));
+  const [key, cert] = ["key.pem", "cert.pem"].map((name) => join(folder, name));
+  execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=intranet.example", "-addext", "basicConstraints=critical,CA:FALSE"], { stdio: "ignore" });
+  const seen = [];
+  const receiver = createSecureServer({ key: await readFile(key), cert: await readFile(cert) }, (request, response) => {
+    seen.push(request.method);
+    response.writeHead(204).end();
+  });
+  receiver.on("connection", () => seen.push("connection"));
+  receiver.listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  try {
+    // The policy permits this name here; it stands for one that an owner has pointed at a private address.
+    await begin("inside", { notify: `https://localhost:${receiver.address().port}/hook` });
+    await add("inside", [{ url: source() }]);
+    await system.advance(1);
+    await eventually(async () => JSON.parse((await call("GET", "inside")).body).notices.failures === 1);
+    assert.deepEqual([...new Set(seen)], ["connection"]);
+  } finally {
+    receiver.close();
+    await rm(folder, { recursive: true });
   }
 });
 
