@@ -4,8 +4,39 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DZI } from "./archive.mjs";
 import { aroundTests } from "./around.mjs";
-import { ORIGIN, PLAIN, startWithClock } from "./system.mjs";
+import { ORIGIN, startWithClock } from "./system.mjs";
 
+/** An entry module whose collections count the rows that they read. `/rows` returns the number since the last time. */
+const COUNTING = `
+  import edge, { CollectionObject as Inner } from "./index.js";
+  export * from "./index.js"; // except for the class below
+
+  let cursors = [];
+
+  export class CollectionObject extends Inner {
+    constructor(state, env) {
+      const { sql } = state.storage;
+      const exec = (...of) => {
+        const cursor = sql.exec(...of);
+        cursors.push(cursor);
+        return cursor;
+      };
+      Object.defineProperty(state.storage, "sql", { value: { exec } });
+      super(state, env);
+    }
+  }
+
+  export default {
+    ...edge,
+    queue() {},
+    fetch(request, env, context) {
+      if (new URL(request.url).pathname !== "/rows") return edge.fetch(request, env, context);
+      const rows = cursors.reduce((sum, { rowsRead }) => sum + rowsRead, 0);
+      cursors = [];
+      return Response.json(rows);
+    },
+  };
+`;
 const headers = { Authorization: "Bearer a key that its owner has made: 0123456789abcdef" };
 const PRESENTATION = "http://iiif.io/api/presentation/3/context.json";
 const DISCOVERY = "http://iiif.io/api/discovery/1/context.json";
@@ -13,7 +44,7 @@ const DISCOVERY = "http://iiif.io/api/discovery/1/context.json";
 const FIRST = "http://0.example/";
 
 let system;
-aroundTests(async () => (system = await startWithClock({}, PLAIN)), () => system.close());
+aroundTests(async () => (system = await startWithClock({}, COUNTING)), () => system.close());
 
 const put = async (name, settings) => assert.equal((await system.request(`/v1/collections/${name}`, { method: "PUT", headers, body: JSON.stringify(settings) })).status, 201);
 async function add(name, entries) {
@@ -203,4 +234,71 @@ test("oEmbed of a collection's page is a frame, with the first preview", async (
   for (const link of ["http://other.test/c/embedded", `${ORIGIN}/c/unknown`, "http://other.test/x/c/embedded"]) assert.equal((await embed("", link)).status, 404, link);
   const source = JSON.parse((await embed("", `${ORIGIN}/?url=http://a.example/c/embedded`)).body);
   assert.match(source.html, /zoom.test\/[0-9A-Za-z]{11}\/embed/, "a picture whose address has the same end");
+});
+
+test("titles are searched without case and accents, by all words or their beginnings", async () => {
+  await put("searched", {});
+  const titles = ["Große Brücke über die Elbe", "A Bridge at Dresden", "世界地图", "", "Bridge OR tunnel", "Never ready bridge"];
+  await add("searched", titles.map((title, index) => ({ url: `http://s${index}.example/old_town%20map.tif`, title })));
+  const ids = [];
+  for (const index of [0, 1, 2, 3, 4]) ids.push(await end("searched", `http://s${index}.example/old_town%20map.tif`));
+  const find = async (query, more = "") => {
+    const { status, body } = await system.send(`/v1/collections/searched/entries?q=${encodeURIComponent(query)}${more}`);
+    assert.equal(status, 200, body);
+    return body.split("\n").filter(Boolean).map((line) => ids.indexOf(JSON.parse(line).id));
+  };
+  for (const [query, found] of [
+    ["brucke", [0]],
+    ["GROSSE  elb", [0]],
+    ["bridge", [1, 4]],
+    ["brid dres", [1]],
+    ["ridge", []],
+    ["地图", [2]],
+    ["图地", []],
+    ["town map", [3]],
+    ["tif", [3]],
+    ["bridge OR", [4]],
+    ['"bridge" NOT tunnel*', []],
+    ['bridge"', [1, 4]],
+    ["a", [1]],
+    ["- * \" ( )", []],
+    ["title:bridge", []],
+    ["x".repeat(5000), []],
+  ]) assert.deepEqual(await find(query), found, query);
+  assert.deepEqual([await find("bridge", "&limit=1"), await find("bridge", "&limit=1&after=2"), await find("bridge", "&after=5")], [[1], [4], []]);
+  assert.deepEqual([await find("bridge", "&state=ready"), await find("bridge", "&state=removed")], [[1, 4], []]);
+  assert.equal((await find(" ")).length, 5, "no words");
+  await add("searched", [{ id: ids[1], title: "A Ferry" }, { id: ids[4], remove: true }, { id: ids[3], title: "Bridge" }]);
+  assert.deepEqual([await find("bridge"), await find("ferry"), await find("town")], [[3], [1], []]);
+  await system.operate("takedown", { target: ids[3], reason: "A reason" });
+  assert.deepEqual(await find("bridge"), []);
+});
+
+test("a stranger's request reads few rows, whatever is not public", async () => {
+  await put("hidden", {});
+  await add("hidden", [...fillers(3000), { url: `${FIRST}hidden`, title: "Found" }, ...fillers(1500)]);
+  await end("hidden", `${FIRST}hidden`);
+  const rows = async (path) => {
+    await system.send("/rows");
+    const { status, body } = await system.send(path);
+    assert.equal(status, 200, path);
+    return { body, read: Number((await system.send("/rows")).body) };
+  };
+  for (const query of ["", "?order=added", "?state=ready", "?order=added&state=ready", "?q=found"]) {
+    const { body, read } = await rows(`/v1/collections/hidden/entries${query}`);
+    assert.match(body, /"title":"Found"/);
+    assert.ok(read < 20, `${query}: ${read} rows`);
+  }
+  for (const path of ["/c/hidden", "/iiif/collection/hidden/4", "/iiif/activity/hidden"]) {
+    const { read } = await rows(path);
+    assert.ok(read <= 1010, `${path}: ${read} rows`);
+  }
+});
+
+test("a client has as many searches in a minute as in pictures", async () => {
+  await put("often", {});
+  const search = async (address) => (await system.send("/v1/collections/often/entries?q=x", { headers: { "CF-Connecting-IP": address } })).status;
+  for (let time = 0; time < 20; time += 1) assert.equal(await search("203.0.113.7"), 200);
+  assert.equal(await search("203.0.113.7"), 429);
+  assert.equal(await search("203.0.113.8"), 200);
 });

@@ -155,7 +155,7 @@ test("every response of collections is described", async () => {
   const lines = ['{"url":"http://example.com/entry.jpg","title":"One","alt":"A","credit":"B","rights":"http://creativecommons.org/licenses/by/4.0/"}', '{"url":"nonsense"}', "{", '{"id":"00000000000"}', '{"id":"1"}', '{"title":"x"}', '{"tittle":"x"}', `{"title":"${"x".repeat(17_000)}"}`];
   assert.equal((await send(lines.join("\n"))).refused.length, 7);
   for (const body of ["", "{}\n".repeat(10_001)]) await send(body);
-  for (const query of ["", "?state=waiting", "?order=added", "?after=1", "?limit=0"]) await of(entries, `described/entries${query}`, { headers });
+  for (const query of ["", "?state=waiting", "?order=added", "?after=1", "?limit=0", "?q=one"]) await of(entries, `described/entries${query}`, { headers });
   await of(path, "described");
   for (const name of ["described", "unknown"]) {
     await holds("/c/{name}", `/c/${name}`, { from: open });

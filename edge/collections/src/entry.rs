@@ -38,6 +38,9 @@ pub struct Row {
     /// True if the journal shows the last change.
     #[serde(default)]
     pub shown: bool,
+    /// The title by which the entry is found from now on; empty if it is found no more. `None`: as before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found_by: Option<String>,
 }
 
 /// The part of an entry that the journal prints as it is: its source, and what the owner says about the picture.
@@ -136,7 +139,17 @@ impl Entry {
 impl Row {
     fn new(id: ContentId, host: &str, entry: Entry) -> Self {
         let (host, noted) = (host.to_owned(), Timestamp(0));
-        Self { id, host, state: EntryState::Waiting, busy: false, due: None, noted, entry, shown: true }
+        Self {
+            id,
+            host,
+            state: EntryState::Waiting,
+            busy: false,
+            due: None,
+            noted,
+            entry,
+            shown: true,
+            found_by: None,
+        }
     }
 
     /// Decides what follows from a line for the entry `row` with the id `id`, of `count` entries. `next` is the id of
@@ -192,15 +205,18 @@ impl Row {
         self.due = (!is_unknown).then_some(now);
     }
 
-    /// Returns the row that follows the one `before`: the journal shows a change of what it prints, with its time.
+    /// Returns the row that follows the one `before`: the journal shows a change of what it prints, with its time, and
+    /// what is ready is found by its title.
     pub fn changed_since(mut self, before: &Self, now: Timestamp) -> Self {
         self.shown = self.state != before.state || self.entry != before.entry;
         if self.shown {
             self.entry.at = now;
-            if self.state == State::Ready {
+            if self.state == EntryState::Ready {
                 self.entry.since.get_or_insert(now);
             }
         }
+        let title = |row: &Self| if row.state == EntryState::Ready { row.entry.label() } else { String::new() };
+        self.found_by = Some(title(&self)).filter(|title_now| *title_now != title(before));
         self
     }
 

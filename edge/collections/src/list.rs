@@ -9,6 +9,8 @@ use crate::entry::State;
 
 /// Maximum number of entries of a list.
 const MOST: u64 = 1000;
+/// Maximum length of the words. The rest is not searched for.
+const MAX_CHARACTERS: usize = 200;
 
 /// A column by which entries are in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -29,6 +31,8 @@ pub struct EntryList {
     /// State of all entries of the list, if it has only one.
     pub state: Option<State>,
     pub limit: u64,
+    /// Words in the titles of all entries of the list.
+    pub words: Option<String>,
 }
 
 impl EntryList {
@@ -38,8 +42,11 @@ impl EntryList {
             form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == wanted).map(|(_, value)| value)
         };
         let number = |name, default| value(name).map_or(Some(default), |text| decimal(&text));
+        let words = value("q").map(|words| words.trim().chars().take(MAX_CHARACTERS).collect::<String>());
+        let words = words.filter(|words| !words.is_empty());
         let place = match value("order").as_deref() {
-            None => Place::Seq,
+            None if words.is_none() => Place::Seq,
+            None => Place::Number,
             Some("added") => Place::Number,
             Some(_) => return None,
         };
@@ -49,7 +56,7 @@ impl EntryList {
         };
         let state = value("state").map(|text| named(&text)).transpose().ok()?;
         let limit = number("limit", MOST).filter(|limit| (1..=MOST).contains(limit))?;
-        Some(Self { place, after: number("after", 0)?, state, limit })
+        Some(Self { place, after: number("after", 0)?, state, limit, words })
     }
 }
 
@@ -65,10 +72,19 @@ mod tests {
 
     #[test]
     fn a_query_names_a_list() {
-        let all = EntryList { place: Place::Seq, after: 0, state: None, limit: 1000 };
-        assert_eq!(EntryList::parse(""), Some(all));
-        let one =
-            EntryList { place: Place::Number, after: (1 << 53) - 1, state: Some(State::TakenDown), limit: 1 };
+        let all = EntryList { place: Place::Seq, after: 0, state: None, limit: 1000, words: None };
+        assert_eq!(EntryList::parse(""), Some(all.clone()));
+        assert_eq!(EntryList::parse("q=+"), Some(all.clone()));
+        let found = EntryList { place: Place::Number, words: Some("a bridge".to_owned()), ..all };
+        assert_eq!(EntryList::parse("q=+a+bridge"), Some(found.clone()));
+        assert_eq!(EntryList::parse("q=a%20bridge&order=added"), Some(found));
+        let one = EntryList {
+            place: Place::Number,
+            after: (1 << 53) - 1,
+            state: Some(State::TakenDown),
+            limit: 1,
+            words: None,
+        };
         let query = "order=added&after=9007199254740991&state=taken-down&limit=1";
         assert_eq!(EntryList::parse(query), Some(one));
         for query in [

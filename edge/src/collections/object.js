@@ -6,6 +6,7 @@
 import { DurableObject } from "cloudflare:workers";
 import * as lists from "../admin/lists.js";
 import { rules } from "./rules.js";
+import { expressionOf, indexed } from "./titles.js";
 
 /** Milliseconds after which waiting entries are looked at again, whatever has happened. */
 const AGAIN = 60_000;
@@ -22,11 +23,13 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS entries (number INTEGER PRIMARY KEY, id TEXT UNIQUE, host TEXT, state TEXT, busy INTEGER, due INTEGER,
     noted INTEGER, seq INTEGER, entry TEXT);
   CREATE INDEX IF NOT EXISTS journal ON entries (seq);
-  CREATE INDEX IF NOT EXISTS public ON entries (seq) WHERE ${PUBLIC};
+  CREATE INDEX IF NOT EXISTS public_seq ON entries (seq) WHERE ${PUBLIC};
+  CREATE INDEX IF NOT EXISTS public_number ON entries (number) WHERE ${PUBLIC};
   CREATE INDEX IF NOT EXISTS line ON entries (host, number) WHERE state = 'waiting';
   CREATE INDEX IF NOT EXISTS failed ON entries (seq) WHERE state = 'failed';
   CREATE INDEX IF NOT EXISTS under_way ON entries (host) WHERE busy = 1;
   CREATE INDEX IF NOT EXISTS due ON entries (due) WHERE due IS NOT NULL;
+  CREATE VIRTUAL TABLE IF NOT EXISTS titles USING fts5(title, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0');
   CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID`;
 /** The hosts with waiting entries behind one, in order. */
 const HOSTS = `WITH RECURSIVE hosts(host) AS (SELECT min(host) FROM entries WHERE state = 'waiting' AND host > ?
@@ -117,7 +120,7 @@ export class CollectionObject extends DurableObject {
   }
 
   /** Stores a row of Rust's in place of the one `before`. */
-  #write({ id, host, state, busy, due, noted, entry, shown }, before) {
+  #write({ id, host, state, busy, due, noted, entry, shown, found_by: title }, before) {
     const counts = this.#counts;
     const seq = shown ? (counts.last += 1) : before.seq;
     const values = [state, Number(busy), due, noted, seq, JSON.stringify(entry)];
@@ -125,6 +128,8 @@ export class CollectionObject extends DurableObject {
     else this.#sql.exec("INSERT INTO entries (number, id, host, state, busy, due, noted, seq, entry) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (counts.entries += 1), id, host, ...values);
     if (before) counts[before.state] -= 1;
     counts[state] = (counts[state] ?? 0) + 1;
+    if (title) this.#sql.exec("INSERT OR REPLACE INTO titles (rowid, title) VALUES (?, ?)", before.number, indexed(title));
+    else if (title === "") this.#sql.exec("DELETE FROM titles WHERE rowid = ?", before.number);
   }
 
   /** Begins the collection or changes its settings. `message` is a `Put` as JSON. */
@@ -193,14 +198,19 @@ export class CollectionObject extends DurableObject {
     if (!(await this.read(""))) return "!unknown";
     const list = rust.entryList(query);
     if (isRefusal(list)) return list;
-    const { place, after, state, limit } = JSON.parse(list);
+    const { place, after, state, limit, words } = JSON.parse(list);
     const refusal = key && rust.admitToCollection(this.#settings, key);
     if (refusal) return refusal;
     // The conditions are constants: an index with a condition is not used for a variable.
     const shown = (key ? STATES : OPEN).filter((known) => !state || known === state);
-    const isPublic = place === "seq" && shown.every((known) => PUBLIC.includes(known));
-    const where = (shown.length === STATES.length ? "" : `AND state IN (${shown.map((known) => `'${known}'`).join()})`) + (isPublic ? ` AND ${PUBLIC}` : "");
-    const rows = this.#rows(`SELECT * FROM entries WHERE ${place} > ? ${where} ORDER BY ${place} LIMIT ?`, after, limit);
+    const where = shown.length === STATES.length ? "" : `AND state IN (${shown.map((known) => `'${known}'`).join()})`;
+    const found = words === null ? null : expressionOf(words);
+    if (found === "") return "";
+    const named = found === null ? "" : "AND number IN (SELECT rowid FROM titles WHERE titles MATCH ?3 AND rowid > ?1 ORDER BY rowid LIMIT ?2)";
+    // A stranger's request never reads what it does not list.
+    const isPublic = !found && shown.every((known) => PUBLIC.includes(known));
+    const [from, and] = isPublic ? [`entries INDEXED BY public_${place}`, `AND ${PUBLIC}`] : ["entries", named];
+    const rows = this.#rows(`SELECT * FROM ${from} WHERE ${place} > ?1 ${where} ${and} ORDER BY ${place} LIMIT ?2`, after, limit, ...(found ? [found] : []));
     return rows.map(({ seq, number, id, state: is, entry }) => `{"seq":${seq},"number":${number},"id":"${id}","state":"${is}",${entry.slice(1)}\n`).join("");
   }
 

@@ -12,6 +12,7 @@ use worker::{Env, Request, Result, console_error, web_sys};
 
 use crate::admission::client::Client;
 use crate::config::{Addresses, Config, SigningKeys, Uploads};
+use crate::durable::admit::admit_search;
 use crate::lookup::content::{by_id, find, value};
 use crate::lookup::repository::{LookedUp, Repository};
 use crate::pages::{self, Cards, embed};
@@ -19,7 +20,7 @@ use crate::platform::bridge::{Outgoing, RequestHead};
 use crate::platform::isolate::now;
 use crate::regions;
 use crate::representation::response::{ContentResponse, descriptor_script};
-use crate::request::route::{Methods, OembedRequest, Opening, Route};
+use crate::request::route::{CollectionCall, Methods, OembedRequest, Opening, Route};
 use crate::request::upload::{UploadHeaders, UploadQuery};
 use crate::request::url::signature;
 use crate::response::negotiation::Variant;
@@ -74,6 +75,13 @@ impl Handler<'_> {
                 Some(uploads) => self.upload(uploads).step(step).await,
             },
             Route::Collection(name, call) => {
+                // Words that most titles have take as long as a search in a picture.
+                if let CollectionCall::List(query) = call
+                    && query.contains("q=")
+                    && let Err(error) = admit_search(client().as_ref(), env).await
+                {
+                    return Ok(Outgoing::Buffered(error.response()));
+                }
                 let (headers, may_begin) =
                     (UploadHeaders::of(self.sent), || client().is_none_or(|client| client.is_trusted()));
                 let by = collections::Sender { request: request(), headers, may_begin: &may_begin };

@@ -4,6 +4,7 @@
 // page arrives with the first previews (`edge/collections/src/face/page.rs`).
 
 import { element } from "../dom.js";
+import { setUpSearch } from "./collection_search.js";
 
 /** Number of entries of a section: places in the order of addition. */
 const STEP = 200;
@@ -30,6 +31,8 @@ const name = location.pathname.split("/")[2];
 const address = `${location.origin}/v1/collections/${name}`;
 const sections = [];
 let key = "";
+/** What the search has found; null if nothing is searched for. */
+let wordsFound = null;
 let collection = JSON.parse(document.getElementById("collection").textContent);
 
 const number = (value) => value.toLocaleString("en");
@@ -82,15 +85,19 @@ function reach(places) {
   }
 }
 
+/** Reads the entries of a query. */
+async function readEntries(query, signal) {
+  const response = await fetch(`${address}/entries?${query}`, { ...authorization(), signal });
+  if (!response.ok) throw new Error(await response.text());
+  return (await response.text()).split("\n").filter(Boolean).map((line) => JSON.parse(line));
+}
+
 /** Reads the entries of a section, and shows them if it is still near. */
 async function load(section) {
   section.reading?.abort();
   section.reading = new AbortController();
   try {
-    const query = `order=added&after=${section.first - 1}&limit=${STEP}`;
-    const response = await fetch(`${address}/entries?${query}`, { ...authorization(), signal: section.reading.signal });
-    if (!response.ok) throw new Error(await response.text());
-    const lines = (await response.text()).split("\n").filter(Boolean).map((line) => JSON.parse(line));
+    const lines = await readEntries(`order=added&after=${section.first - 1}&limit=${STEP}`, section.reading.signal);
     const entries = lines.filter((entry) => entry.number < section.first + STEP && entry.state !== "removed");
     if (section.isNear) show(section, entries);
   } catch (error) {
@@ -162,10 +169,16 @@ async function look() {
   }
 }
 
+/** Shows what the search has found, or the counts. */
+function tell(found) {
+  wordsFound = found;
+  document.getElementById("counts").textContent = found ?? summary(collection.counts);
+}
+
 /** Shows the counts, and looks again if some are to come. */
 function showCounts() {
   const { counts } = collection;
-  document.getElementById("counts").textContent = summary(counts);
+  tell(wordsFound);
   reach(sum(counts));
   if (counts.waiting > 0 || counts.converting > 0) setTimeout(look, LOOK);
 }
@@ -193,7 +206,7 @@ document.getElementById("owner")?.addEventListener("submit", async (event) => {
   problem.hidden = response?.ok === true;
   problem.textContent = response?.status === 403 ? "This is not the key of this collection." : "The service does not answer. Try again.";
   if (!response?.ok) key = "";
-  document.getElementById("counts").textContent = summary(collection.counts);
+  tell(wordsFound);
   refresh();
 });
 
@@ -205,3 +218,4 @@ new ResizeObserver(() => {
 }).observe(wall);
 
 showCounts();
+setUpSearch(readEntries, (entry) => item(entry, false), tell);

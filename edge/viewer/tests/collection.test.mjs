@@ -129,3 +129,34 @@ test("the page in a frame has no owner's form, and opens pictures in a window of
   await frame.getByRole("link", { name: /Drawing 1 / }).click();
   assert.equal(new URL((await opened).url()).pathname, "/Content0001");
 });
+
+test("the search field shows what has the words in its title, and the wall again when it is empty", async () => {
+  await openWall(1000);
+  await page.getByText("980 pictures").waitFor();
+  await page.getByRole("searchbox", { name: "Search titles" }).fill("drawing 99");
+  await page.getByText("6 found").waitFor();
+  assert.equal(await page.locator("#results a").count(), 6);
+  assert.equal(await page.locator("#wall").isHidden(), true);
+  assert.equal(new URL(page.url()).search, "?q=drawing%2099");
+  await assertAccessible(page);
+  await page.keyboard.press("Tab");
+  assert.match(await page.evaluate(() => document.activeElement.textContent), /Drawing 99/);
+  await page.getByRole("searchbox").fill("nothing");
+  await page.getByText("No picture has these words in its title").waitFor();
+  await page.getByRole("searchbox").fill("");
+  await page.getByText("980 pictures").waitFor();
+  assert.equal(await page.locator("#wall").isVisible(), true);
+  assert.equal(new URL(page.url()).search, "");
+});
+
+test("a link leads to what is found, of which more are shown when the reader asks", async () => {
+  Object.assign(service.collection, { size: 1000, waiting: 0, reads: [] });
+  await open("/c/drawings?q=drawing");
+  await page.getByText("200 or more found").waitFor();
+  await page.getByRole("button", { name: "Show more" }).press("Enter");
+  await page.getByText("400 or more found").waitFor();
+  assert.match(await page.evaluate(() => document.activeElement.textContent), /Drawing 401/, "the focus is where the reader goes on");
+  await page.getByRole("button", { name: "Show more" }).press("Enter");
+  await page.getByText("500 found").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Show more" }).count(), 0);
+});

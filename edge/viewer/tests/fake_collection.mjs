@@ -21,7 +21,8 @@ export function fakeCollection() {
       collection.reads.push(searchParams.toString());
       const [after, limit] = ["after", "limit"].map((name) => Number(searchParams.get(name)));
       const entries = Array.from({ length: collection.size - after }, (_, index) => entry(after + index + 1));
-      const visible = entries.filter(({ state }) => authorization || state === "ready" || state === "removed");
+      const words = searchParams.get("q")?.toLowerCase();
+      const visible = entries.filter(({ title = "" }) => !words || title.toLowerCase().includes(words)).filter(({ state }) => authorization || state === "ready" || state === "removed");
       return { type: "application/x-ndjson", headers: CORS, body: visible.slice(0, limit).map((one) => `${JSON.stringify(one)}\n`).join("") };
     },
   };

@@ -75,6 +75,10 @@ export function testsOf(name, start) {
     const isLast = () => engine.evaluate(() => [...document.querySelectorAll(".entries b")].some((name) => name.textContent === "sheet 20000.tif"));
     await until("the last are shown", isLast);
     assert.ok((await engine.evaluate(() => document.querySelectorAll(".entries li").length)) <= 2000);
+    await engine.evaluate(() => document.getElementById("q").focus());
+    await type(engine, "drawing 1999");
+    await until("six are found", async () => (await text("#counts")) === "6 found");
+    assert.equal(await engine.evaluate(() => document.querySelectorAll("#results a").length), 6);
   });
 
   it("progress is shown, then the picture", async () => {
