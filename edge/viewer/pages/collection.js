@@ -14,7 +14,7 @@ const NEAR = "1200px 0px";
 const REST = 120;
 /** Number of previews that load at once, as in the page that arrives. */
 const AT_ONCE = 12;
-/** Time after which the first section is read, in ms: its previews are in the page, and load before its entries. */
+/** Time after which the wall is made, in ms: the previews in the page load before its entries. */
 const SETTLED = 1000;
 /** Time between two looks at a collection that is being converted, and before a failed request is repeated, in ms. */
 const LOOK = 5000;
@@ -30,6 +30,7 @@ const wall = document.getElementById("wall");
 const name = location.pathname.split("/")[2];
 const address = `${location.origin}/v1/collections/${name}`;
 const sections = [];
+let width = wall.clientWidth;
 let key = "";
 /** What the search has found; null if nothing is searched for. */
 let wordsFound = null;
@@ -45,25 +46,25 @@ const observer = new IntersectionObserver((changes) => {
     const section = sections[Number(target.dataset.index)];
     section.isNear = isIntersecting;
     clearTimeout(section.timer);
-    const rest = section.first > 1 ? REST : section.list.hasChildNodes() && section.entries === null ? SETTLED : 0;
-    if (isIntersecting) section.timer = setTimeout(load, rest, section);
+    if (isIntersecting) section.timer = setTimeout(load, section.first === 1 ? 0 : REST, section);
     else if (!target.contains(document.activeElement)) empty(section);
   }
 }, { rootMargin: NEAR });
 
 /** Returns the height of a section with this many entries, in CSS pixels. */
 function heightOf(entries) {
-  const columns = Math.max(1, Math.floor((wall.clientWidth + GAP) / (WIDTH + GAP)));
+  const columns = Math.max(1, Math.floor((width + GAP) / (WIDTH + GAP)));
   const rows = Math.ceil(entries / columns);
   return rows ? HEADING + rows * ROW + (rows - 1) * GAP : 0;
 }
 
-/** Sets the height of a section. Keeps what is in the window in its place if the section is above. */
-function resize(section) {
-  const before = section.box.getBoundingClientRect();
-  section.box.style.blockSize = `${heightOf(section.count)}px`;
-  const grown = section.box.getBoundingClientRect().height - before.height;
-  if (grown && before.bottom <= 0) scrollBy({ top: grown, behavior: "instant" });
+/** Sets the heights of sections, and keeps what is in the window in its place. The layout is made once: there may be thousands. */
+function resize(which) {
+  const topOf = ({ box }) => box.getBoundingClientRect().top;
+  const anchor = scrollY > 0 && sections.find(({ box }) => box.getBoundingClientRect().bottom > 0);
+  const before = anchor && topOf(anchor);
+  for (const { box, count } of which) box.style.blockSize = `${heightOf(count)}px`;
+  if (anchor && topOf(anchor) !== before) scrollBy({ top: topOf(anchor) - before, behavior: "instant" });
 }
 
 /** Adds the sections that a number of places needs. */
@@ -78,11 +79,9 @@ function reach(places) {
     observer.observe(box);
   }
   // Until a section is read, all its places count.
-  for (const section of sections) {
-    if (section.entries !== null) continue;
-    section.count = Math.min(STEP, places - section.first + 1);
-    resize(section);
-  }
+  const unread = sections.filter(({ entries }) => entries === null);
+  for (const section of unread) section.count = Math.min(STEP, places - section.first + 1);
+  resize(unread);
 }
 
 /** Reads the entries of a query. */
@@ -117,8 +116,8 @@ function show(section, entries) {
   section.list.replaceChildren(...items.map((made) => (made.isEqualNode(before.get(hrefOf(made)) ?? null) ? before.get(hrefOf(made)) : made)));
   if (focused) [...section.list.querySelectorAll("a")].find((link) => link.href === focused)?.focus({ preventScroll: true });
   Object.assign(section, { entries: shown, count: entries.length });
+  resize([section]);
   section.box.hidden = entries.length === 0;
-  resize(section);
 }
 
 const hrefOf = (entry) => entry.querySelector("a")?.href;
@@ -210,12 +209,11 @@ document.getElementById("owner")?.addEventListener("submit", async (event) => {
   refresh();
 });
 
-let width = wall.clientWidth;
 new ResizeObserver(() => {
-  if (wall.clientWidth === width) return;
+  if (wall.clientWidth === width || wall.hidden) return;
   width = wall.clientWidth;
-  sections.forEach(resize);
+  resize(sections);
 }).observe(wall);
 
-showCounts();
+setTimeout(showCounts, wall.hasChildNodes() ? SETTLED : 0);
 setUpSearch(readEntries, (entry) => item(entry, false), tell);

@@ -109,10 +109,15 @@ test("pictures that become ready appear", async () => {
 });
 
 test("previews that arrive with the page stay when its entries are read", async () => {
-  await openWall(1000);
+  Object.assign(service.collection, { size: 1000, waiting: 0, reads: [] });
+  await openEmpty();
+  const { promise: released, resolve: release } = Promise.withResolvers();
+  await page.route("**/entries?*", (route) => released.then(() => route.continue()));
+  await page.goto(`${service.origin}/c/drawings`);
   const first = await page.locator(".entries li").first().elementHandle();
   assert.equal(await count(".entries li"), 24);
   assert.equal(await count(".entries img:not([loading])"), 12);
+  release();
   await page.getByRole("link", { name: "Drawing 99" }).waitFor();
   assert.ok(await first.evaluate((item) => item.isConnected && item.nextSibling.isConnected));
   assert.equal(service.collection.reads.filter((query) => query.includes("after=0&")).length, 1);
