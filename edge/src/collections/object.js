@@ -83,7 +83,9 @@ export class CollectionObject extends DurableObject {
 
   constructor(state, env) {
     super(state, env);
-    if (this.#rows("SELECT 1 FROM sqlite_master WHERE name = 'facts'").length > 0) this.#read();
+    if (this.#rows("SELECT 1 FROM sqlite_master WHERE name = 'facts'").length === 0) return;
+    this.#sql.exec(TABLES); // an earlier version of the Worker made fewer
+    this.#read();
   }
 
   #rows(query, ...values) {
