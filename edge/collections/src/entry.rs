@@ -7,7 +7,8 @@ use std::time::Duration;
 use edgezoom_content::conversion::{Event, Reply};
 use edgezoom_content::{
     Alternative, CollectionName, ContentId, CreditLine, Credits, EntryState, Failure, FailureCode,
-    Membership, Removal, RemovalKind, RightsUri, SourceUrl, Stage, Stated, Status, Timestamp, Title, source_name,
+    Membership, Removal, RemovalKind, RightsUri, SourceUrl, Stage, Stated, Status, Timestamp, Title,
+    source_name,
 };
 use serde::{Deserialize, Serialize};
 
@@ -215,7 +216,8 @@ impl Row {
                 self.entry.since.get_or_insert(now);
             }
         }
-        let title = |row: &Self| if row.state == EntryState::Ready { row.entry.label() } else { String::new() };
+        let title =
+            |row: &Self| if row.state == EntryState::Ready { row.entry.label() } else { String::new() };
         self.found_by = Some(title(&self)).filter(|title_now| *title_now != title(before));
         self
     }

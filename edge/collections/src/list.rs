@@ -1,11 +1,10 @@
 //! The entries that a request lists, by its query.
 
+use edgezoom_content::EntryState;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
 use serde::{Deserialize, Serialize};
 use url::form_urlencoded;
-
-use crate::entry::State;
 
 /// Maximum number of entries of a list.
 const MOST: u64 = 1000;
@@ -29,7 +28,7 @@ pub struct EntryList {
     /// Place behind which the list begins.
     pub after: u64,
     /// State of all entries of the list, if it has only one.
-    pub state: Option<State>,
+    pub state: Option<EntryState>,
     pub limit: u64,
     /// Words in the titles of all entries of the list.
     pub words: Option<String>,
@@ -52,7 +51,7 @@ impl EntryList {
         };
         let named = |text: &str| {
             let text: StrDeserializer<'_, Error> = text.into_deserializer();
-            State::deserialize(text)
+            EntryState::deserialize(text)
         };
         let state = value("state").map(|text| named(&text)).transpose().ok()?;
         let limit = number("limit", MOST).filter(|limit| (1..=MOST).contains(limit))?;
@@ -81,7 +80,7 @@ mod tests {
         let one = EntryList {
             place: Place::Number,
             after: (1 << 53) - 1,
-            state: Some(State::TakenDown),
+            state: Some(EntryState::TakenDown),
             limit: 1,
             words: None,
         };

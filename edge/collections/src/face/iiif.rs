@@ -4,11 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use edgezoom_content::{CreditLine, Timestamp};
+use edgezoom_content::{CreditLine, EntryState, Timestamp};
 use serde_json::{Value, json};
 
 use super::{Found, PART, Shown};
-use crate::entry::{Row, State};
+use crate::entry::Row;
 
 pub const PRESENTATION: &str = "http://iiif.io/api/presentation/3/context.json";
 const DISCOVERY: &str = "http://iiif.io/api/discovery/1/context.json";
@@ -123,8 +123,8 @@ impl Shown<'_> {
 
     fn change(&self, row: &Row) -> Value {
         let kind = match row.state {
-            State::Ready if row.entry.since == Some(row.entry.at) => "Create",
-            State::Ready => "Update",
+            EntryState::Ready if row.entry.since == Some(row.entry.at) => "Create",
+            EntryState::Ready => "Update",
             _ => "Delete",
         };
         json!({ "type": kind, "object": self.object(row), "endTime": date_time(row.entry.at) })
