@@ -14,15 +14,23 @@ import { DZI } from "./archive.mjs";
 import { aroundTests } from "./around.mjs";
 import { eventually, start, startWithClock } from "./system.mjs";
 
-/** An entry module whose collections do not hear of a number of ends, or hear of each twice. */
+/** An entry module whose collections do not hear of a number of ends, or hear of each twice, cannot reach a content, or are moved. */
 const LOSING = `
   import edge, { CollectionObject as Inner } from "./index.js";
   export * from "./index.js"; // except for the class below
 
   let lost = 0;
   let isDoubled = false;
+  let unreachable = "";
 
   export class CollectionObject extends Inner {
+    constructor(state, env) {
+      const unreached = { send: async () => { throw new Error("from the test"); } };
+      super(state, { ...env, CONVERSIONS: { getByName: (id) => (id === unreachable ? unreached : env.CONVERSIONS.getByName(id)) } });
+    }
+    move() {
+      this.ctx.abort("moved by the test");
+    }
     async note(message) {
       if (lost-- > 0) throw new Error("from the test");
       await super.note(message);
@@ -36,6 +44,8 @@ const LOSING = `
     async fetch(request, env, context) {
       const { pathname, searchParams } = new URL(request.url);
       if (pathname === "/lose-notes") return Response.json((lost = Number(searchParams.get("notes"))));
+      if (pathname === "/unreach") return Response.json((unreachable = searchParams.get("id")));
+      if (pathname === "/move") return Response.json(await env.COLLECTIONS.getByName(searchParams.get("name")).move().catch(() => 0));
       if (pathname === "/double-notes") return Response.json((isDoubled = true));
       return edge.fetch(request, env, context);
     },
@@ -233,6 +243,22 @@ test("ends that are lost or doubled are in the journal once", async () => {
   assert.deepEqual((await list("doubled")).map(({ seq, state }) => [seq, state]), [[3, "ready"]]);
 });
 
+test("a content that cannot be reached holds up no other", async () => {
+  await begin("unreached");
+  await add("unreached", Array.from({ length: 3 }, () => ({ url: source() })));
+  const [{ id }] = await list("unreached", "?order=added");
+  await system.send(`/unreach?id=${id}`);
+  const states = async () => (await list("unreached", "?order=added")).map(({ state }) => state);
+  await system.advance(1);
+  assert.deepEqual(await states(), ["waiting", "converting", "converting"]);
+  await add("unreached", [{ url: source() }]);
+  await system.advance(1);
+  assert.deepEqual(await states(), ["waiting", "converting", "converting", "converting"]);
+  await system.send("/unreach?id=");
+  await system.advance(10_000);
+  assert.equal((await states())[0], "converting");
+});
+
 test("a removed entry is gone for good, and its URL may be added again", async () => {
   const [id, other] = await converting("removing", 2);
   await ready(id);
@@ -385,6 +411,29 @@ test("a name that resolves to a host in a private network gets no notice: the ho
   } finally {
     receiver.close();
     await rm(folder, { recursive: true });
+  }
+});
+
+test("a notice whose answer is lost with the object is sent again", async () => {
+  const seen = [];
+  const receiver = createServer(async (request, response) => {
+    seen.push(JSON.parse(Buffer.concat(await Array.fromAsync(request)).toString()).data);
+    if (seen.length > 1) response.writeHead(204).end();
+  });
+  receiver.listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  try {
+    await begin("moved", { notify: `http://127.0.0.1:${receiver.address().port}/` });
+    await add("moved", [{ url: source() }]);
+    await system.advance(1);
+    await eventually(() => seen.length === 1);
+    await system.send("/move?name=moved");
+    await system.advance(20_000);
+    await eventually(() => seen.length === 2);
+    assert.deepEqual(seen.map(({ after }) => after), [0, 0]);
+  } finally {
+    receiver.closeAllConnections();
+    receiver.close();
   }
 });
 

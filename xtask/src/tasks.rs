@@ -95,16 +95,25 @@ pub struct ChaosOptions {
     /// Run the tilers in containers of a stand-in, which hang, are killed or frozen, or do not get their orders
     #[arg(long)]
     containers: bool,
+    /// Convert a collection of this number of entries instead, by stand-ins for tilers, and time pictures of people beside it
+    #[arg(long, value_name = "ENTRIES", conflicts_with_all = ["contents", "faults", "containers"])]
+    collection: Option<usize>,
 }
 
-/// Converts contents while processes are killed and requests cut; `tests/src/chaos` does the work.
+/// Converts contents while processes are killed and requests cut; `tests/src/chaos` does the work, and
+/// `edge/tests/batch.test.mjs` for a collection.
 pub fn chaos(project: &Project, options: &ChaosOptions) -> Result<()> {
     setup::prepare(project, Purpose::Test)?;
     build::worker_alone(project, Purpose::Test)?;
+    if let Some(lines) = options.collection {
+        let mut batch = project.node_tool("node")?;
+        let plan = format!(r#"{{"seed":{},"lines":{lines},"people":20}}"#, options.seed);
+        return command::run_shown(batch.arg("edge/tests/batch.test.mjs").env("EDGEZOOM_BATCH", plan));
+    }
     command::run(&mut build::programs(project, &["xtask", TOOLS, TILER], Profile::Dev))?;
     let mut chaos = project.cargo();
     chaos.args(["test", "--workspace", "--test=e2e", "--"]);
-    let ChaosOptions { seed, contents, faults, containers } = options;
+    let ChaosOptions { seed, contents, faults, containers, .. } = options;
     let test = if *containers { "containers::by_plan" } else { "chaos::by_plan" };
     chaos.args(["--ignored", "--exact", test, "--nocapture"]);
     chaos.env("EDGEZOOM_CHAOS", format!("{seed},{contents},{faults}"));

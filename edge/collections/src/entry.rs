@@ -270,10 +270,9 @@ impl Row {
             }
             Err(_) => {
                 pause = true;
-                if self.state == EntryState::Converting {
-                    self.end(EntryState::Waiting, None);
-                } else if self.state != EntryState::Waiting {
-                    self.due = Some(now + REPEAT_AFTER);
+                match self.state {
+                    EntryState::Waiting | EntryState::Converting => self.end(EntryState::Waiting, None),
+                    _ => self.due = Some(now + REPEAT_AFTER),
                 }
             }
         }

@@ -244,6 +244,13 @@ fn a_content_that_answers_moves_its_entry() {
 }
 
 #[test]
+fn an_entry_whose_repeated_message_is_refused_waits_for_its_turn() {
+    let unreached = Row { due: Some(NOW), ..row(EntryState::Waiting) };
+    let (row, pause) = unreached.clone().answered(&unreached, &Err("overloaded".to_owned()), NOW);
+    assert_eq!((row.state, row.due, pause), (EntryState::Waiting, None, true));
+}
+
+#[test]
 fn what_happens_while_an_answer_is_on_its_way_is_not_lost() {
     let waiting = row(EntryState::Waiting);
     // The end came first.

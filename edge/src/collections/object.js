@@ -10,6 +10,10 @@ import { expressionOf, indexed } from "./titles.js";
 
 /** Milliseconds after which waiting entries are looked at again, whatever has happened. */
 const AGAIN = 60_000;
+/** Milliseconds after which a content that could not be reached gets its message again. */
+const UNREACHED = 10_000;
+/** Milliseconds after which a notice that is sent counts as lost: the object may have been moved. */
+const ANSWERED = 20_000;
 /** Maximum number of messages at once. */
 const AT_ONCE = 64;
 /** Number of entries that the deletion of a collection removes at once. */
@@ -288,7 +292,8 @@ export class CollectionObject extends DurableObject {
 
   /** Sends a notice if one is due. Returns the time at which the next one may be. */
   #notify(rust) {
-    if (!this.#notices || this.#isSending || JSON.parse(this.#settings).leaves) return Infinity;
+    if (!this.#notices || JSON.parse(this.#settings).leaves) return Infinity;
+    if (this.#isSending) return Date.now() + ANSWERED;
     const due = JSON.parse(rust.dueNotice(this.#notices, this.#settings, this.#counts.last, Date.now()));
     if (!due?.now) return due?.at ?? Infinity;
     this.#isSending = true;
@@ -302,7 +307,7 @@ export class CollectionObject extends DurableObject {
       if (this.#settings) await this.#wake(0);
     });
     this.ctx.waitUntil(answered);
-    return Infinity;
+    return Date.now() + ANSWERED;
   }
 
   /** Returns the time at which something is to be done; null: never. */
@@ -317,7 +322,8 @@ export class CollectionObject extends DurableObject {
     if (JSON.parse(this.#settings).leaves) this.#leave(rust);
     const due = this.#rows("SELECT * FROM entries WHERE due IS NOT NULL AND due <= ? ORDER BY due LIMIT ?", Date.now(), AT_ONCE);
     const begun = Date.now() < this.#paused ? [] : this.#begin(rust);
-    await Promise.all([...due, ...begun].map((row) => this.#ask(row, rust)));
+    const reached = await Promise.all([...due, ...begun].map((row) => this.#ask(row, rust)));
+    if (reached.length > 0 && !reached.includes(true)) this.#paused = Date.now() + AGAIN;
   }
 
   /** Returns the rows whose turn has come. */
@@ -326,7 +332,7 @@ export class CollectionObject extends DurableObject {
     const hosts = new Set([...this.#rows(HOSTS, this.#turn), ...this.#rows(HOSTS, "")].map(({ host }) => host));
     const takes = JSON.parse(rust.refillCollection(JSON.stringify(Object.fromEntries(busy)), JSON.stringify([...hosts].slice(0, AT_ONCE))));
     this.#turn = takes.at(-1)?.[0] ?? "";
-    return takes.flatMap(([host, take]) => this.#rows("SELECT * FROM entries WHERE state = 'waiting' AND host = ? ORDER BY number LIMIT ?", host, take));
+    return takes.flatMap(([host, take]) => this.#rows("SELECT * FROM entries WHERE state = 'waiting' AND due IS NULL AND host = ? ORDER BY number LIMIT ?", host, take));
   }
 
   /** Sends the message of a row to its content. Returns the answer. */
@@ -334,7 +340,7 @@ export class CollectionObject extends DurableObject {
     return this.env.CONVERSIONS.getByName(JSON.parse(row).id).send(rust.messageOfEntry(row, this.#settings, Date.now()));
   }
 
-  /** Sends an entry's message to its content, and stores what follows from the answer. */
+  /** Sends an entry's message to its content, and stores the effect of the answer. Returns false if there was none. */
   async #ask(row, rust) {
     const asked = rowJson(row);
     try {
@@ -345,10 +351,12 @@ export class CollectionObject extends DurableObject {
       if (settled.pause) this.#paused = Date.now() + AGAIN;
       // Another one may begin at once.
       else if (row.state === "waiting" && !settled.row.busy) this.#isEarly = true;
+      return true;
     } catch (error) {
       console.error(`${row.id}: its collection cannot reach it:`, error);
-      this.#paused = Date.now() + AGAIN;
-      if (row.due !== null) this.#sql.exec("UPDATE entries SET due = ? WHERE number = ?", this.#paused, row.number);
+      // The others of its line go on.
+      this.#sql.exec("UPDATE entries SET due = ? WHERE number = ?", Date.now() + UNREACHED, row.number);
+      return false;
     }
   }
 
