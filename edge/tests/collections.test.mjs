@@ -308,6 +308,11 @@ test("neither retention nor purge removes what is in a collection", async () => 
   const open = await system.content(source(), "ready");
   await system.advance(2 * 86_400_000);
   await eventually(async () => (await system.operate("show", { target: open })).index.state === "deleted");
+  const old = await system.content(source(), "ready");
+  await eventually(async () => (await system.operate("show", { target: old })).index?.state === "ready");
+  await system.advance(1);
+  assert.equal((await system.operate("purge", { before: system.now(), by: "at", files: true })).left, 0);
+  await eventually(async () => (await system.operate("show", { target: old })).index.state === "deleted");
   assert.equal((await system.find(id)).ready, true);
   const { index } = await system.operate("show", { target: id });
   assert.deepEqual([index.state, index.collection], ["ready", "kept"]);

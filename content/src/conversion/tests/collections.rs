@@ -14,7 +14,7 @@ fn member(title: &str) -> Box<Membership> {
     })
 }
 
-fn entered(title: &str, again: bool) -> Event {
+pub(super) fn entered(title: &str, again: bool) -> Event {
     Event::Entered { id: id(), url: url(), member: member(title), again }
 }
 

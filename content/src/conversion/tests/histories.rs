@@ -1,7 +1,9 @@
-//! All invariants under random histories, in which messages are lost, doubled and late.
+//! All invariants under random histories, in which messages are lost, doubled and late. Some contents belong to a collection,
+//! whose messages edit them or start them again.
 
 use proptest::prelude::*;
 
+use super::collections::entered;
 use super::*;
 use crate::Content;
 use crate::protocol::Job;
@@ -23,12 +25,15 @@ struct World {
     /// Attempts that have objects in the store.
     stored: Vec<Attempt>,
     highest: Progress,
+    /// True if the content belongs to a collection.
+    is_entry: bool,
 }
 
 /// A random event. Numbers select one of the attempts so far.
 #[derive(Clone, Debug)]
 enum Chance {
     Ask,
+    Enter { title: &'static str, again: bool, up: bool },
     Pull { keep_message: bool, lose_answer: bool },
     LoseMessage,
     Report(usize, f64),
@@ -44,7 +49,7 @@ enum Chance {
 }
 
 impl World {
-    fn new() -> Self {
+    fn new(is_entry: bool) -> Self {
         let mut world = Self {
             story: Story { known: None, now: Timestamp(0), effects: vec![] },
             messages: vec![],
@@ -56,8 +61,10 @@ impl World {
             published: vec![],
             stored: vec![],
             highest: Progress::NONE,
+            is_entry,
         };
-        world.tell(Event::Created { id: id(), url: url(), alternative: None }, true);
+        let created = Event::Created { id: id(), url: url(), alternative: None };
+        world.tell(if is_entry { entered("One", true) } else { created }, true);
         world
     }
 
@@ -133,6 +140,8 @@ impl World {
         let attempt = |of: usize| self.attempts.get(of % self.attempts.len().max(1)).copied();
         match chance {
             Chance::Ask => drop(self.tell(Event::Requested, true)),
+            Chance::Enter { title, again, up } if self.is_entry => drop(self.tell(entered(title, again), up)),
+            Chance::Enter { .. } => {}
             Chance::Pull { keep_message, lose_answer } => {
                 if let Some(job) = self.messages.first().copied() {
                     if !keep_message {
@@ -221,6 +230,8 @@ fn retry() -> impl Strategy<Value = Retry> {
 fn chance() -> impl Strategy<Value = Chance> {
     prop_oneof![
         2 => Just(Chance::Ask),
+        2 => (prop::sample::select(vec!["One", "Two"]), any::<bool>(), any::<bool>())
+            .prop_map(|(title, again, up)| Chance::Enter { title, again, up }),
         6 => (any::<bool>(), prop::bool::weighted(0.2))
             .prop_map(|(keep_message, lose_answer)| Chance::Pull { keep_message, lose_answer }),
         1 => Just(Chance::LoseMessage),
@@ -243,9 +254,9 @@ proptest! {
 
     #[test]
     fn no_history_makes_progress_fall_publishes_twice_or_loses_a_conversion(
-        history in prop::collection::vec(chance(), 0..60)
+        is_entry in any::<bool>(), history in prop::collection::vec(chance(), 0..60)
     ) {
-        let mut world = World::new();
+        let mut world = World::new(is_entry);
         for chance in history {
             world.happen(chance);
         }
