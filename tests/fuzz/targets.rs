@@ -12,6 +12,7 @@ const TARGET: fn(&[u8]) = match env!("CARGO_BIN_NAME").as_bytes() {
     b"frames" => renderer::fuzz::frames,
     b"html" => browser::fuzz::html,
     b"ids" => edgezoom_content::fuzz::ids,
+    b"lines" => edgezoom_edge_collections::fuzz::lines,
     b"list" => renderer::fuzz::list,
     b"messages" => edgezoom_edge::fuzz::messages,
     b"object_key" => edgezoom_edge::fuzz::object_key,

@@ -8,6 +8,8 @@
 
 mod entry;
 mod face;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod line;
 mod list;
 mod notices;
