@@ -1,7 +1,7 @@
 //! Removes the content codings of a source, or reads a [`description`] or a list of [`lists`], in a process of its own,
 //! `tiler unpack`, because the bytes may be hostile. The process is in the same sandbox as a renderer. It reads the source
 //! from standard input and writes what it unpacks to standard output; its parent copies that to a temporary file, up to a
-//! limit. It parses only the answer that says where a description leads, or what a list has.
+//! limit, and parses only where a description leads. What a list has, it reads from the pipe.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek};
@@ -12,6 +12,7 @@ use std::time::Duration;
 use edgezoom_content::Failure;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::ChildStdout;
 use tokio::time::timeout;
 
 use super::child;
@@ -102,19 +103,18 @@ pub async fn describe(
     }
 }
 
-/// Reads a list of pictures. Needs a temporary file in `folder`.
+/// Begins to read a list of pictures.
 ///
 /// # Errors
-/// The process could not be started, or has exceeded a limit.
-pub async fn list(
+/// The process could not be started.
+pub fn list(
     program: &Path,
     source: &File,
     request: ListRequest,
-    folder: &Path,
     limits: &Limits,
 ) -> Result<Listing, RenderError> {
-    let (file, _) = run_process(program, source, Task::List(request), folder, limits).await?;
-    Ok(Listing::new(file))
+    let (process, stdout, most) = start_process(program, source, Task::List(request), limits)?;
+    Ok(Listing::new(stdout, Some(process), (most + 1, limits.renderer_time)))
 }
 
 /// Runs a task to its end. Returns its output and the exit code.
@@ -125,15 +125,7 @@ async fn run_process(
     folder: &Path,
     limits: &Limits,
 ) -> Result<(File, u8), RenderError> {
-    let packed = watchdog::length(source).unwrap_or(0);
-    let cpu = allowed_cpu_time(limits, packed, 0);
-    let request =
-        UnpackRequest { task, memory: limits.renderer_memory, cpu_seconds: cpu.as_secs().saturating_add(1) };
-    let request = serde_json::to_string(&request).map_err(|error| RenderError::NotStarted(error.into()))?;
-    let input = descriptors::read_only(source).map_err(RenderError::NotStarted)?;
-    let (mut process, stdout) =
-        RendererProcess::start(program, "unpack", request, input, cpu).map_err(RenderError::NotStarted)?;
-    let most = limits.unpacked_bytes(packed);
+    let (mut process, stdout, most) = start_process(program, source, task, limits)?;
     let copy = async {
         let file = tempfile::tempfile_in(folder).map_err(RenderError::NotStarted)?;
         let mut unpacked = tokio::fs::File::from_std(file);
@@ -153,6 +145,24 @@ async fn run_process(
         Ok(code @ (0 | DAMAGED | NOT_APPLIED)) => Ok((file, code)),
         _ => Err(process.cause_of_death().await),
     }
+}
+
+/// Starts a task. Returns its process, its output, and the maximum size of this in bytes.
+fn start_process(
+    program: &Path,
+    source: &File,
+    task: Task,
+    limits: &Limits,
+) -> Result<(RendererProcess, ChildStdout, u64), RenderError> {
+    let packed = watchdog::length(source).unwrap_or(0);
+    let cpu = allowed_cpu_time(limits, packed, 0);
+    let request =
+        UnpackRequest { task, memory: limits.renderer_memory, cpu_seconds: cpu.as_secs().saturating_add(1) };
+    let request = serde_json::to_string(&request).map_err(|error| RenderError::NotStarted(error.into()))?;
+    let input = descriptors::read_only(source).map_err(RenderError::NotStarted)?;
+    let (process, stdout) =
+        RendererProcess::start(program, "unpack", request, input, cpu).map_err(RenderError::NotStarted)?;
+    Ok((process, stdout, limits.unpacked_bytes(packed)))
 }
 
 /// Unpacks as requested, in the process itself.

@@ -171,7 +171,11 @@ async fn collection(State(shared): State<Arc<Shared>>) -> String {
     let count = |state: &str| service.entries.iter().filter(|entry| entry["state"] == state).count();
     let states = ["waiting", "converting", "ready", "failed", "removed", "taken-down"];
     let counts = Map::from_iter(states.map(|state| (state.to_owned(), json!(count(state)))));
-    json!({"name": "drawings", "counts": counts, "last": service.seq, "another": true}).to_string()
+    let mut shown = json!({"name": "drawings", "counts": counts, "last": service.seq, "another": true});
+    if service.begun.as_ref().is_some_and(|(_, _, settings)| settings.contains("notify")) {
+        shown["notices"] = json!({"secret": "whsec_c2VjcmV0", "after": 0, "failures": 0, "off": false});
+    }
+    shown.to_string()
 }
 
 async fn put(
@@ -309,7 +313,7 @@ async fn a_busy_service_is_asked_again_and_a_killed_command_goes_on_when_it_is_r
     // Its second call is not answered.
     service.state.gate.forget_permits(usize::MAX);
     service.state.gate.add_permits(1);
-    let list = table(20_000).replace("ftp:", "https:");
+    let list = table(60_000).replace("ftp:", "https:");
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), &list).unwrap();
     let arguments = ["add", "drawings", file.path().to_str().unwrap()];
@@ -317,13 +321,17 @@ async fn a_busy_service_is_asked_again_and_a_killed_command_goes_on_when_it_is_r
     while service.get().arrived < 5 {
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
+    let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap();
+    let is_reader =
+        |id: &str| std::fs::read_to_string(format!("/proc/{id}/cmdline")).unwrap().contains("unpack");
+    assert!(children.split_whitespace().any(is_reader), "it sends while the list is read");
     child.kill().unwrap();
     child.wait().unwrap();
     service.state.gate.add_permits(1000);
     let (code, sent, _) = service.run(&arguments, "").await;
     let changed = sent.split(", ").nth(1).unwrap().to_owned();
-    assert_eq!((code, service.get().entries.len()), (0, 20_001), "{sent}");
-    assert!(["10000 changed", "0 changed"].contains(&changed.as_str()), "{sent}");
+    assert_eq!((code, service.get().entries.len()), (0, 60_001), "{sent}");
+    assert!(["50000 changed", "40000 changed"].contains(&changed.as_str()), "{sent}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -379,10 +387,7 @@ async fn entries_are_listed_and_removed() {
     let removed =
         service.run(&["remove", "drawings", "id000000002", "-"], "https://a.example/3.tif\nunknown").await;
     let summary = "drawings: 2 lines accepted, 2 changed, 1 refused\n".to_owned();
-    assert_eq!(
-        removed,
-        (1, summary, vec!["tiler: target, row 3: The URL must begin with https://.".to_owned()])
-    );
+    assert_eq!(removed, (1, summary, vec!["tiler: unknown: The URL must begin with https://.".to_owned()]));
     let removed: Vec<_> = service.get().entries[..4].iter().map(|entry| entry["state"].clone()).collect();
     assert_eq!(removed, ["ready", "removed", "removed", "ready"]);
 
@@ -454,7 +459,7 @@ async fn mistakes_are_explained() {
     for (arguments, reason) in [
         (&["add", "drawings", folder][..], "is a folder, but a collection takes URLs"),
         (&["add", "drawings", "/no/list.csv"], "/no/list.csv: No such file"),
-        (&["add", "Drawings", "-"], "Drawings: the name of a collection has only a to z, 0 to 9 and -"),
+        (&["add", "Drawings", "-"], "Drawings: the name of a collection has 3 to 40 characters"),
         (&["add", "another", "-"], "another: 404"),
         (&["add", "drawings", "--key-file", "/no/key", "-"], "standard input: The list is empty."),
     ] {
@@ -523,4 +528,9 @@ async fn a_collection_begins_with_a_key_that_is_stored_before() {
     let output = run("Old drawings").await.unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "drawings: settings replaced\n");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), key);
+    let notify = "https://cms.museum.example/hook";
+    let (code, text, _) = service.run(&["create", "drawings", "--notify", notify], "").await;
+    let told = "drawings: settings replaced\nthe secret that signs notices: whsec_c2VjcmV0\n";
+    assert_eq!((code, text.as_str()), (0, told));
+    assert_eq!(service.get().begun.clone().unwrap().2, format!(r#"{{"notify":"{notify}"}}"#));
 }

@@ -92,7 +92,7 @@ fn host_line(answer: &Value, state: &str) -> String {
 /// Returns the body of a call that lists contents.
 fn query(filter: &Filter, state: Option<&str>) -> Value {
     let since = filter.since.map(super::ages::Age::ago);
-    json!({ "state": state, "since": since, "code": filter.code, "host": filter.host })
+    json!({ "state": state, "since": since, "code": filter.code, "host": filter.host, "collection": filter.collection })
 }
 
 /// Makes a call that lists up to `limit` entries in the response's field `list`, as often as it takes. Gives `show` the

@@ -161,6 +161,9 @@ struct Filter {
     /// Only contents from this host and its subdomains
     #[arg(long)]
     host: Option<String>,
+    /// Only contents of this collection
+    #[arg(long, value_name = "NAME")]
+    collection: Option<String>,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {

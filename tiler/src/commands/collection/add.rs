@@ -44,8 +44,8 @@ pub(super) async fn run(
         batch.lists.push(opened.name.clone());
         match std::mem::replace(&mut opened.listing, Err(anyhow::anyhow!(""))) {
             Err(error) => batch.complain(0, &format!("{error:#}")),
-            Ok(listing) => {
-                for listed in listing {
+            Ok(mut listing) => {
+                while let Some(listed) = listing.next().await {
                     batch.take(listed, &opened, &mut further).await?;
                 }
             }
@@ -66,11 +66,11 @@ pub(super) async fn run(
 pub(super) async fn remove(service: &Service, targets: &[String]) -> anyhow::Result<ExitCode> {
     show(&service.bar, "{spinner} {pos} lines sent, {elapsed} {msg}")?;
     let mut batch = Batch::new(service);
-    batch.lists.push("target".to_owned());
-    for (target, row) in targets.iter().zip(1..) {
+    for target in targets {
+        batch.lists.push(target.clone());
         let name = if target.contains("://") { "url" } else { "id" };
         let line = [(name.to_owned(), json!(target)), ("remove".to_owned(), json!(true))];
-        batch.push(row, &Map::from_iter(line)).await?;
+        batch.push(0, &Map::from_iter(line)).await?;
     }
     batch.finish().await
 }

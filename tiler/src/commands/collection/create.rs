@@ -33,6 +33,10 @@ pub(super) struct Settings {
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     rights: Option<String>,
+    /// Address that is told of changes by Standard Webhooks, which begins with https://
+    #[arg(long, value_name = "URL")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notify: Option<String>,
 }
 
 /// Time for which the request to begin a collection holds.
@@ -51,6 +55,10 @@ pub(super) async fn run(
     // The answer to a beginning has nothing to count.
     let what = if answer.get("counts").is_some() { "settings replaced" } else { "begun" };
     println!("{}: {what}", service.name);
+    if settings.notify.is_some() {
+        let notices = service.get().await?.notices.context("the service sends no notices")?;
+        println!("the secret that signs notices: {}", notices.secret);
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -99,7 +99,7 @@ impl Lists {
             file = self.unpacked(&file, &[Coding::Gzip]).await?;
         }
         let program = Path::new(OWN_PROGRAM);
-        Ok(list(program, &file, ListRequest { url }, &self.folder, &self.limits).await?)
+        Ok(list(program, &file, ListRequest { url }, &self.limits)?)
     }
 
     async fn unpacked(&self, file: &File, codings: &[Coding]) -> anyhow::Result<File> {

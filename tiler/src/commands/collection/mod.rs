@@ -107,7 +107,8 @@ enum Command {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let edge = args.edge_url.as_ref().context("EDGEZOOM_EDGE_URL is not set")?;
+    let edge =
+        args.edge_url.as_ref().context("set EDGEZOOM_EDGE_URL, or --edge-url, to the service's URL")?;
     if let (Command::Create { .. }, None, Some(file)) = (&args.command, variable(KEY), &args.key_file) {
         create::write_key(file)?;
     }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail};
+use edgezoom_content::CollectionName;
 use edgezoom_tiler::fetch::is_transient_status;
 use edgezoom_tiler::http_client::{self, retry_after};
 use edgezoom_tiler::secret::Secret;
@@ -31,6 +32,15 @@ pub(super) struct Collection {
     pub(super) counts: Counts,
     /// Number of its latest change.
     pub(super) last: u64,
+    /// Its notices, which only the owner sees.
+    pub(super) notices: Option<Notices>,
+}
+
+/// Notices of changes.
+#[derive(Deserialize)]
+pub(super) struct Notices {
+    /// The secret that signs them.
+    pub(super) secret: String,
 }
 
 /// Numbers of entries in the states that `watch` shows.
@@ -72,10 +82,7 @@ const MAX_ANSWER: usize = 32 << 20;
 
 impl Service {
     pub(super) fn new(edge: &Url, name: &str, key: Option<Secret>, bar: ProgressBar) -> anyhow::Result<Self> {
-        let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        if name.is_empty() || !name.bytes().all(is_name) {
-            bail!("{name}: the name of a collection has only a to z, 0 to 9 and -");
-        }
+        let _: CollectionName = name.parse().with_context(|| name.to_owned())?;
         let client = http_client::builder().timeout(CALL_TIME).build()?;
         let url = format!("{}/v1/collections/{name}", edge.as_str().trim_end_matches('/'));
         Ok(Self { client, url, name: name.to_owned(), key, bar })

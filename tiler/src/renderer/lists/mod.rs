@@ -8,12 +8,16 @@ mod rationed;
 mod sitemap;
 mod table;
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, Write};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader, Take};
+use tokio::time::timeout;
 use url::Url;
+
+use super::process::RendererProcess;
 
 /// Maximum number of bytes of a row: an entry has a URL of 2,048 characters, and lines of at most 1,000.
 const MAX_ROW_BYTES: usize = 64 << 10;
@@ -87,35 +91,59 @@ fn broken(reason: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason.into())
 }
 
-/// What an unpacking process has written about a list.
-#[derive(Debug)]
+const UNREADABLE: &str = "The list cannot be read.";
+
+/// What an unpacking process writes about a list. It waits while its reader does something else.
 pub struct Listing {
-    file: BufReader<File>,
+    lines: BufReader<Take<Box<dyn AsyncRead + Unpin>>>,
+    /// The process, if it has to end well.
+    process: Option<RendererProcess>,
+    /// Maximum time for the next line.
+    patience: Duration,
     is_over: bool,
 }
 
 impl Listing {
-    pub(super) fn new(file: File) -> Self {
-        Self { file: BufReader::new(file), is_over: false }
+    /// Returns the list that `output` has within its first `most` bytes.
+    pub(super) fn new(
+        output: impl AsyncRead + Unpin + 'static,
+        process: Option<RendererProcess>,
+        (most, patience): (u64, Duration),
+    ) -> Self {
+        let output: Box<dyn AsyncRead + Unpin> = Box::new(output);
+        Self { lines: BufReader::new(output.take(most)), process, patience, is_over: false }
     }
-}
-
-impl Iterator for Listing {
-    type Item = Listed;
 
     /// Returns what comes next. What no honest process writes ends the list as broken.
-    fn next(&mut self) -> Option<Listed> {
+    pub async fn next(&mut self) -> Option<Listed> {
         if self.is_over {
             return None;
         }
         let mut json = Vec::new();
-        let listed = match self.file.by_ref().take(MAX_LISTED_BYTES as u64).read_until(b'\n', &mut json) {
-            Ok(0) => return None,
-            Ok(_) => serde_json::from_slice(&json).ok(),
-            Err(_) => None,
+        let mut line = (&mut self.lines).take(MAX_LISTED_BYTES as u64);
+        let read = timeout(self.patience, line.read_until(b'\n', &mut json)).await;
+        let listed = match read {
+            Ok(Ok(0)) => {
+                self.is_over = true;
+                return self.end().await.map(Listed::Broken);
+            }
+            Ok(Ok(_)) => serde_json::from_slice(&json).ok(),
+            Ok(Err(_)) | Err(_) => None,
         };
         self.is_over = listed.is_none();
-        Some(listed.unwrap_or_else(|| Listed::Broken("The list cannot be read.".to_owned())))
+        Some(listed.unwrap_or_else(|| Listed::Broken(UNREADABLE.to_owned())))
+    }
+
+    /// Returns the reason if the process has not written everything.
+    async fn end(&mut self) -> Option<String> {
+        if self.lines.get_ref().limit() == 0 {
+            return Some("The list is too large.".to_owned());
+        }
+        match self.process.as_mut()?.exit_code().await {
+            Ok(0) => None,
+            Ok(_) => Some(UNREADABLE.to_owned()),
+            Err(error) => Some(error.to_string()),
+        }
     }
 }
 

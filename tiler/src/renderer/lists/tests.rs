@@ -226,17 +226,28 @@ proptest! {
     fn what_is_written_is_read(list in "(url|title|,|;|\t|\"|\n|\\{|\\}|<urlset>|<loc>|&|é|\u{0}|https://a/|[a-z]){0,60}") {
         let mut written = vec![];
         write(list.as_bytes(), &ListRequest::default(), &mut written).unwrap();
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(&written).unwrap();
-        io::Seek::rewind(&mut file).unwrap();
         let mut expected = vec![];
         let read = read(list.as_bytes(), &ListRequest::default(), &mut |listed| {
             expected.push(listed);
             Ok(())
         });
         expected.extend(read.err().map(|error| Listed::Broken(error.to_string())));
-        prop_assert_eq!(Listing::new(file).collect::<Vec<_>>(), expected);
+        prop_assert_eq!(all(written), expected);
     }
+}
+
+/// Returns what a list has that a process has written.
+fn all(written: Vec<u8>) -> Vec<Listed> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(async {
+        let limits = (written.len() as u64 + 1, Duration::from_secs(60));
+        let mut listing = Listing::new(io::Cursor::new(written), None, limits);
+        let mut all = vec![];
+        while let Some(listed) = listing.next().await {
+            all.push(listed);
+        }
+        all
+    })
 }
 
 #[test]
@@ -245,10 +256,7 @@ fn what_no_honest_process_writes_ends_the_list() {
         &b"{\"list\":\"a\"}\nno JSON\n{\"list\":\"b\"}\n"[..],
         &[&b"{\"list\":\"a\"}\n"[..], &vec![b' '; 1 << 20]].concat(),
     ] {
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(hostile).unwrap();
-        io::Seek::rewind(&mut file).unwrap();
-        let read: Vec<_> = Listing::new(file).take(9).collect();
+        let read = all(hostile.to_vec());
         let broken = Listed::Broken("The list cannot be read.".to_owned());
         assert_eq!(read, [Listed::List("a".to_owned()), broken]);
     }
