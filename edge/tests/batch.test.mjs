@@ -71,7 +71,7 @@ const KEY = "a key that the test has made: 0123456789";
 const TILERS = 4;
 const SLOTS = 8;
 /** Pause of a stand-in in place of a conversion while people are timed, in milliseconds. */
-const CONVERSION = 600;
+const CONVERSION = 2000;
 const LOOK = 20;
 const hits = new Function(`return ${RANDOM}`)()(seed);
 
