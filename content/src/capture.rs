@@ -32,15 +32,27 @@ pub struct CaptureError(&'static str);
 /// Beginning of the names of all options.
 pub const PREFIX: &str = "web-";
 /// The names of the options.
-pub const NAMES: [&str; 8] = [WIDTH, DEVICE, SCHEME, MEDIA, SELECTOR, FROM, WAIT, HIDE];
-const WIDTH: &str = "web-width";
-const DEVICE: &str = "web-device";
-const SCHEME: &str = "web-scheme";
-const MEDIA: &str = "web-media";
-const SELECTOR: &str = "web-selector";
-const FROM: &str = "web-from";
-const WAIT: &str = "web-wait";
-const HIDE: &str = "web-hide";
+pub const NAMES: [&str; 9] = [
+    "web-width",
+    "web-device",
+    "web-scheme",
+    "web-media",
+    "web-selector",
+    "web-from",
+    "web-wait",
+    "web-hide",
+    "web-sealed",
+];
+// Their places there.
+const WIDTH: usize = 0;
+const DEVICE: usize = 1;
+const SCHEME: usize = 2;
+const MEDIA: usize = 3;
+const SELECTOR: usize = 4;
+const FROM: usize = 5;
+const WAIT: usize = 6;
+const HIDE: usize = 7;
+const SEALED: usize = 8;
 
 /// Widths of windows, in CSS pixels. The smallest phones have 320.
 const WIDTHS: RangeInclusive<u32> = 320..=2560;
@@ -48,9 +60,13 @@ const WIDTHS: RangeInclusive<u32> = 320..=2560;
 const WAITS: RangeInclusive<u32> = 1..=30_000;
 /// Maximum number of bytes of a selector. Those in browsers' tools have some tens.
 const SELECTOR_BYTES: usize = 200;
+/// Beginning of a box of sealed headers. Base64url follows, without padding.
+pub const BOX_PREFIX: &str = "ez1-";
+/// Numbers of bytes of such a box.
+pub const BOX_BYTES: RangeInclusive<usize> = 44..=4096;
 
 const UNKNOWN: CaptureError = CaptureError(
-    "Unknown option of a web page. The options are web-width, web-device, web-scheme, web-media, web-selector, web-from, web-wait and web-hide.",
+    "Unknown option. There are web-width, -device, -scheme, -media, -selector, -from, -wait, -hide and -sealed.",
 );
 const TWICE: CaptureError =
     CaptureError("Give each web- option once. A selector may be a list, such as .banner, .chat.");
@@ -64,6 +80,7 @@ const TWO_PARTS: CaptureError =
     CaptureError("Give web-selector for one element, or web-from for the page from there, not both.");
 const NO_WAIT: CaptureError =
     CaptureError("web-wait takes 1 to 30000 milliseconds, or a CSS selector of at most 200 bytes.");
+const NO_BOX: CaptureError = CaptureError("web-sealed takes what tiler seal prints.");
 
 impl CaptureError {
     /// Options are given with something that is no URL.
@@ -90,13 +107,12 @@ impl Capture {
     /// # Errors
     /// The option is unknown, the value is wrong, the option has one already, or another one excludes it.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), CaptureError> {
-        let option = NAMES.iter().zip(&mut self.0).find(|(known, _)| **known == name);
-        let (_, option) = option.ok_or(UNKNOWN)?;
+        let at = NAMES.iter().position(|known| *known == name).ok_or(UNKNOWN)?;
         let value = value.trim();
         if value.is_empty() {
             return Ok(());
         }
-        let (is_right, error) = match name {
+        let (is_right, error) = match at {
             WIDTH => (is_number(value, WIDTHS), NO_WIDTH),
             DEVICE => (value == "phone", NO_DEVICE),
             SCHEME => (value == "dark" || value == "light", NO_SCHEME),
@@ -105,15 +121,16 @@ impl Capture {
                 if begins_with_digit(value) { is_number(value, WAITS) } else { may_be_selector(value) },
                 NO_WAIT,
             ),
+            SEALED => (may_be_box(value), NO_BOX),
             _ => (may_be_selector(value), NO_SELECTOR),
         };
         if !is_right {
             return Err(error);
         }
-        if !option.is_empty() {
-            return Err(TWICE);
+        match self.0.get_mut(at) {
+            Some(option) if option.is_empty() => value.clone_into(option),
+            _ => return Err(TWICE),
         }
-        value.clone_into(option);
         if self.selector().is_some() && self.from().is_some() { Err(TWO_PARTS) } else { Ok(()) }
     }
 
@@ -176,9 +193,20 @@ impl Capture {
         self.value(HIDE)
     }
 
-    fn value(&self, name: &str) -> Option<&str> {
-        let given = NAMES.iter().zip(&self.0).find(|(known, _)| **known == name);
-        given.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+    /// Returns the box with the headers and cookies for the source's origin, sealed.
+    #[must_use]
+    pub fn sealed(&self) -> Option<&str> {
+        self.value(SEALED)
+    }
+
+    /// Returns true if an option concerns what only a web page has. Sealed headers are for any source.
+    #[must_use]
+    pub fn needs_page(&self) -> bool {
+        self.0.iter().take(SEALED).any(|value| !value.is_empty())
+    }
+
+    fn value(&self, at: usize) -> Option<&str> {
+        self.0.get(at).map(String::as_str).filter(|value| !value.is_empty())
     }
 }
 
@@ -204,6 +232,12 @@ fn begins_with_digit(text: &str) -> bool {
 /// Returns true for a text without control characters that is not too long. Only the browser parses it.
 fn may_be_selector(text: &str) -> bool {
     text.len() <= SELECTOR_BYTES && !text.contains(char::is_control)
+}
+
+/// Returns true for a text of the form of a box. Only the tiler can open it.
+fn may_be_box(text: &str) -> bool {
+    let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    text.starts_with(BOX_PREFIX) && BOX_BYTES.contains(&text.len()) && text.bytes().all(is_base64url)
 }
 
 #[cfg(test)]
@@ -247,8 +281,18 @@ mod tests {
     }
 
     #[test]
+    fn sealed_headers_are_for_any_source() {
+        let text = format!("web-sealed={BOX_PREFIX}{}-_9", "A".repeat(4089));
+        let capture = Capture::parse(&text).unwrap();
+        assert_eq!((capture.to_string().as_str(), capture.sealed()), (text.as_str(), text.split('=').nth(1)));
+        assert!(!capture.needs_page() && !capture.is_default());
+        assert!(Capture::parse(&format!("{text}&web-width=390")).unwrap().needs_page());
+    }
+
+    #[test]
     fn unknown_and_wrong_options_are_refused_with_the_reason() {
         let long = format!("web-hide={}", "a".repeat(201));
+        let sealed = |prefix: &str, rest| format!("web-sealed={prefix}{}", "A".repeat(rest));
         for (query, error) in [
             ("web-colour=red", UNKNOWN),
             ("web-=", UNKNOWN),
@@ -267,6 +311,11 @@ mod tests {
             ("web-wait=5s", NO_WAIT),
             ("web-selector=a%00b", NO_SELECTOR),
             (&long, NO_SELECTOR),
+            ("web-sealed=ez1-", NO_BOX),
+            (&sealed("ez2-", 80), NO_BOX),
+            (&sealed("ez1-%2b", 80), NO_BOX),
+            (&sealed("ez1-", 4093), NO_BOX),
+            (&sealed("ez1-%0a", 80), NO_BOX),
             ("web-from=a%00b", NO_SELECTOR),
             ("web-from=a&web-selector=b", TWO_PARTS),
             ("web-selector=b&web-from=a", TWO_PARTS),
@@ -276,6 +325,6 @@ mod tests {
         ] {
             assert_eq!(Capture::parse(query), Err(error), "{query}");
         }
-        assert!(NAMES.iter().all(|name| UNKNOWN.to_string().contains(name)));
+        assert!(NAMES.iter().all(|name| UNKNOWN.to_string().contains(&name[PREFIX.len() - 1..])));
     }
 }

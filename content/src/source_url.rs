@@ -24,9 +24,12 @@ use crate::upload;
 /// web-width=390&web-scheme=dark>https://example.com/
 /// ```
 ///
+/// A box of sealed headers among them (`web-sealed`) is for tilers: [`SourceUrl::as_str`] and serde have it, and what
+/// people and logs see ([`SourceUrl::options`], `Display`, `Debug`) has `web-sealed=` in its place.
+///
 /// The source may also be an uploaded file. Then the URL is a URI of [`upload`], which has no host and which clients
 /// cannot request.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SourceUrl(String);
 
@@ -58,6 +61,8 @@ pub enum SourceUrlError {
 
 /// Separator between the options of a web page's capture and its URL.
 const OPTIONS_END: char = '>';
+/// The option with sealed headers, without its value.
+const SEALED_IS: &str = "web-sealed=";
 
 /// Domains that resolve only on private networks or nowhere (RFC 6761, RFC 6762, RFC 7686, RFC 8375, RFC 9476). The
 /// [`AddressPolicy`](crate::AddressPolicy) decides about `localhost`.
@@ -147,13 +152,22 @@ impl SourceUrl {
     /// Returns the options of its capture.
     #[must_use]
     pub fn capture(&self) -> Capture {
-        Capture::parse(self.options()).unwrap_or_default() // they were parsed before
+        Capture::parse(self.parts().0).unwrap_or_default() // they were parsed before
     }
 
-    /// Returns the options of its capture as a query, which is empty if there are none.
+    /// Returns the options of its capture as a query, which is empty if there are none. Sealed headers have no value.
     #[must_use]
     pub fn options(&self) -> &str {
-        self.parts().0
+        let options = self.parts().0;
+        // They are the last option, and values have no unescaped `=`.
+        let names = options.rfind('=').and_then(|at| options.get(..=at));
+        names.filter(|names| names.ends_with(SEALED_IS)).unwrap_or(options)
+    }
+
+    /// Returns true if it has sealed headers.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        self.options().ends_with(SEALED_IS)
     }
 
     /// Returns the URL alone, which is requested.
@@ -229,7 +243,14 @@ pub(crate) fn is_within(name: &str, domain: &str) -> bool {
 
 impl fmt::Display for SourceUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.options())?;
+        f.write_str(self.0.get(self.parts().0.len()..).unwrap_or_default())
+    }
+}
+
+impl fmt::Debug for SourceUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SourceUrl").field(&self.to_string()).finish()
     }
 }
 
@@ -310,6 +331,26 @@ mod tests {
         assert_eq!(SourceUrl::parse(stored), Err(SourceUrlError::Scheme), "as in versions without options");
         let wrong = SourceUrl::try_from("web-width=1>http://a.example/".to_owned());
         assert!(matches!(wrong, Err(SourceUrlError::Options(_))));
+    }
+
+    #[test]
+    fn sealed_headers_are_shown_to_nobody() {
+        let sealed = format!("web-sealed={}{}", capture::BOX_PREFIX, "s".repeat(40));
+        let url = SourceUrl::parse("http://a.example/web-sealed=?b").unwrap();
+        let source = url.clone().with_options(&format!("{sealed}&web-hide=web-sealed%3D")).unwrap();
+        let shown = "web-hide=web-sealed%3D&web-sealed=>http://a.example/web-sealed=?b";
+        assert!(source.is_sealed() && !url.is_sealed());
+        assert_eq!(
+            (source.options(), source.to_string().as_str()),
+            (shown.split('>').next().unwrap(), shown)
+        );
+        assert!(format!("{source:?}").contains(shown));
+        let stored = serde_json::to_string(&source).unwrap();
+        assert!(stored.contains(&sealed) && source.as_str().contains(&sealed));
+        assert_eq!(serde_json::from_str::<SourceUrl>(&stored).unwrap(), source);
+        assert_eq!(source.capture().sealed(), sealed.split('=').nth(1));
+        let unsealed = SourceUrl::try_from(shown.to_owned()).unwrap();
+        assert_eq!(unsealed, url.with_options("web-hide=web-sealed%3D").unwrap());
     }
 
     #[test]

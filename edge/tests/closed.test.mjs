@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
 import { test } from "node:test";
 import { aroundTests } from "./around.mjs";
-import { byUrl, start } from "./system.mjs";
+import { byUrl, eventually, start } from "./system.mjs";
 
 const KEY = "0123456789abcdef";
 let system;
@@ -41,6 +41,42 @@ test("options of a web page are signed with its URL", async () => {
     assert.equal((await target(`web-scheme=dark&${options}`, `${url}\n${options}`)).status, 403, options);
   }
   assert.equal((await target("web-width=390&x=1&web-hide=.a", `${url}\nweb-width=390&web-hide=.a`)).status, 301);
+});
+
+test("sealed headers need a signature, and are shown to nobody", async () => {
+  const url = "http://example.com/login";
+  const box = `ez1-${"sS-_".repeat(20)}`;
+  const options = `web-scheme=dark&web-sealed=${box}`;
+  const ask = (what) => system.send(`${byUrl(url)}&${options}&${signature(what)}`);
+  assert.equal((await ask(url)).status, 403, "the box is signed, too");
+  const created = await ask(`${url}\n${options}`);
+  const { id, options: shown } = JSON.parse(created.body);
+  assert.deepEqual([created.status, shown], [301, "web-scheme=dark&web-sealed="]);
+  assert.equal((await (await system.claim(id)).json()).url, `${options}>${url}`, "the tiler gets it");
+  await system.report(id, 1, { finished: { dzi: { width: 9, height: 9, tileSize: 512, tileOverlap: 0, tileFormat: "jpg" } } });
+  await eventually(async () => (await system.operate("list", { state: "ready" })).contents.some((row) => row.id === id));
+  const answers = await Promise.all([
+    system.operate("show", { target: id }),
+    ...[`/v1/content/${id}`, `/v1/content/${id}?format=xml`, `/${id}`, `/oembed?url=${encodeURIComponent(`${system.origin}/${id}`)}`, `/iiif/${id}/manifest.json`].map((path) => system.send(path)),
+  ]);
+  await system.operate("takedown", { target: url, reason: "a test" });
+  assert.equal((await system.send(`/v1/content/${id}`)).status, 410, "the takedown of the URL holds");
+  for (const call of ["list", "audit"]) answers.push(await system.operate(call, {}));
+  const texts = answers.map((answer) => JSON.stringify(answer));
+  assert.deepEqual([texts.filter((text) => text.includes("sS-_")), texts[0].includes("web-sealed=>")], [[], true]);
+  for (const wrong of ["ez1-", `ez2-${"s".repeat(60)}`, `ez1-${"s".repeat(4093)}`]) {
+    assert.equal((await system.send(`${byUrl(url)}&web-sealed=${wrong}`)).status, 400);
+  }
+});
+
+test("an open service has no signed requests, and takes no sealed headers", async () => {
+  const open = await start({ DEVELOPMENT: "off" });
+  try {
+    const { status, body } = await open.send(`${byUrl("http://a.example/")}&web-sealed=ez1-${"s".repeat(60)}`);
+    assert.deepEqual([status, body.includes("sealed headers")], [403, true]);
+  } finally {
+    await open.close();
+  }
 });
 
 test("a retry needs a signature for the content's id", async () => {

@@ -45,6 +45,7 @@ impl Class {
 pub fn of_attempt(error: &PipelineError) -> (Failure, Retry) {
     let class = match error {
         PipelineError::HttpClient(_) | PipelineError::File(_) => Class::later(FailureCode::Internal),
+        PipelineError::Sealed(_) => Class::never(FailureCode::SourceForbidden),
         PipelineError::Fetch(error) => of_download(error),
         PipelineError::Page(error) => of_page(error),
         PipelineError::Render(error) => of_render(error),

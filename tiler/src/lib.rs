@@ -19,6 +19,7 @@
 
 pub mod bot;
 pub mod browser;
+pub mod credentials;
 mod descriptors;
 pub mod edge_metrics;
 pub mod failure;

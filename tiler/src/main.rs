@@ -34,6 +34,7 @@ enum Command {
     Convert(Box<commands::convert::Args>),
     Doctor(commands::doctor::Args),
     EdgeMetrics(commands::edge_metrics::Args),
+    Seal(commands::seal::Args),
     Serve(Box<commands::serve::Args>),
     /// Prints a completion script for a shell
     Completions {
@@ -69,7 +70,11 @@ fn main() -> ExitCode {
     // These commands have tokens in their environment.
     let has_secrets = matches!(
         command,
-        Command::Admin(_) | Command::Collection(_) | Command::EdgeMetrics(_) | Command::Serve(_)
+        Command::Admin(_)
+            | Command::Collection(_)
+            | Command::EdgeMetrics(_)
+            | Command::Seal(_)
+            | Command::Serve(_)
     );
     let hidden = if has_secrets { secret::hide_process() } else { Ok(()) };
     let result =
@@ -79,6 +84,7 @@ fn main() -> ExitCode {
             Command::Convert(args) => commands::convert::run(&args),
             Command::Doctor(args) => commands::doctor::run(&args),
             Command::EdgeMetrics(args) => commands::edge_metrics::run(&args),
+            Command::Seal(args) => commands::seal::run(&args),
             Command::Serve(args) => commands::serve::run(&args),
             Command::Completions { shell } => {
                 clap_complete::generate(shell, &mut Cli::command(), "tiler", &mut std::io::stdout());

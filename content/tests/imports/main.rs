@@ -19,7 +19,7 @@ const FLOORS: [(&str, &[&str]); 2] = [
         "lookup", "uploads", "text", "regions", "tiler_api", "handlers", "entry", "fuzz",
     ]),
     ("tiler", &[
-        "descriptors", "secret", "limits", "nat64", "local_networks", "proc", "bot", "http_client", "sandbox", "renderer",
+        "descriptors", "secret", "credentials", "limits", "nat64", "local_networks", "proc", "bot", "http_client", "sandbox", "renderer",
         "fetch", "browser", "s3", "pipeline", "failure", "service", "edge_metrics", "commands",
     ]),
 ];

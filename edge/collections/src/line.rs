@@ -47,6 +47,8 @@ pub enum Refusal {
     Url(#[from] SourceUrlError),
     #[error(transparent)]
     Address(#[from] RefusedAddress),
+    #[error("web-sealed is not for collections.")]
+    Sealed,
     #[error("The id is malformed.")]
     Id,
     #[error("Name the entry by its url or by its id, not by both.")]
@@ -109,6 +111,9 @@ impl Line {
             (Some(url), None) => {
                 let source = SourceUrl::parse(&url)?.with_options(&options.unwrap_or_default())?;
                 policy.admit(&source)?;
+                if source.is_sealed() {
+                    return Err(Refusal::Sealed);
+                }
                 Name::Url(source)
             }
             (None, Some(id)) => Name::Id(id.parse().map_err(|_| Refusal::Id)?),
@@ -132,7 +137,7 @@ impl Refusal {
             Self::Json(_) => "json",
             Self::Member(_) => "member",
             Self::TooLong => "too-long",
-            Self::Url(_) | Self::Address(_) => "url",
+            Self::Url(_) | Self::Address(_) | Self::Sealed => "url",
             Self::Id => "id",
             Self::Name => "name",
             Self::Unknown => "unknown",

@@ -117,6 +117,7 @@ fn a_line_is_refused_with_its_reason() {
         (r#"{"url":"http://169.254.169.254/latest"}"#, "url"),
         (r#"{"url":"ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk"}"#, "url"),
         (r#"{"url":"https://a.example/","options":"web-width=1"}"#, "url"),
+        (&format!(r#"{{"url":"https://a.example/","options":"web-sealed=ez1-{}"}}"#, "s".repeat(60)), "url"),
         (r#"{"id":"../../../etc"}"#, "id"),
         (r#"{"title":"x"}"#, "name"),
         (r#"{"url":"https://a.example/1.jpg","id":"6qy4OXfXSid"}"#, "name"),

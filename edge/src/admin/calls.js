@@ -69,8 +69,8 @@ function reasonOf({ reason }) {
 const operatorOf = (env) => env.OPERATOR.getByName("operator");
 /** Returns the object with the index entry of a content. */
 const indexOf = (env, id) => env.CONTENTS.getByName(shardOf(id));
-/** Returns a content's state, as Rust stores it, or null. */
-const stateOf = async (env, id) => JSON.parse((await repeated(() => env.CONVERSIONS.getByName(id).stored())) ?? null);
+/** Returns a content's state, as Rust stores it but without sealed headers, or null. */
+const stateOf = async (env, id) => JSON.parse((await repeated(() => env.CONVERSIONS.getByName(id).stored()))?.replace(/(web-sealed=)[\w-]+/, "$1") ?? null);
 
 /** Calls a method of all objects of the index and returns all rows. */
 const allRows = async (env, method, query) =>
@@ -185,7 +185,7 @@ async function removeVariants(kind, { url, state }, by, why, env) {
   const removed = [];
   await inGroups(rows, async (row) => {
     if (isLift && reasonFor(await stateOf(env, row.id)) !== reasonFor(state)) return;
-    removed.push(await remove(kind, row.id, row.url, by, why, env));
+    removed.push(await remove(kind, row.id, null, by, why, env));
   });
   return removed;
 }

@@ -19,7 +19,8 @@ pub const VALID: Duration = Duration::from_secs(120);
 pub enum AdmissionError {
     #[error("The service is down for maintenance and accepts no new contents. Try again later.")]
     Maintenance,
-    #[error("This service accepts new contents only with a valid signature.")]
+    /// The service is closed, or the source has sealed headers.
+    #[error("A new content needs a valid signature here, and sealed headers anywhere.")]
     NotSigned,
     #[error("You have created or deleted too many contents. Try again in a minute.")]
     TooManyNew,

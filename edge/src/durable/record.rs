@@ -24,7 +24,7 @@ const SHARDS: u8 = 16;
 #[derive(Serialize)]
 struct Row<'a> {
     id: ContentId,
-    url: &'a SourceUrl,
+    url: String,
     /// Name of the collection that it belongs to; empty if there is none.
     collection: &'a str,
     state: &'a str,
@@ -40,7 +40,7 @@ struct Row<'a> {
 #[derive(Serialize)]
 struct Entry<'a> {
     id: ContentId,
-    url: &'a SourceUrl,
+    url: String,
     at: Timestamp,
     removal: &'a Removal,
 }
@@ -84,7 +84,7 @@ pub async fn removed(conversion: &Conversion, removal: &Removal, now: Timestamp,
     let state = if removal.kind == RemovalKind::TakenDown { "taken-down" } else { "deleted" };
     // First the operator's log, whose list of removed contents is effective everywhere in seconds; KV takes a minute.
     if removal.kind != RemovalKind::Unused {
-        let entry = serde_json::to_string(&Entry { id, url, at: now, removal })?;
+        let entry = serde_json::to_string(&Entry { id, url: url.to_string(), at: now, removal })?;
         bridge::call_object(env, "OPERATOR", ["operator", "note"], &entry, AfterReset::Repeat).await?;
     }
     match removal.kind {
@@ -111,8 +111,8 @@ async fn index(row: &Row<'_>, env: &Env) -> Result<()> {
 }
 
 impl<'a> Row<'a> {
-    fn of(id: ContentId, url: &'a SourceUrl, state: &'a str, at: Timestamp) -> Self {
-        Self { id, url, collection: "", state, code: "", at, pixels: 0, tiles: 0, bytes: 0 }
+    fn of(id: ContentId, url: &SourceUrl, state: &'a str, at: Timestamp) -> Self {
+        Self { id, url: url.to_string(), collection: "", state, code: "", at, pixels: 0, tiles: 0, bytes: 0 }
     }
 
     fn of_content(content: &'a Content, at: Timestamp) -> Self {

@@ -113,10 +113,14 @@ impl<'a> Repository<'a> {
             }
         }
         let client = (self.client)();
+        let may_seal = client.as_ref().is_none_or(Client::is_trusted);
         for id in once(first).chain(ContentId::candidates(url).skip(1)) {
             match self.cached(id).await? {
                 Some(cached) if cached.has_source(url) => return available(cached),
                 Some(_) => continue,
+                None if url.is_sealed() && !may_seal => {
+                    return Err(RepositoryError::NotAdmitted(AdmissionError::NotSigned));
+                }
                 None => {}
             }
             let created = Event::Created { id, url: url.clone(), alternative: self.alternative() };

@@ -62,14 +62,14 @@ impl CachedContent {
             Status::Ready { .. } | Status::Processing { .. } => String::new(),
         };
         let (json, xml) = (printed(Format::Json), printed(Format::Xml));
-        Ok(format!("{}{retry_at}\n{inner}\n{json}\n{xml}", content.url))
+        Ok(format!("{}{retry_at}\n{inner}\n{json}\n{xml}", content.url.as_str()))
     }
 
     /// Serializes a takedown with its reason, or a deletion by the uploader.
     pub fn serialize_removal(url: &SourceUrl, reason: Option<&str>) -> String {
         let kind = if reason.is_some() { TAKEN_DOWN } else { DELETED };
         let reason = reason.filter(|reason| !reason.is_empty()).unwrap_or("-");
-        format!("{url}{kind}\n{reason}\n-\n-")
+        format!("{}{kind}\n{reason}\n-\n-", url.as_str())
     }
 
     /// Parses a record.

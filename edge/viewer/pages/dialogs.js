@@ -147,7 +147,7 @@ function details({ id, url, options, title, credits = {}, warning, scale, dzi, s
     ["Copyright", credits.copyright],
     ["Rights", credits.rights && rightsLink(credits.rights)],
     ["Source", isFile(url) ? `${nameOf(url)} (uploaded file)` : link(url)],
-    ["Captured with", [...new URLSearchParams(options)].map(([name, value]) => `${name.slice("web-".length)}: ${value}`).join("; ")],
+    ["Captured with", [...new URLSearchParams(options)].map(([name, value]) => (value ? `${name.slice("web-".length)}: ${value}` : "sealed headers")).join("; ")],
     ["Size", `${number(width)} × ${number(height)} pixels, ${megapixels(width * height)}`],
     ["Scale", scale && scaleWords(scale)],
     ["Converted", converted],

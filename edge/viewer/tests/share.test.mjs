@@ -580,7 +580,7 @@ test("links and embeds can be copied, and the dialog restores the focus", async 
 test("the details have the source, credits, options, size, date, files and warning", async () => {
   const warning = "The file is damaged: from row 3,012 of 4,000 on nothing could be read.";
   const credits = { creator: "<b>Ann</b>", credit: "City Museum", copyright: "© 2024", rights: "http://creativecommons.org/publicdomain/zero/1.0/" };
-  const id = service.create({ kind: "ready", warning, credits, options: "web-width=390&web-hide=%3Cb%3E%2C+.c" });
+  const id = service.create({ kind: "ready", warning, credits, options: "web-width=390&web-hide=%3Cb%3E%2C+.c&web-sealed=" });
   await open(`/${id}`);
   await painted(page);
   const button = page.getByRole("button", { name: "About this picture" });
@@ -591,7 +591,7 @@ test("the details have the source, credits, options, size, date, files and warni
   assert.equal(await fact("Source").textContent(), url);
   for (const name of ["creator", "credit", "copyright"]) assert.equal(await fact(name).textContent(), credits[name]);
   assert.equal(await fact("rights").getByRole("link", { name: "CC0 1.0" }).getAttribute("href"), credits.rights);
-  assert.equal(await fact("Captured with").textContent(), "width: 390; hide: <b>, .c");
+  assert.equal(await fact("Captured with").textContent(), "width: 390; hide: <b>, .c; sealed headers");
   assert.equal(await fact("Deep Zoom Image").getByRole("link").getAttribute("href"), dzi.url);
   for (const name of ["info.json", "manifest.json"]) {
     assert.equal(await fact("IIIF").getByRole("link", { name }).getAttribute("href"), `${service.origin}/iiif/${id}/${name}`);

@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::error::PageError;
 use super::process::supervisor::ExitReason;
+use crate::credentials::Credentials;
 use crate::limits::{defaults, mebibytes};
 
 /// Limits for one page, the size and scale of its window, and the options of its capture.
@@ -125,6 +126,9 @@ pub struct PageLimits {
     /// The capture of a page whose source states no options.
     #[arg(skip)]
     pub capture: Capture,
+    /// Headers and cookies for the origin of the page.
+    #[arg(skip)]
+    pub credentials: Option<Credentials>,
     /// Maximum number of open pages. Each takes about one core and 300 MiB.
     #[arg(skip = NonZeroUsize::MIN.saturating_add(1))]
     pub at_once: NonZeroUsize,

@@ -70,6 +70,7 @@ impl PageLoader<'_> {
         let start = self.tab.now();
         let deadline = start + self.limits.settle;
         self.tab.state.expect_source(html);
+        self.tab.state.credentials = self.limits.credentials.clone();
         self.navigate(source, deadline).await?;
         for _ in 0..MAX_NAVIGATIONS {
             let document = self.tab.state.document_count;

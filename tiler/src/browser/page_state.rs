@@ -2,6 +2,7 @@
 //! activity and its clock, what it paints, and whether it has crashed. Some events require a command, which [`PageState::observe`] returns. This
 //! module reads no clock and sends nothing.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use edgezoom_content::SourceUrl;
@@ -16,6 +17,7 @@ use super::interception::PausedResponse;
 use super::network_idle::NetworkActivity;
 use super::proxy;
 use super::stillness::Usual;
+use crate::credentials::Credentials;
 
 /// The state of a page.
 #[derive(Debug)]
@@ -48,6 +50,10 @@ pub(super) struct PageState {
     /// The navigation of the main frame that the page has begun by itself: the id of its request, and when it was sent.
     leaving: Option<(String, FairInstant)>,
     requests: DocumentRequests,
+    /// Headers and cookies for the page's origin, until its tab shows another one.
+    pub credentials: Option<Credentials>,
+    /// Ids of the requests that had them.
+    with_credentials: HashSet<String>,
 }
 
 /// A navigation of the main frame.
@@ -90,6 +96,8 @@ impl PageState {
             reloads: 0,
             leaving: None,
             requests: DocumentRequests::default(),
+            credentials: None,
+            with_credentials: HashSet::new(),
         }
     }
 
@@ -199,13 +207,39 @@ impl PageState {
         if !is_main || !matches!(self.navigation, Navigation::ByPage) {
             return false;
         }
-        self.reloads += u32::from(params["request"]["url"] == self.document.url);
+        self.reloads += u32::from(!is_request(params) && params["request"]["url"] == self.document.url);
         self.is_final || self.reloads > 1
+    }
+
+    /// Returns the headers of a paused request with the credentials, if it may have them: it is for their origin, by the
+    /// document in the main frame, and no other origin has led to it. They are forgotten as soon as the main frame leaves
+    /// that origin: no other site may choose what is requested with them.
+    fn headers_with_credentials(&mut self, params: &Value) -> Option<Value> {
+        let (id, url) = (params["requestId"].as_str()?, params["request"]["url"].as_str()?);
+        let is_main = params["frameId"] == self.main_frame;
+        let is_own = self.credentials.as_ref()?.cover(url);
+        if !is_own && is_main && params["resourceType"] == "Document" {
+            self.credentials = None;
+        }
+        let before = params["redirectedRequestId"].as_str();
+        let is_led = before.is_some_and(|before| !self.with_credentials.contains(before));
+        let credentials =
+            self.credentials.as_ref().filter(|_| is_own && is_main && !is_led && is_request(params))?;
+        self.with_credentials.insert(id.to_owned());
+        let sent = params["request"]["headers"].as_object()?;
+        let cookie = sent.iter().find(|(name, _)| name.eq_ignore_ascii_case("cookie"));
+        let added = credentials.headers(cookie.and_then(|(_, value)| value.as_str()));
+        let is_added = |name: &str| added.iter().any(|(added, _)| added.eq_ignore_ascii_case(name));
+        let kept = sent.iter().filter(|(name, _)| !is_added(name));
+        let kept = kept.map(|(name, value)| json!({ "name": name, "value": value }));
+        let added = added.iter().map(|(name, value)| json!({ "name": name, "value": value }));
+        Some(kept.chain(added).collect())
     }
 
     /// Handles a paused request or response. It continues, unless the page navigates to a picture or document: that
     /// response stays paused until the browser is closed.
     fn paused(&mut self, params: &Value) -> Option<Command> {
+        let headers = self.headers_with_credentials(params);
         if self.stays(params) {
             let params = json!({ "requestId": params["requestId"], "errorReason": "Aborted" });
             return Some(Command::to_page("Fetch.failRequest", params));
@@ -219,7 +253,10 @@ impl PageState {
             (Some(response), Navigation::ByPage) => self.leads_to = response.source_url(),
             _ => {}
         }
-        let params = json!({ "requestId": params["requestId"] });
+        let mut params = json!({ "requestId": params["requestId"] });
+        if let Some(headers) = headers {
+            params["headers"] = headers;
+        }
         self.leads_to.is_none().then(|| Command::to_page("Fetch.continueRequest", params))
     }
 
@@ -262,6 +299,11 @@ fn replaces(html: &Html, response: &PausedResponse<'_>) -> bool {
     !is_shown && !html.bytes.is_empty()
 }
 
+/// Returns true for a request that is paused before it is sent.
+fn is_request(params: &Value) -> bool {
+    params["responseStatusCode"].is_null() && params["responseErrorReason"].is_null()
+}
+
 impl Command {
     fn to_page(method: &'static str, params: Value) -> Self {
         Self { to_page: true, method, params }
@@ -271,6 +313,7 @@ impl Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::credentials::{Access, Fields};
 
     fn event(method: &str, params: Value) -> Event {
         Event { method: method.to_owned(), params }
@@ -382,7 +425,9 @@ mod tests {
         let now = FairInstant::default();
         let paused = |url: &str| {
             let request = json!({ "url": url, "method": "GET" });
-            let frame = json!({ "requestId": "1", "frameId": "main", "resourceType": "Document", "request": request });
+            let frame = json!({
+                "requestId": "1", "frameId": "main", "resourceType": "Document", "request": request, "responseStatusCode": 200,
+            });
             event("Fetch.requestPaused", frame)
         };
         let method = |page: &mut PageState, url: &str| page.observe(&paused(url), now).unwrap().method;
@@ -394,6 +439,50 @@ mod tests {
         assert_eq!(method(&mut page, "http://b/"), "Fetch.continueRequest");
         page.is_final = true;
         assert_eq!(method(&mut page, "http://b/"), "Fetch.failRequest");
+    }
+
+    #[test]
+    fn credentials_go_to_their_origin_until_the_page_leaves_it() {
+        let (now, mut fields) = (FairInstant::default(), Fields::default());
+        fields.add_header("X-Key: secret").unwrap();
+        fields.add_cookie("a=1").unwrap();
+        let access = Access { key: None, fields };
+        let mut page = page(now);
+        page.credentials = access.to(&SourceUrl::parse("http://a.example/").unwrap()).unwrap();
+        page.expect_source(None);
+        let mut ask = |id: &str, frame: &str, kind: &str, url: &str, before: Option<&str>| {
+            let request =
+                json!({ "url": url, "method": "GET", "headers": { "Accept": "b", "Cookie": "c=2" } });
+            let mut paused =
+                json!({ "requestId": id, "frameId": frame, "resourceType": kind, "request": request });
+            if let Some(before) = before {
+                paused["redirectedRequestId"] = json!(before);
+            }
+            let command = page.observe(&event("Fetch.requestPaused", paused), now).unwrap();
+            assert_eq!((command.method, &command.params["requestId"]), ("Fetch.continueRequest", &json!(id)));
+            command.params["headers"].as_array().map(|headers| json!(headers).to_string())
+        };
+        let sent = ask("1", "main", "Document", "http://a.example/", None).unwrap();
+        assert!(["secret", r#""a=1; c=2""#, "Accept"].iter().all(|part| sent.contains(part)), "{sent}");
+        assert!(ask("2", "main", "Image", "http://a.example/b.png", None).is_some());
+        assert!(ask("3", "main", "Image", "http://a.example/c.png", Some("2")).is_some(), "its own redirect");
+        for (frame, kind, url, before) in [
+            ("main", "Image", "http://a.example/d.png", Some("9")),
+            ("main", "Image", "http://a.example:81/", None),
+            ("main", "Script", "http://b.example/", None),
+            ("child", "Document", "http://a.example/", None),
+            ("child", "Image", "http://a.example/", None),
+        ] {
+            assert_eq!(ask("4", frame, kind, url, before), None, "{frame} {kind} {url}");
+        }
+        assert!(ask("5", "main", "Image", "http://a.example/b.png", None).is_some());
+        assert_eq!(ask("6", "main", "Document", "http://b.example/", None), None);
+        assert_eq!(
+            ask("7", "main", "Document", "http://a.example/", None),
+            None,
+            "another site has led to it"
+        );
+        assert_eq!(ask("8", "main", "Image", "http://a.example/b.png", None), None);
     }
 
     #[test]

@@ -24,6 +24,7 @@ use super::screenshot::OpenPage;
 use super::tab::Tab;
 use crate::OWN_PROGRAM;
 use crate::bot::BotSettings;
+use crate::credentials::Credentials;
 use crate::fetch::resolver::{LimitedResolver, Resolver, SystemResolver};
 
 /// The settings of [`Pages`].
@@ -132,10 +133,27 @@ impl Pages {
     ///
     /// # Errors
     /// The page could not be loaded.
-    pub async fn open(&self, source: &SourceUrl, html: Option<Html>) -> Result<OpenPage, PageError> {
-        let capture = Some(source.capture()).filter(|capture| !capture.is_default());
-        self.open_url(source.address(), html, None, capture.unwrap_or_else(|| self.limits.capture.clone()))
-            .await
+    pub fn open<'a>(
+        &'a self,
+        source: &'a SourceUrl,
+        html: Option<Html>,
+    ) -> impl Future<Output = Result<OpenPage, PageError>> + Send + 'a {
+        self.open_with(source, html, None)
+    }
+
+    /// Does the same with headers and cookies for the source's origin.
+    ///
+    /// # Errors
+    /// The page could not be loaded.
+    pub async fn open_with(
+        &self,
+        source: &SourceUrl,
+        html: Option<Html>,
+        credentials: Option<Credentials>,
+    ) -> Result<OpenPage, PageError> {
+        let capture = Some(source.capture()).filter(Capture::needs_page);
+        let capture = capture.unwrap_or_else(|| self.limits.capture.clone());
+        self.open_url(source.address(), html, None, (capture, credentials)).await
     }
 
     /// Opens a local HTML file. The page can embed files from its folder and below, but its scripts cannot read them.
@@ -144,7 +162,7 @@ impl Pages {
     /// The page could not be loaded.
     pub async fn open_file(&self, page: &Path, html: Html) -> Result<OpenPage, PageError> {
         let (files, url) = LocalFiles::beside(page)?;
-        self.open_url(&url, Some(html), Some(files), self.limits.capture.clone()).await
+        self.open_url(&url, Some(html), Some(files), (self.limits.capture.clone(), None)).await
     }
 
     /// Opens a drawing in a browser of its own, without any network, and stops it. Waits first while the maximum number
@@ -199,9 +217,9 @@ impl Pages {
         url: &str,
         html: Option<Html>,
         files: Option<LocalFiles>,
-        capture: Capture,
+        (capture, credentials): (Capture, Option<Credentials>),
     ) -> Result<OpenPage, PageError> {
-        let limits = self.limits.captured(capture);
+        let limits = PageLimits { credentials, ..self.limits.captured(capture) };
         let (mut ready, permit, deadline) = self.ready(files, &limits).await?;
         let load = async {
             PageLoader { tab: &mut ready.tab, proxy: &ready.proxy, limits: &limits }.load(url, html).await

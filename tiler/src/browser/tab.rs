@@ -14,6 +14,7 @@ use super::limits::PageLimits;
 use super::page_state::PageState;
 use super::proxy;
 use crate::bot::UserAgent;
+use crate::credentials::Credentials;
 
 /// An attached tab.
 pub(super) struct Tab {
@@ -73,8 +74,7 @@ impl Tab {
 
         tab.log_in().await?;
         // From now on, responses for frames are paused until `PageState` has examined them.
-        let documents = json!({ "patterns": [{ "resourceType": "Document", "requestStage": "Response" }] });
-        tab.command("Fetch.enable", documents).await?;
+        tab.intercept(&["Response"]).await?;
         tab.patience = limits.command;
         Ok(tab)
     }
@@ -82,9 +82,17 @@ impl Tab {
     /// Keeps the page at its document: it can no longer navigate.
     pub(super) async fn stay(&mut self) -> Result<(), PageError> {
         self.state.is_final = true;
+        self.intercept(&["Request", "Response"]).await
+    }
+
+    /// Pauses documents at these stages, and requests that may have credentials.
+    async fn intercept(&mut self, stages: &[&str]) -> Result<(), PageError> {
         let documents =
-            ["Request", "Response"].map(|stage| json!({ "resourceType": "Document", "requestStage": stage }));
-        self.command("Fetch.enable", json!({ "patterns": documents })).await.map(drop)
+            stages.iter().map(|stage| json!({ "resourceType": "Document", "requestStage": stage }));
+        let own = self.limits.credentials.as_ref().map(Credentials::pattern);
+        let own = own.map(|pattern| json!({ "urlPattern": pattern, "requestStage": "Request" }));
+        let patterns: Vec<Value> = documents.chain(own).collect();
+        self.command("Fetch.enable", json!({ "patterns": patterns })).await.map(drop)
     }
 
     async fn attach(

@@ -12,6 +12,7 @@ use edgezoom_content::AddressPolicy;
 use edgezoom_content::address::{HostPattern, Network};
 use edgezoom_tiler::bot::{BadContact, BotSettings, Contact, UserAgent};
 use edgezoom_tiler::browser::PageLimits;
+use edgezoom_tiler::credentials::Access;
 use edgezoom_tiler::limits::{Limits, milliseconds};
 use edgezoom_tiler::pipeline::{PipelineSettings, StitchSettings};
 use edgezoom_tiler::{local_networks, nat64};
@@ -53,6 +54,7 @@ impl ConversionArgs {
             temporary,
             bot: self.bot.settings(edge),
             stitching: self.stitching.settings()?,
+            access: Access::default(),
         })
     }
 

@@ -8,5 +8,6 @@ pub mod edge_metrics;
 mod flags;
 mod log;
 mod machine;
+pub mod seal;
 pub mod serve;
 mod targets;

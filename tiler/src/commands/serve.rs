@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
+use edgezoom_tiler::credentials::SealKey;
 use edgezoom_tiler::pipeline::PipelineSettings;
 use edgezoom_tiler::proc;
 use edgezoom_tiler::renderer::RenderOptions;
@@ -41,6 +42,9 @@ pub struct Args {
     /// Bearer token for the queue
     #[arg(long, env = "EDGEZOOM_QUEUE_TOKEN", hide_env_values = true)]
     queue_token: Option<Secret>,
+    /// Key of sealed headers, as for `tiler seal`
+    #[arg(long, env = "EDGEZOOM_SEAL_KEY", hide_env_values = true)]
+    seal_key: Option<Secret>,
     /// URL of the store's S3 API
     #[arg(long, env = "EDGEZOOM_S3_ENDPOINT")]
     s3_endpoint: Option<Url>,
@@ -113,6 +117,8 @@ fn checks(args: &Args, Settings { pipeline, jobs, .. }: &Settings) -> doctor::Ar
 fn settings(args: &Args) -> anyhow::Result<Settings> {
     let edge_url = required(&args.edge_url, "EDGEZOOM_EDGE_URL")?;
     let mut pipeline = args.conversion.settings(Some(&edge_url), temporary(args)?)?;
+    let seal_key = args.seal_key.as_ref().filter(|key| !key.reveal().is_empty());
+    pipeline.access.key = seal_key.map(SealKey::of).transpose()?;
     let machine = Machine::this();
     let (renderer, page) = (pipeline.limits.renderer_memory, pipeline.page_limits.memory);
     let jobs = args.jobs.unwrap_or_else(|| machine.jobs(renderer));

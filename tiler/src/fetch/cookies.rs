@@ -1,16 +1,22 @@
-//! Cookies of one download (RFC 6265). Sites set one with a redirect and send it round in circles without it.
+//! Cookies of one download (RFC 6265), and the credentials for its origin. Sites set a cookie with a redirect and send it
+//! round in circles without it.
 //!
 //! They live as long as the download. Each goes back only to the host that has set it: `Domain` is ignored, so no other
 //! host sees a cookie, and no list of public suffixes is needed.
 
 use std::time::SystemTime;
 
-use reqwest::header::{HeaderMap, HeaderValue, SET_COOKIE};
+use reqwest::header::{COOKIE, HeaderMap, HeaderName, HeaderValue, SET_COOKIE};
 use url::Url;
+
+use crate::credentials::Credentials;
 
 /// The cookies of one download.
 #[derive(Debug, Default)]
-pub(super) struct Cookies(Vec<Cookie>);
+pub(super) struct Cookies {
+    set: Vec<Cookie>,
+    credentials: Option<Credentials>,
+}
 
 #[derive(Debug)]
 struct Cookie {
@@ -27,23 +33,52 @@ const MOST: usize = 50;
 const MOST_BYTES: usize = 4096;
 
 impl Cookies {
+    /// Returns no cookies yet, with the credentials for the source's origin.
+    pub(super) fn with(credentials: Option<Credentials>) -> Self {
+        Self { set: Vec::new(), credentials }
+    }
+
+    /// Returns true if a request for `url` may have the credentials.
+    pub(super) fn cover(&self, url: &Url) -> bool {
+        self.credentials.as_ref().is_some_and(|credentials| credentials.cover(url.as_str()))
+    }
+
+    /// Returns the headers of a request for `url`: its cookies, and the credentials if it `may_have` them.
+    pub(super) fn headers(&self, url: &Url, may_have: bool) -> HeaderMap {
+        let set = self.header(url);
+        let mut headers = HeaderMap::new();
+        let text = set.as_ref().and_then(|cookie| cookie.to_str().ok());
+        let credentials = self.credentials.as_ref().filter(|_| may_have);
+        for (name, value) in credentials.map(|credentials| credentials.headers(text)).unwrap_or_default() {
+            // They were checked before.
+            if let (Ok(name), Ok(mut value)) = (name.parse::<HeaderName>(), HeaderValue::try_from(value)) {
+                value.set_sensitive(true);
+                headers.append(name, value);
+            }
+        }
+        if let (Some(set), false) = (set, headers.contains_key(COOKIE)) {
+            headers.insert(COOKIE, set);
+        }
+        headers
+    }
+
     /// Records the cookies that a response to a request for `url` sets or deletes.
     pub(super) fn record(&mut self, url: &Url, headers: &HeaderMap, now: SystemTime) {
         let Some(host) = url.host_str() else { return };
         for header in headers.get_all(SET_COOKIE) {
             let Some((cookie, is_kept)) = Cookie::parse(url, host, header.as_bytes(), now) else { continue };
-            self.0.retain(|other| {
+            self.set.retain(|other| {
                 (&other.host, &other.path, &other.name) != (&cookie.host, &cookie.path, &cookie.name)
             });
-            if is_kept && self.0.len() < MOST {
-                self.0.push(cookie);
+            if is_kept && self.set.len() < MOST {
+                self.set.push(cookie);
             }
         }
     }
 
-    /// Returns the value of `Cookie` for a request for `url`.
-    pub(super) fn header(&self, url: &Url) -> Option<HeaderValue> {
-        let mut fitting: Vec<&Cookie> = self.0.iter().filter(|cookie| cookie.fits(url)).collect();
+    /// Returns the value of `Cookie` for a request for `url`, of the cookies that servers have set.
+    fn header(&self, url: &Url) -> Option<HeaderValue> {
+        let mut fitting: Vec<&Cookie> = self.set.iter().filter(|cookie| cookie.fits(url)).collect();
         fitting.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.len())); // RFC 6265, 5.4
         let pairs: Vec<Vec<u8>> =
             fitting.iter().map(|cookie| [&cookie.name, &b"="[..], &cookie.value].concat()).collect();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use edgezoom_content::{AddressPolicy, SourceUrl};
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, COOKIE, HeaderMap, HeaderValue, IF_RANGE, LOCATION, RANGE};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderValue, IF_RANGE, LOCATION, RANGE};
 use reqwest::{Client, Response, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
@@ -22,6 +22,7 @@ use super::resolver::{FilteringResolver, Resolver, SystemResolver};
 use super::rules_cache::RulesCache;
 use super::tries::{Tries, is_transient_status};
 use crate::bot::BotSettings;
+use crate::credentials::Credentials;
 use crate::http_client;
 use crate::limits::Limits;
 use crate::renderer::Arrival;
@@ -110,11 +111,12 @@ impl Fetcher {
         source: &SourceUrl,
         on_arrival: impl FnMut(Arrival),
     ) -> Result<Fetched, FetchError> {
-        self.fetch_after(0, source, on_arrival).await
+        self.fetch_after(0, source, None, on_arrival).await
     }
 
-    /// Downloads a source to which `redirects` redirects have already led; they count towards the limit. Calls
-    /// `on_arrival` after each chunk and when the source is complete.
+    /// Downloads a source to which `redirects` redirects have already led; they count towards the limit. Sends the
+    /// credentials to their origin, until a redirect leads to another one. Calls `on_arrival` after each chunk and when the
+    /// source is complete.
     ///
     /// # Errors
     /// The source could not be downloaded.
@@ -122,12 +124,14 @@ impl Fetcher {
         &self,
         redirects: u32,
         source: &SourceUrl,
+        credentials: Option<Credentials>,
         on_arrival: impl FnMut(Arrival),
     ) -> Result<Fetched, FetchError> {
-        self.fetch_at(&mut Pace::new(Duration::ZERO), redirects, source, on_arrival).await
+        let cookies = Cookies::with(credentials);
+        self.fetch_with(cookies, &mut Pace::new(Duration::ZERO), redirects, source, on_arrival).await
     }
 
-    /// Does the same at a pace, which becomes slower with each refusal of the server.
+    /// Does the same without credentials at a pace, which becomes slower with each refusal of the server.
     ///
     /// # Errors
     /// The source could not be downloaded.
@@ -136,12 +140,22 @@ impl Fetcher {
         pace: &mut Pace,
         redirects: u32,
         source: &SourceUrl,
+        on_arrival: impl FnMut(Arrival),
+    ) -> Result<Fetched, FetchError> {
+        self.fetch_with(Cookies::default(), pace, redirects, source, on_arrival).await
+    }
+
+    async fn fetch_with(
+        &self,
+        mut cookies: Cookies,
+        pace: &mut Pace,
+        redirects: u32,
+        source: &SourceUrl,
         mut on_arrival: impl FnMut(Arrival),
     ) -> Result<Fetched, FetchError> {
         let deadline = Instant::now() + self.limits.download;
         let mut download = Download::new(&self.folder)?;
         let mut tries = Tries::default();
-        let mut cookies = Cookies::default();
         loop {
             let furthest = download.furthest();
             let one_try = async {
@@ -195,14 +209,14 @@ impl Fetcher {
         rest: Option<&Rest>,
         cookies: &mut Cookies,
     ) -> Result<Got, FetchError> {
+        // Another server must not choose what is requested with credentials.
+        let mut has_stayed = rest.is_none_or(|rest| rest.redirects == before);
         for redirects in before..=self.limits.redirects {
             self.policy.admit(&url)?;
             let slot = self.hosts.acquire(url.host()).await?;
             let parsed = Url::parse(url.as_str()).map_err(|_| FetchError::RedirectsNowhere)?;
-            let mut request = self.client.get(url.as_str());
-            if let Some(cookie) = cookies.header(&parsed) {
-                request = request.header(COOKIE, cookie);
-            }
+            has_stayed &= cookies.cover(&parsed);
+            let mut request = self.client.get(url.as_str()).headers(cookies.headers(&parsed, has_stayed));
             if let Some(Rest { range, if_range, .. }) = rest {
                 request = request.header(RANGE, range).header(IF_RANGE, if_range);
             }

@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 use tracing::Instrument;
 
 use super::Progress;
+use crate::credentials::Credentials;
 use crate::fetch::{FetchError, Fetched, Fetcher};
 use crate::renderer::{Arrival, Arrivals};
 
@@ -34,11 +35,16 @@ pub(super) enum Event {
 
 impl Download {
     /// Starts to download a URL to which `redirects` redirects have led.
-    pub(super) fn start(fetcher: Arc<Fetcher>, redirects: u32, url: SourceUrl) -> Self {
+    pub(super) fn start(
+        fetcher: Arc<Fetcher>,
+        redirects: u32,
+        url: SourceUrl,
+        credentials: Option<Credentials>,
+    ) -> Self {
         let (sender, arrivals) = watch::channel(None);
         let fetching = async move {
             let on_arrival = |arrival| drop(sender.send_replace(Some(arrival)));
-            fetcher.fetch_after(redirects, &url, on_arrival).await
+            fetcher.fetch_after(redirects, &url, credentials, on_arrival).await
         };
         let task = tokio::spawn(fetching.in_current_span());
         Self { task, arrivals, fetched: None, shown: 0 }

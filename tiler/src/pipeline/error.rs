@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::browser::PageError;
+use crate::credentials::SealError;
 use crate::fetch::FetchError;
 use crate::renderer::RenderError;
 use crate::s3::SinkError;
@@ -14,6 +15,9 @@ pub enum PipelineError {
     /// The HTTP client for sources could not be created, for instance because the machine has no root certificates.
     #[error("cannot create an HTTP client: {0}")]
     HttpClient(#[from] reqwest::Error),
+    /// The sealed headers of the source could not be opened.
+    #[error(transparent)]
+    Sealed(#[from] SealError),
     /// The source could not be downloaded.
     #[error(transparent)]
     Fetch(#[from] FetchError),

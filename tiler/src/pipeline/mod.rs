@@ -22,6 +22,7 @@ use tokio::sync::{OnceCell, watch};
 
 use crate::bot::BotSettings;
 use crate::browser::{PageError, PageLimits, PageSettings, Pages};
+use crate::credentials::Access;
 use crate::fetch::Fetcher;
 use crate::limits::Limits;
 use crate::renderer::{Built, Labels, RenderOptions};
@@ -54,6 +55,8 @@ pub struct PipelineSettings {
     pub bot: BotSettings,
     /// Hosts whose tiles may be put together, and the pause between requests for them.
     pub stitching: StitchSettings,
+    /// Headers and cookies for the origins of sources.
+    pub access: Access,
 }
 
 /// Converts sources. A process needs only one.
@@ -194,7 +197,7 @@ impl Pipeline {
         sink: &mut S,
         mut on_progress: impl FnMut(Progress) + Send,
     ) -> Result<Converted<S::Published>, PipelineError> {
-        let has_options = matches!(&origin, Origin::Url(url) if !url.options().is_empty());
+        let has_options = matches!(&origin, Origin::Url(url) if url.capture().needs_page());
         let mut source = self.open_source(origin, options.drawing.page, &mut on_progress).await?;
         if has_options && source.kind != SourceKind::Page {
             return Err(PageError::OptionsWithoutPage.into());

@@ -20,6 +20,7 @@ use super::stitching::failed;
 use super::{Origin, Pipeline, PipelineError, Progress, SourceKind};
 use crate::OWN_PROGRAM;
 use crate::browser::{Capturing, Html, OpenPage, PageError, Pages};
+use crate::credentials::Credentials;
 use crate::fetch::{FetchError, Fetched};
 use crate::renderer::unpack::describe;
 use crate::renderer::{Arrival, Coding, DescriptionRequest, Labels, Lead, NAMESPACE, RenderError, Target};
@@ -79,6 +80,8 @@ pub(super) struct Opening {
     document_page: Option<NonZeroU32>,
     /// What a description leads to.
     described: Option<Lead>,
+    /// Headers and cookies for the origin of the source.
+    credentials: Option<Credentials>,
 }
 
 impl Pipeline {
@@ -91,12 +94,17 @@ impl Pipeline {
         on_progress: &mut impl FnMut(Progress),
     ) -> Result<Source, PipelineError> {
         let document_page = page.or(origin.document_page());
-        let mut opening = Opening { origin, redirects: 0, document_page, described: None };
+        let credentials = match &origin {
+            Origin::Url(url) => self.settings.access.to(url)?,
+            Origin::File(_) | Origin::Upload(_) => None,
+        };
+        let mut opening = Opening { origin, redirects: 0, document_page, described: None, credentials };
         loop {
             let opened = match &opening.origin {
                 Origin::Url(url) => {
                     let fetcher = Arc::clone(self.fetcher().await?);
-                    let mut download = Download::start(fetcher, opening.redirects, url.without_options());
+                    let (url, credentials) = (url.without_options(), opening.credentials.clone());
+                    let mut download = Download::start(fetcher, opening.redirects, url, credentials);
                     let head = download.head(on_progress).await;
                     if let Some(arrival) = head.map_err(|error| opening.explained(error))? {
                         let (document_page, stated) = (opening.document_page, opening.stated());
@@ -165,7 +173,7 @@ impl Pipeline {
             return Ok(opened);
         }
         let (stated, labels) = (opening.stated(), opening.labels());
-        let Opening { origin, redirects, document_page, described } = opening;
+        let Opening { origin, redirects, document_page, described, credentials } = opening;
         let Provided { content_type, url, .. } = provided;
         let html = Html::recognise(&mut file, content_type.as_deref())?;
         let Some(mut html) = html else {
@@ -183,7 +191,7 @@ impl Pipeline {
             let urls: Vec<_> = [&requested].into_iter().chain(&url).collect();
             self.fetcher().await?.may_visit(&urls).await?;
         }
-        match open_page(self.pages().await, &origin, html, on_progress).await {
+        match open_page(self.pages().await, &origin, html, credentials, on_progress).await {
             Ok(page) => {
                 if let Origin::Url(requested) = &origin {
                     self.may_show(&page, url.as_ref().unwrap_or(requested)).await?;
@@ -199,6 +207,7 @@ impl Pipeline {
                 origin: Origin::Url(lead),
                 redirects: redirects + 1,
                 described: None,
+                credentials: None,
             })),
             Err(error) => Err(error.into()),
         }
@@ -213,7 +222,7 @@ impl Pipeline {
         url: Option<&SourceUrl>,
         on_progress: &mut impl FnMut(Progress),
     ) -> Result<Option<Opened>, PipelineError> {
-        let Opening { origin, redirects, document_page, described } = opening;
+        let Opening { origin, redirects, document_page, described, credentials } = opening;
         let target = described.as_ref().map(|described| &described.target);
         let is_followed =
             !matches!((origin, target), (Origin::Upload(_), _) | (_, Some(Target::Picture(..))));
@@ -221,6 +230,7 @@ impl Pipeline {
         if !is_followed || !is_one || Format::sniff(file).is_ok() {
             return Ok(None);
         }
+        let url_of_file = url;
         let request = DescriptionRequest {
             url: url.map(|url| url.as_str().to_owned()),
             page: *document_page,
@@ -245,9 +255,12 @@ impl Pipeline {
                            the picture itself.";
             return Err(failed(FailureCode::UnsupportedFormat, message));
         };
-        let origin = Origin::Url(SourceUrl::parse(url).map_err(FetchError::RedirectRefused)?);
-        let described = Some(lead);
-        Ok(Some(Opened::Lead(Opening { origin, redirects, document_page: None, described })))
+        let to = SourceUrl::parse(url).map_err(FetchError::RedirectRefused)?;
+        let by = url_of_file.map(SourceUrl::as_str);
+        let may_have = |of: &Credentials| of.cover(to.as_str()) && by.is_some_and(|by| of.cover(by));
+        let credentials = credentials.clone().filter(may_have);
+        let (origin, described) = (Origin::Url(to), Some(lead));
+        Ok(Some(Opened::Lead(Opening { origin, redirects, document_page: None, described, credentials })))
     }
 
     /// Checks the robots.txt of the page that the browser shows, if the page has navigated away from `asked`.
@@ -343,12 +356,13 @@ async fn open_page(
     pages: &Pages,
     origin: &Origin,
     html: Html,
+    credentials: Option<Credentials>,
     on_progress: &mut impl FnMut(Progress),
 ) -> Result<OpenPage, PageError> {
     let begun = Instant::now();
     let mut opening = pin!(async {
         match origin {
-            Origin::Url(url) => pages.open(url, Some(html)).await,
+            Origin::Url(url) => pages.open_with(url, Some(html), credentials).await,
             Origin::File(path) => pages.open_file(Path::new(path), html).await,
             Origin::Upload(_) => Err(PageError::SentAsFile),
         }

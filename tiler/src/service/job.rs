@@ -269,6 +269,7 @@ fn log(error: &PipelineError) {
         PipelineError::Upload(_)
         | PipelineError::Fetch(_)
         | PipelineError::Page(_)
-        | PipelineError::Render(_) => {}
+        | PipelineError::Render(_)
+        | PipelineError::Sealed(_) => {}
     }
 }

@@ -90,6 +90,7 @@ fn module(project: &Project, wasm: &Path, name: &str, entry: Option<&str>, folde
         let short = format!("i{number}");
         names.push((mem::replace(&mut import.name, short.clone()), short));
     }
+    output.wasm_mut().customs.remove_raw("target_features"); // for linkers alone
     output.emit(staging.path())?;
     link_sources(project, &staging.path().join("snippets"))?;
     // Neither wrangler nor workerd supports source phase imports.

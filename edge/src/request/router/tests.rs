@@ -56,7 +56,7 @@ fn options_of_a_web_page_are_part_of_its_source() {
         key("/v1/content/?url=https://example.com/a&web-colour=red")
             .unwrap_err()
             .to_string()
-            .contains("web-hide")
+            .contains("-hide")
     );
     for query in ["web-width=390", "web-width=1"] {
         let Route::Upload { query: Err(error), .. } = ask(Method::POST, &format!("/v1/content/?{query}"))

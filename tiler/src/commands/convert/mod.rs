@@ -29,6 +29,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use super::flags::ConversionArgs;
+use super::seal::FieldArgs;
 use capture::CaptureArgs;
 use dzsave::TileArgs;
 use output::{Container, FileSink};
@@ -82,6 +83,8 @@ pub struct Args {
     conversion: ConversionArgs,
     #[command(flatten)]
     capture: CaptureArgs,
+    #[command(flatten)]
+    fields: FieldArgs,
 }
 
 impl Args {
@@ -130,6 +133,7 @@ async fn convert_all(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let mut settings = args.conversion.settings(None, std::env::temp_dir())?;
     settings.page_limits.capture = args.capture.capture()?;
+    settings.access.fields = args.fields.fields()?;
     if !args.reads_words() {
         settings.page_limits.words = 0;
     }
@@ -270,7 +274,10 @@ fn explain(source: &Path, error: PipelineError) -> anyhow::Error {
             " If the machine is slow, allow more with --cpu-seconds."
         }
         PipelineError::Render(RenderError::Reported(failure)) => for_failure(failure),
-        PipelineError::Fetch(_) | PipelineError::Page(_) | PipelineError::Render(_) => "",
+        PipelineError::Sealed(_)
+        | PipelineError::Fetch(_)
+        | PipelineError::Page(_)
+        | PipelineError::Render(_) => "",
     };
     anyhow!("{}: {error}{hint}", shown(source))
 }

@@ -5,6 +5,7 @@
 
 mod as_sent;
 mod courtesy;
+mod credentials;
 mod denied;
 mod resume;
 

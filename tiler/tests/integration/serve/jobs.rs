@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 use axum::http::StatusCode;
 use edgezoom_content::protocol::Outcome;
 use edgezoom_content::{Attempt, ContentId, FailureCode, Progress};
+use edgezoom_tiler::credentials::{Fields, SealKey};
 
 use super::tiler::Tiler;
 use super::turn::Gate;
 use super::world::{Call, Object, Source, WorldState};
-use super::{ID, OTHER, failure, finished, held_picture, stored, world};
+use super::{ID, OTHER, failure, finished, held_picture, picture, stored, world};
 
 #[tokio::test]
 async fn a_picture_becomes_a_pyramid_that_is_stored_before_it_is_reported() {
@@ -116,6 +117,54 @@ async fn a_missing_source_is_reported_and_leaves_nothing() {
         metrics.contains(r#"edgezoom_jobs_total{outcome="failed",code="source-not-found"} 1"#),
         "{metrics}"
     );
+}
+
+#[tokio::test]
+async fn sealed_cookies_open_a_source_behind_a_login_and_are_not_in_the_log() {
+    let world = world().await;
+    world.state().sources.insert("login/picture".into(), picture());
+    let key = |text: &str| SealKey::of(&text.parse().unwrap()).unwrap();
+    let (own, other) = ("k".repeat(32), "o".repeat(32));
+    let mut fields = Fields::default();
+    fields.add_cookie("session=sealed-secret").unwrap();
+    let source = |key: &SealKey, url: &str| -> &'static str {
+        let sealed = key.seal(&fields, &url.parse().unwrap()).unwrap();
+        format!("web-sealed={sealed}>login/picture").leak()
+    };
+    let site = world.url("");
+    let right = source(&key(&own), &site);
+    let tiler = Tiler::start(&world, &[("EDGEZOOM_SEAL_KEY", &own), ("RUST_LOG", "trace")]);
+    world.enqueue(ID, 1, right);
+    world.until("the end", WorldState::ended).await;
+    assert_eq!(finished(&world.state()).unwrap().size.width, 1600);
+    tiler.logged("job ended").await;
+    let claimed = tiler.logged("job claimed").await;
+    assert_eq!(claimed["url"], format!("web-sealed=>{}", world.url("source/login/picture")));
+
+    for (attempt, source) in
+        (2..).zip([source(&key(&other), &site), source(&key(&own), "http://127.0.0.1:9/")])
+    {
+        world.state().log.clear();
+        world.enqueue(ID, attempt, source);
+        world.until("the end", WorldState::ended).await;
+        let (code, message) = failure(&world.state()).unwrap();
+        assert_eq!(
+            (code, message.contains("another origin, or sealed with another key")),
+            (FailureCode::SourceForbidden, true)
+        );
+        assert!(!world.state().log.contains(&Call::Fetch("login/picture".into())), "nothing is requested");
+    }
+    let log = tiler.log();
+    let sealed = right.split(['=', '>']).nth(1).unwrap();
+    for secret in ["sealed-secret", sealed, own.as_str()] {
+        assert!(!log.contains(secret), "{log}");
+    }
+    drop(tiler);
+    world.state().log.clear();
+    let _tiler = Tiler::start(&world, &[]);
+    world.enqueue(ID, 4, right);
+    world.until("the end", WorldState::ended).await;
+    assert!(failure(&world.state()).unwrap().1.contains("no key"));
 }
 
 #[tokio::test]

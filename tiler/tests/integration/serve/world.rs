@@ -262,6 +262,9 @@ async fn answer(State(world): State<World>, request: Request) -> Response {
         "queue" => bearer == "Bearer queue-token",
         "edge" => bearer == "Bearer tiler-token",
         "s3" => bearer.starts_with("AWS4-HMAC-SHA256"),
+        _ if path.starts_with("source/login/") => {
+            head.headers.get("cookie").is_some_and(|cookie| cookie == "session=sealed-secret")
+        }
         _ => bearer.is_empty(),
     };
     if !allowed {

@@ -12,6 +12,7 @@ mod container;
 mod convert;
 mod corpus;
 mod courtesy;
+mod credentials;
 mod failures;
 mod forbidden;
 mod html_sniffing;
