@@ -1,5 +1,5 @@
 //! Halves a picture by choosing one of each 2×2 pixels, for pictures whose colours are labels: a mean of two labels would
-//! be a third one.
+//! be a third one. Or by choosing each channel's value, for masks, heights and lines that a mean would blur.
 //!
 //! The choice depends on places, so it is made in the upright picture: a picture that is stored turned has the levels of
 //! the same picture stored upright. At an odd edge a pixel stands for the missing one beside it, as in libvips.
@@ -39,6 +39,9 @@ fn choose<const N: usize>(shrink: RegionShrink, level: &Level, upper: &[u8], low
     let pick: fn([[u8; N]; 4]) -> [u8; N] = match shrink {
         RegionShrink::Mode => mode::<N>,
         RegionShrink::Mean | RegionShrink::Nearest => |[first, ..]| first,
+        RegionShrink::Median => |four| by_channel(four, |[a, b, c, d]| a.max(b).min(c.max(d))),
+        RegionShrink::Max => |four| by_channel(four, |[a, b, c, d]| a.max(b).max(c).max(d)),
+        RegionShrink::Min => |four| by_channel(four, |[a, b, c, d]| a.min(b).min(c).min(d)),
     };
     let (upper, _) = upper.as_chunks::<N>();
     let (lower, _) = lower.as_chunks::<N>();
@@ -57,6 +60,11 @@ fn choose<const N: usize>(shrink: RegionShrink, level: &Level, upper: &[u8], low
             *out = pick(places.map(|place| stored[place]));
         }
     }
+}
+
+/// Returns the pixel whose channels are chosen one by one.
+fn by_channel<const N: usize>(four: [[u8; N]; 4], choice: impl Fn([u8; 4]) -> u8) -> [u8; N] {
+    std::array::from_fn(|channel| choice(four.map(|pixel| pixel[channel])))
 }
 
 /// Returns the most frequent pixel, of equally frequent ones the one that libvips returns for one channel.

@@ -49,7 +49,7 @@ pub enum Angle {
     D270,
 }
 
-/// Choice of a pixel of a smaller level from the 2×2 pixels that it covers. Not all of libvips' are known.
+/// Choice of a pixel of a smaller level from the 2×2 pixels that it covers, as libvips' `VipsRegionShrink`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum RegionShrink {
@@ -61,6 +61,12 @@ pub enum RegionShrink {
     Mode,
     /// The one at the upper left.
     Nearest,
+    /// The middle of each channel, as libvips takes it: the smaller of the larger values of both rows.
+    Median,
+    /// The largest value of each channel.
+    Max,
+    /// The smallest value of each channel.
+    Min,
 }
 
 impl Depth {

@@ -24,7 +24,7 @@ class Options(TypedDict, total=False):
     #: Smallest level. Default "onepixel" in dz, else "onetile".
     depth: Literal["onepixel", "onetile", "one"] | None
     #: Choice of a pixel of a smaller level from the four that it covers; for labels "mode" or "nearest". Default "mean".
-    region_shrink: Literal["mean", "mode", "nearest"] | None
+    region_shrink: Literal["mean", "mode", "nearest", "median", "max", "min"] | None
     #: Clockwise rotation of the upright picture. Default "d0".
     angle: Literal["d0", "d90", "d180", "d270"] | None
     #: Colour behind transparent pixels: one value, or red, green and blue, 0 to 255. Default white.

@@ -65,8 +65,14 @@ impl Settings {
             ("iiif3", TileLayout::Iiif3),
         ];
         let depths = [("onepixel", Depth::OnePixel), ("onetile", Depth::OneTile), ("one", Depth::One)];
-        let shrinks =
-            [("mean", RegionShrink::Mean), ("mode", RegionShrink::Mode), ("nearest", RegionShrink::Nearest)];
+        let shrinks = [
+            ("mean", RegionShrink::Mean),
+            ("mode", RegionShrink::Mode),
+            ("nearest", RegionShrink::Nearest),
+            ("median", RegionShrink::Median),
+            ("max", RegionShrink::Max),
+            ("min", RegionShrink::Min),
+        ];
         let angles = [("d0", Angle::D0), ("d90", Angle::D90), ("d180", Angle::D180), ("d270", Angle::D270)];
         let formats = [("jpg", TileFormat::Jpg), ("jpeg", TileFormat::Jpg), ("png", TileFormat::Png)];
         let defaults =

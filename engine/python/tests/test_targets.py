@@ -1,6 +1,7 @@
 """Folders, archives, memory and functions get the same tiles, by libvips' options."""
 
 import io
+import itertools
 import os
 import re
 import subprocess
@@ -72,10 +73,10 @@ def test_libvips_options_have_libvips_names(photo, tmp_path):
         assert b'"id":"https://iiif.example.org/b"' in files.read("b/info.json")
     with zipfile.ZipFile(io.BytesIO(edgezoom.dzsave(photo, layout="zoomify").archive)) as files:
         assert "image/ImageProperties.xml" in files.namelist()
-    labels = [tiles(photo, suffix=".png", region_shrink=shrink) for shrink in [None, "mean", "mode", "nearest"]]
-    assert labels[0] == labels[1] and labels[1] != labels[2] != labels[3]
-    with pytest.raises(ValueError, match="region_shrink is \"max\", and has to be one of mean, mode, nearest"):
-        edgezoom.dzsave(photo, region_shrink="max")
+    labels = [tiles(photo, suffix=".png", region_shrink=shrink) for shrink in [None, "mean", "mode", "nearest", "median", "max", "min"]]
+    assert labels[0] == labels[1] and all(one != other for one, other in itertools.combinations(labels[1:], 2))
+    with pytest.raises(ValueError, match="region_shrink is \"most\", and has to be one of mean, mode, nearest, median, max, min"):
+        edgezoom.dzsave(photo, region_shrink="most")
     blank = {**tiles(photo[:300] * 0, background=0, skip_blanks=0)}
     assert not blank and tiles(photo[:300] * 0, background=[0, 0, 9], skip_blanks=0)
 

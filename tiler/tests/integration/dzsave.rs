@@ -278,7 +278,7 @@ fn labels_are_chosen_as_libvips_chooses_them() {
         [if (x * 7 + y * 3) % 11 == 0 { 9 } else { hash as u8 }; 4]
     });
     let folder = folder_with(&labels);
-    for shrink in ["mode", "nearest"] {
+    for shrink in ["mode", "nearest", "median", "max", "min"] {
         let options = ["--region-shrink", shrink, "--tile-size", "64", "--overlap", "1", "--suffix", ".png"];
         assert_alike_within(folder.path(), &options, "", Tolerance::EXACT);
     }

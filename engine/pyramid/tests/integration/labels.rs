@@ -15,6 +15,8 @@ use crate::output::MemoryOutput;
 use crate::turned::upright;
 
 const CHOICES: [RegionShrink; 2] = [RegionShrink::Nearest, RegionShrink::Mode];
+/// Choices of channels: their values are the picture's, but not their colours.
+const BY_CHANNEL: [RegionShrink; 3] = [RegionShrink::Median, RegionShrink::Max, RegionShrink::Min];
 
 /// Five labels in patches of a few pixels. No channel alone tells them apart, and one is transparent.
 fn labels(width: u32, height: u32, layout: Layout) -> Picture {
@@ -41,6 +43,20 @@ fn chosen(shrink: RegionShrink) -> impl Fn(&Picture) -> Picture {
             let places = [(0, 0), (1, 0), (0, 1), (1, 1)];
             let four =
                 places.map(|(dx, dy)| picture.at((2 * x + dx).min(right), (2 * y + dy).min(bottom)).to_vec());
+            if BY_CHANNEL.contains(&shrink) {
+                let of = |channel: usize| {
+                    let mut values = four.clone().map(|pixel| pixel[channel]);
+                    // Larger value of each row first: libvips' `SHRINK_TYPE_MEDIAN`.
+                    let median = values[0].max(values[1]).min(values[2].max(values[3]));
+                    values.sort();
+                    match shrink {
+                        RegionShrink::Median => median,
+                        RegionShrink::Max => values[3],
+                        _ => values[0],
+                    }
+                };
+                return [0, 1, 2, 3].map(|channel| if channel < four[0].len() { of(channel) } else { 0 });
+            }
             let count = |one: &Vec<u8>| four.iter().filter(|other| *other == one).count();
             let most = four.iter().map(count).max().unwrap();
             let chosen = match shrink {
@@ -83,7 +99,7 @@ fn every_pixel_of_every_level_is_the_chosen_one_in_all_layouts_and_orientations(
                 let file = files::png(&picture, |info| {
                     info.exif_metadata = Some(files::exif(number).into());
                 });
-                for shrink in CHOICES {
+                for shrink in CHOICES.into_iter().chain(BY_CHANNEL) {
                     let (dzi, tiles) = build(&file, &options(shrink, 1, 2));
                     let expected = reference_by(chosen(shrink), &upright(&picture, number.into()), &dzi);
                     assert_eq!(tiles.len(), expected.len());

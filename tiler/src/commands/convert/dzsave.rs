@@ -54,6 +54,9 @@ pub(super) struct TileArgs {
         (PossibleValue::new("mean").help("their mean"), RegionShrink::Mean),
         (PossibleValue::new("mode").help("the most frequent"), RegionShrink::Mode),
         (PossibleValue::new("nearest").help("the upper left"), RegionShrink::Nearest),
+        (PossibleValue::new("median").help("the middle of each channel"), RegionShrink::Median),
+        (PossibleValue::new("max").help("the largest of each channel"), RegionShrink::Max),
+        (PossibleValue::new("min").help("the smallest of each channel"), RegionShrink::Min),
     ]))]
     region_shrink: RegionShrink,
     /// Rotation in degrees, clockwise
