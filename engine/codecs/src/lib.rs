@@ -92,7 +92,7 @@ pub use pixels::Pixels;
 pub use row_reader::{BlockReader, Jpeg, Layout, RowReader, Turned};
 pub use scratch::TemporaryFile;
 pub use source_file::{ReadAt, SourceFile, announcement};
-pub use vectors::{PageVectors, Vectors};
+pub use vectors::{PageVectors, PixelsOnly, Vectors};
 
 // The examples in the README are tests.
 #[cfg(doctest)]

@@ -18,10 +18,19 @@ pub struct PageVectors {
     pub svg: String,
 }
 
+/// A page without vectors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PixelsOnly {
+    /// Number of the page in the picture, from 0.
+    pub page: u32,
+    /// A sentence without its full stop, for a log.
+    pub reason: String,
+}
+
 /// The pages of an open document, to be drawn as vectors.
 pub trait Vectors {
-    /// Passes on each page whose vectors look like its pixels, in order. `clock` returns the time that has been used for the
-    /// document: vectors add a part of that.
+    /// Passes on each page, in order: its vectors if they look like its pixels, otherwise its number and why it has none. `clock`
+    /// returns the time that has been used for the document: vectors add a part of that.
     ///
     /// Call it after the last row, in a process that may end: a document takes memory here that is not counted.
     ///
@@ -30,6 +39,6 @@ pub trait Vectors {
     fn draw(
         self: Box<Self>,
         clock: &dyn Fn() -> Duration,
-        each: &mut dyn FnMut(PageVectors) -> io::Result<()>,
+        each: &mut dyn FnMut(Result<PageVectors, PixelsOnly>) -> io::Result<()>,
     ) -> io::Result<()>;
 }

@@ -152,9 +152,9 @@ fn run(
     let writer = output.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(mut writer) = writer {
         if let Some(vectors) = vectors {
-            let mut put = |page| {
+            let mut put = |page: Result<_, _>| {
                 output.check()?;
-                writer.put_vectors(&page).map_err(io::Error::other)
+                page.map_or(Ok(()), |page| writer.put_vectors(&page).map_err(io::Error::other))
             };
             let drawn = vectors.draw(&|| began.elapsed(), &mut put);
             if observer.is_cancelled() {

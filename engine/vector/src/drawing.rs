@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use hayro_interpret::kurbo::{Affine, Cap, Join, Rect, Shape as _};
 
+use crate::check::Bands;
 use crate::items::{Colour, Item, Kind, Layer, LayerKind, Outline, Pen, Rule, Style};
 use crate::limits::{MAX_AREA, MAX_BYTES, MAX_GROUPS, MAX_NESTED};
 use crate::notation::{number, transform, write};
@@ -67,16 +68,33 @@ impl Drawing {
     /// # Errors
     /// The SVG would be beyond the bounds.
     pub fn svg(&self, least_width: f64) -> Result<String, Refusal> {
-        self.write(least_width, None)
+        self.write(self.items.iter(), least_width, None)
     }
 
     /// Returns the SVG as PDFium draws it with pixels of this width and height in points: lines are at least one pixel
     /// wide, and filled rectangles have whole pixels.
-    pub(crate) fn svg_of_pixels(&self, pixel: (f64, f64)) -> Result<String, Refusal> {
-        self.write(pixel.0, Some(pixel))
+    ///
+    /// Has only the objects that reach into rows of pixels of these bands.
+    pub(crate) fn svg_of_pixels(&self, pixel: (f64, f64), bands: Bands) -> Result<String, Refusal> {
+        let row = |y: f64| (y / pixel.1).max(0.0) as usize;
+        // With the pixels around, and a line reaches out by one more, because it is widened.
+        let is_drawn =
+            |item: &&Item| bands.touch(row(item.shown.y0).saturating_sub(2), row(item.shown.y1) + 2);
+        self.write(self.items.iter().filter(is_drawn), pixel.0, Some(pixel))
     }
 
-    fn write(&self, least_width: f64, pixel: Option<(f64, f64)>) -> Result<String, Refusal> {
+    /// Returns the number of segments of all paths.
+    pub(crate) fn segments(&self) -> usize {
+        let of = |item: &Item| if let Kind::Path(outline) = &item.kind { outline.segments } else { 0 };
+        self.items.iter().map(of).sum()
+    }
+
+    fn write<'a>(
+        &self,
+        items: impl Iterator<Item = &'a Item>,
+        least_width: f64,
+        pixel: Option<(f64, f64)>,
+    ) -> Result<String, Refusal> {
         let (width, height) = self.size();
         let [across, down] = [width, height].map(|side| (side * self.unit).round());
         let svg = format!(
@@ -95,7 +113,7 @@ impl Drawing {
             area: 0.0,
             joining: None,
         };
-        for item in &self.items {
+        for item in items {
             writer.item(item)?;
         }
         writer.end_path();

@@ -36,7 +36,7 @@ mod svg;
 mod tests;
 mod unseen;
 
-pub use check::{Pixels, check};
+pub use check::{Pixels, are_alike, check};
 pub use drawing::Drawing;
 pub use hayro_syntax;
 pub use lean::is_lean;

@@ -1,8 +1,9 @@
 //! The bounds of a drawing. A browser draws the visible part of a page anew for each view, so what a page costs is paid
 //! again and again, by people's phones. Every bound is a page that draws in about a third of a second on a laptop.
 
-/// Maximum number of path segments. Browsers draw a million in 8 to 80 ms when zoomed in, and load them in 2 s.
-pub const MAX_SEGMENTS: usize = 1 << 20;
+/// Maximum number of path segments. Browsers draw a million in 8 to 80 ms when zoomed in, and load them in 2 s. A plan at A0
+/// with 3,000 labels has 1.5 million.
+pub const MAX_SEGMENTS: usize = 1 << 21;
 /// Maximum length of an SVG. Paths compress to about a sixth.
 pub const MAX_BYTES: usize = 12 << 20;
 /// Maximum length of the pictures in an SVG, as base64. They do not compress, and their pixels do not gain by a zoom.

@@ -60,6 +60,9 @@ pub enum Refusal {
     /// The page is empty or a scan: its pixels are all there is.
     #[error("the page has nothing but pictures")]
     NoOutlines,
+    /// Its vectors, or those of the pages before it, took too long.
+    #[error("the time for vectors is used up")]
+    Time,
     /// The drawing does not look like the page's pixels.
     #[error("the vectors do not look like the page")]
     Unlike,

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use edgezoom_codecs::{BrowserDrawing, Metadata};
+use edgezoom_codecs::{BrowserDrawing, Metadata, PixelsOnly};
 use edgezoom_content::TILE_BYTES;
 
 use super::download::{Download, Event};
@@ -173,6 +173,9 @@ async fn render_tiles(
                 (Ok(Output::Preview(kind, bytes)), Some(dzi)) => sink.put_preview(dzi, kind, bytes).await?,
                 (Ok(Output::Text(text)), Some(dzi)) => sink.put_text(dzi, text).await?,
                 (Ok(Output::Vectors(page)), Some(dzi)) => sink.put_vectors(dzi, page).await?,
+                (Ok(Output::PixelsOnly(PixelsOnly { page, reason })), _) => {
+                    tracing::debug!(page, reason, "a page has no vectors");
+                }
                 // The renderer's validator permits no tile before the header.
                 (Ok(Output::Tile(_) | Output::Preview(..) | Output::Text(_) | Output::Vectors(_)), None) => {
                     return Err(RenderError::from(ProtocolError::Unexpected("a tile before the header")).into());

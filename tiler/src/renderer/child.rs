@@ -8,8 +8,9 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use edgezoom_codecs::{Prepared, SourceError, SourceFile, TemporaryFile, Vectors};
+use edgezoom_codecs::{PixelsOnly, Prepared, SourceError, SourceFile, TemporaryFile, Vectors};
 use edgezoom_pyramid::{BuildError, TileOutput, TileSource, coarse_of_thumbnail};
+use edgezoom_vector::Refusal;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -150,11 +151,20 @@ fn send(vectors: Box<dyn Vectors>, frames: &FrameWriter) -> io::Result<()> {
         let used = clock_gettime(ClockId::ProcessCPUTime);
         Duration::new(used.tv_sec.unsigned_abs(), used.tv_nsec as u32)
     };
-    vectors.draw(&clock, &mut |page| match pack(&page)?.filter(|packed| packed.len() <= left) {
-        Some(packed) => {
-            left -= packed.len();
-            frames.vectors(&packed)
+    vectors.draw(&clock, &mut |page| {
+        let page = match page {
+            Ok(page) => page,
+            Err(page) => return frames.pixels_only(&page),
+        };
+        match pack(&page)?.filter(|packed| packed.len() <= left) {
+            Some(packed) => {
+                left -= packed.len();
+                frames.vectors(&packed)
+            }
+            None => {
+                let reason = Refusal::Bytes.to_string();
+                frames.pixels_only(&PixelsOnly { page: page.page, reason })
+            }
         }
-        None => Ok(()),
     })
 }

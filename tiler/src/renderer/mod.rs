@@ -35,7 +35,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use edgezoom_codecs::{Mosaic, PageVectors};
+use edgezoom_codecs::{Mosaic, PageVectors, PixelsOnly};
 use edgezoom_content::{Credits, Dzi, PreviewKind, Title};
 pub use edgezoom_pyramid::{Built, Tile};
 use edgezoom_text::Text;
@@ -93,6 +93,8 @@ pub enum Output {
     Credits(Credits),
     /// The vectors of a page of a PDF, if that was requested. Pages come in order, after all tiles.
     Vectors(PageVectors),
+    /// A page of a PDF has no vectors, although these were requested. Comes in its place.
+    PixelsOnly(PixelsOnly),
     /// Comes last: all tiles have come, and the process has exited successfully.
     Finished(Built),
 }
@@ -236,7 +238,10 @@ impl OutputReader {
     async fn next(&mut self) -> Result<Output, RenderError> {
         loop {
             match self.validator.next(&mut self.received)? {
-                Some(output) if matches!(output, Output::Vectors(_)) != self.finished.is_some() => {
+                Some(output)
+                    if matches!(output, Output::Vectors(_) | Output::PixelsOnly(_))
+                        != self.finished.is_some() =>
+                {
                     return Err(ProtocolError::Unexpected("output after the last frame").into());
                 }
                 Some(Output::Finished(built)) => self.finished = Some(built),

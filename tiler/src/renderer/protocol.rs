@@ -19,6 +19,7 @@
 //! | `R` rights | the [`Credits`](edgezoom_content::Credits) that the file states, as JSON |
 //! | `F` finished | the [`Ending`] as JSON |
 //! | `G` graphics | the [vectors](super::vectors) of a page, after `F`: if they cost too much, the tiles are complete |
+//! | `O` only pixels | the number of a page without vectors, 32 bits, and the reason: a few words in lower case |
 //! | `X` failed | the [`Failure`] as JSON |
 //! | `W` web browser needed | the [`BrowserDrawing`] as JSON |
 
@@ -27,7 +28,7 @@ use std::io::{self, IoSlice, Write};
 use std::sync::{Mutex, PoisonError};
 
 use bytes::{Buf, Bytes, BytesMut};
-use edgezoom_codecs::{BrowserDrawing, Damage, Metadata};
+use edgezoom_codecs::{BrowserDrawing, Damage, Metadata, PixelsOnly};
 use edgezoom_content::{Dzi, Failure, PreviewKind, Scale};
 use edgezoom_pyramid::{TileCoord, TileOutput};
 use edgezoom_text::{MAX_PACKED_BYTES, Text};
@@ -38,7 +39,7 @@ use super::text;
 use super::vectors::MAX_PAGE_BYTES;
 
 /// Version of this protocol. Parent and child run the same executable, but the file may be replaced between two starts.
-const VERSION: u8 = 9;
+const VERSION: u8 = 10;
 /// Number of bytes before a frame's content.
 const HEADER_BYTES: usize = 5;
 /// Number of bytes before the file in a tile's frame.
@@ -67,6 +68,7 @@ pub enum Frame {
     Credits(Bytes),
     Finished(Ending),
     Vectors(Bytes),
+    PixelsOnly(PixelsOnly),
     Failed(Failure),
     NeedsBrowser(BrowserDrawing),
 }
@@ -118,6 +120,10 @@ impl FrameWriter {
 
     pub fn vectors(&self, packed: &[u8]) -> io::Result<()> {
         self.write(b'G', &[], packed)
+    }
+
+    pub fn pixels_only(&self, PixelsOnly { page, reason }: &PixelsOnly) -> io::Result<()> {
+        self.write(b'O', &page.to_le_bytes(), reason.as_bytes())
     }
 
     pub fn failed(&self, failure: &Failure) -> io::Result<()> {
@@ -203,7 +209,7 @@ pub fn read_frame(received: &mut BytesMut, max_tile_bytes: usize) -> Result<Opti
         b'D' => MAX_PACKED_BYTES,
         b'G' => MAX_PAGE_BYTES,
         b'R' | b'W' => MAX_METADATA_BYTES,
-        b'B' | b'P' | b'N' | b'F' | b'X' => MAX_CONTROL_BYTES,
+        b'B' | b'P' | b'N' | b'O' | b'F' | b'X' => MAX_CONTROL_BYTES,
         other => return Err(ProtocolError::UnknownKind(other)),
     };
     if bytes > max {
@@ -243,6 +249,11 @@ fn parse(kind: u8, mut content: Bytes) -> Option<Frame> {
         b'N' => Some(Frame::Title(content)),
         b'R' => Some(Frame::Credits(content)),
         b'G' => Some(Frame::Vectors(content)),
+        b'O' => {
+            let page = content.try_get_u32_le().ok()?;
+            let reason = String::from_utf8(content.into()).ok()?;
+            Some(Frame::PixelsOnly(PixelsOnly { page, reason }))
+        }
         b'F' => serde_json::from_slice(&content).ok().map(Frame::Finished),
         b'W' => serde_json::from_slice(&content).ok().map(Frame::NeedsBrowser),
         _ => serde_json::from_slice(&content).ok().map(Frame::Failed),
@@ -289,6 +300,8 @@ mod tests {
         frames.metadata(Metadata { creator: words("\u{202e}"), ..Metadata::default() }).unwrap(); // none
         frames.metadata(metadata).unwrap();
         frames.vectors(b"page").unwrap();
+        let scan = PixelsOnly { page: 7, reason: "a scan".to_owned() };
+        frames.pixels_only(&scan).unwrap();
         let failure = Failure::new(FailureCode::Internal, "sorry");
         frames.failed(&failure).unwrap();
 
@@ -310,14 +323,15 @@ mod tests {
         let title = Frame::Title(Bytes::from_static(b"A title"));
         let credits = Frame::Credits(Bytes::from_static(br#"{"credit":"Mine"}"#));
         let vectors = Frame::Vectors(Bytes::from_static(b"page"));
-        let expected = [expected, vec![text, title, credits, vectors, Frame::Failed(failure)]].concat();
+        let scan = Frame::PixelsOnly(scan);
+        let expected = [expected, vec![text, title, credits, vectors, scan, Frame::Failed(failure)]].concat();
         assert_eq!(read, expected);
         assert!(received.is_empty());
     }
 
     #[test]
     fn a_frame_longer_than_allowed_is_refused_by_its_header() {
-        for kind in [b'T', b'V', b'C', b'D', b'R', b'G', b'B', b'P', b'F', b'X'] {
+        for kind in [b'T', b'V', b'C', b'D', b'R', b'G', b'O', b'B', b'P', b'F', b'X'] {
             let mut received = BytesMut::from(&[kind, 0xff, 0xff, 0xff, 0xff][..]);
             assert!(matches!(read_frame(&mut received, 1000), Err(ProtocolError::TooLong { .. })));
             assert!(received.capacity() < 100);

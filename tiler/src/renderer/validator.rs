@@ -4,7 +4,7 @@
 use std::str;
 
 use bytes::{Bytes, BytesMut};
-use edgezoom_codecs::Damage;
+use edgezoom_codecs::{Damage, PixelsOnly};
 use edgezoom_content::{Credits, Dzi, Failure, PreviewKind, Size, TileFormat, Title};
 use edgezoom_pyramid::{Built, Tile, TileCoord};
 
@@ -17,6 +17,9 @@ use super::vectors::{self, MAX_DOCUMENT_BYTES};
 
 /// Maximum number of characters passed on from a failure's message.
 const MESSAGE_CHARACTERS: usize = 300;
+
+/// Maximum length of the reason why a page has no vectors.
+const MAX_REASON_BYTES: usize = 100;
 
 /// Checks the frames of one process.
 pub struct FrameValidator {
@@ -120,6 +123,20 @@ impl FrameValidator {
                 };
                 (pyramid.next_vectors, pyramid.vector_bytes) = (page.page + 1, left);
                 Ok(Output::Vectors(page))
+            }
+            Frame::PixelsOnly(page) => {
+                let PixelsOnly { page: number, reason } = &page;
+                let is_requested = self.request.options.drawing.vectors;
+                let max_pages = self.request.bounds.pdf_pages.get();
+                let pyramid = self.pyramid()?;
+                let is_next = *number >= pyramid.next_vectors && (*number as usize) < max_pages;
+                // It is for the log, so it has neither lines nor escapes.
+                let is_plain = reason.bytes().all(|byte| byte.is_ascii_lowercase() || b" ',".contains(&byte));
+                if !(is_requested && is_next && is_plain && reason.len() <= MAX_REASON_BYTES) {
+                    return Err(ProtocolError::Unexpected("a reason that no page has").into());
+                }
+                pyramid.next_vectors = number + 1;
+                Ok(Output::PixelsOnly(page))
             }
             Frame::Finished(Ending { damage, scale }) => {
                 let pyramid = self.pyramid()?;
@@ -409,6 +426,19 @@ mod tests {
             assert_refused(&mut validator, vectors(page, 5));
         }
         assert_refused(&mut validator, vectors(4, 6));
+        let reason = |page, reason: &str| Frame::PixelsOnly(PixelsOnly { page, reason: reason.to_owned() });
+        let scan = "the page's a scan, or empty";
+        for (page, hostile) in
+            [(3, scan), (5, scan), (4, "two\nlines"), (4, "\u{1b}[31m"), (4, &"a".repeat(200))]
+        {
+            assert_refused(&mut validator, reason(page, hostile));
+        }
+        assert_refused(&mut started().0, reason(0, scan));
+        assert!(
+            matches!(validator.accept(reason(4, scan)), Ok(Output::PixelsOnly(page)) if page.reason == scan)
+        );
+        assert_refused(&mut validator, vectors(4, 5));
+        validator.pyramid.as_mut().unwrap().next_vectors = 4;
         assert_refused(&mut validator, Frame::Vectors(Bytes::from_static(b"<svg/>")));
         validator.pyramid.as_mut().unwrap().vector_bytes = 9;
         assert_refused(&mut validator, vectors(4, 5));

@@ -96,6 +96,7 @@ impl Watchdog {
             | Output::Coarse(_)
             | Output::Text(_)
             | Output::Vectors(_)
+            | Output::PixelsOnly(_)
             | Output::Title(_)
             | Output::Credits(_) => {}
             Output::Finished { .. } => return Ok(()),

@@ -297,7 +297,7 @@ async fn a_renderer_that_ends_after_its_pixels_has_only_no_more_vectors() {
     let mut options = RenderOptions::default();
     let dzi = options.dzi(Size { width: 1, height: 1 }, TileFormat::Jpg);
     let frames = [
-        frame(b'B', &[&[9], &serde_json::to_vec(&dzi).unwrap()]),
+        frame(b'B', &[&[10], &serde_json::to_vec(&dzi).unwrap()]),
         frame(b'T', &[&[0; 12], &[0xff, 0xd8, 0xff, 0xe0]]),
         frame(b'F', &[br#"{"damage":null,"scale":null}"#]),
     ];
@@ -316,9 +316,22 @@ async fn a_renderer_that_ends_after_its_pixels_has_only_no_more_vectors() {
         }
     }
     options.drawing.vectors = true;
-    let script = format!("printf '{}{}'", frames.concat(), frame(b'G', &[b"<svg/>"]));
-    let (_folder, renderer) = start_impostor_with(&script, &options, &limits);
-    assert_eq!(outputs(renderer).await.unwrap_err().code, FailureCode::Internal);
+    let reason = |reason: &[u8]| frame(b'O', &[&[0; 4], reason]);
+    for (last, is_honest) in [
+        (frame(b'G', &[b"<svg/>"]), false),
+        (reason(b"the page has a mask"), true),
+        (reason(b"the page\nhas a mask"), false),
+        (reason(b"mask").repeat(2), false),
+    ] {
+        let script = format!("printf '{}{last}'", frames.concat());
+        let (_folder, renderer) = start_impostor_with(&script, &options, &limits);
+        let outputs = outputs(renderer).await.map_err(|failure| failure.code);
+        assert_eq!(
+            outputs.as_ref().err(),
+            if is_honest { None } else { Some(&FailureCode::Internal) },
+            "{last}"
+        );
+    }
 }
 
 #[tokio::test]

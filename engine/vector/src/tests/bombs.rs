@@ -69,12 +69,12 @@ fn bombs_are_refused() {
         let levels_of: String = (1..=levels).map(level).collect();
         format!(
             r##"<defs><g id="a0"><path d="M0 0{}z"/></g>{levels_of}</defs><use href="#a{levels}"/>"##,
-            "h1v1".repeat(60)
+            "h1v1".repeat(150)
         )
     };
     let segments = || {
         let path = format!("M0 0{}", "l1 1 1-1".repeat(30_000));
-        sheet(&format!(r#"<path d="{path}"/>"#).repeat(20))
+        sheet(&format!(r#"<path d="{path}"/>"#).repeat(40))
     };
     let bombs: [Bomb<'_>; 22] = [
         ("a line of tiny dashes", Box::new(|| dashed(".001 .001", 1)), Refusal::Dashes),
@@ -141,7 +141,7 @@ fn bombs_are_refused() {
             }),
             Refusal::Filter,
         ),
-        ("a million segments", Box::new(segments), Refusal::Segments),
+        ("two million segments", Box::new(segments), Refusal::Segments),
         ("forms of forms", Box::new(|| document(forms(8, ""))), Refusal::Steps),
         (
             "forms that draw",

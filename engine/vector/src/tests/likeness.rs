@@ -57,6 +57,16 @@ fn a_wrong_drawing_is_refused() {
 }
 
 #[test]
+fn a_large_drawing_is_compared_in_bands() {
+    // Its two bands are the rows above 36 points from the bottom, which are compared, and those below.
+    let large = format!("{RIGHT} .1 w 0 0 m {} S", "1 1 l 0 0 l ".repeat(200_000));
+    let pixels = pixels(&large, 0.2);
+    assert_eq!(checked(&large, &pixels), Ok(()));
+    assert_eq!(checked(&large.replace("0 0 1 rg", ".3 0 1 rg"), &pixels), Err(Refusal::Unlike));
+    assert_eq!(checked(&large.replace(".2 w 10 20 m 190 22 l S", ""), &pixels), Ok(()));
+}
+
+#[test]
 fn thin_rectangles_are_whole_pixels_as_in_pdfium() {
     // A rule of .48 points, which PDFium draws as one row of pixels wherever it is.
     let mut rows = vec![255; (WIDTH * HEIGHT * 3) as usize];

@@ -33,6 +33,7 @@ async fn render(source: File) -> Result<(Size, Vec<[u8; 3]>), Failure> {
             | Output::Preview(..)
             | Output::Text { .. }
             | Output::Vectors(_)
+            | Output::PixelsOnly(_)
             | Output::Title(_)
             | Output::Credits(_) => {}
             Output::Tile(tile) if tile.level == top && tile.column == 2 => {

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use edgezoom_geometry::Size;
 use edgezoom_text::Rect;
-use edgezoom_vector::{Document, Pixels, check};
+use edgezoom_vector::{Document, Pixels, Refusal, check};
 use pdfium_render::prelude::PdfDocument;
 
 use super::dictionaries::{guarded, parse};
 use super::layout::Area;
 use super::{CHANNELS, broken, calling_pdfium, draw_rows};
-use crate::{PageVectors, SourceFile, Vectors};
+use crate::{PageVectors, PixelsOnly, SourceFile, Vectors};
 
 /// Time for a page, with its check. Those that take more are slow in a browser, too.
 const PAGE_TIME: Duration = Duration::from_secs(2);
@@ -45,7 +45,7 @@ impl Vectors for VectorPages {
     fn draw(
         self: Box<Self>,
         clock: &dyn Fn() -> Duration,
-        each: &mut dyn FnMut(PageVectors) -> io::Result<()>,
+        each: &mut dyn FnMut(Result<PageVectors, PixelsOnly>) -> io::Result<()>,
     ) -> io::Result<()> {
         let began = clock();
         let share = if self.areas.len() < LONG { SHARE } else { SHARE_OF_LONG };
@@ -53,36 +53,39 @@ impl Vectors for VectorPages {
         let pages = calling_pdfium(|| self.document.pages().len());
         let Some(pdf) = parse(&self.source, pages, self.memory) else { return Ok(()) };
         let mut document = Document::new(&pdf);
-        for (page, area) in self.areas.iter().enumerate() {
+        for (number, area) in self.areas.iter().enumerate() {
+            let (page, pages) = (number as u32, self.areas.len() as u32);
             let start = clock();
-            if start > until {
-                break;
-            }
-            let drawn = guarded(|| self.page(&mut document, page, area)).flatten();
-            if let Some(svg) = drawn
-                && clock().saturating_sub(start) <= PAGE_TIME
-            {
-                let at = Rect::new(area.left, area.top, area.size.width, area.size.height);
-                each(PageVectors { page: page as u32, pages: self.areas.len() as u32, at, svg })?;
-            }
+            let drawn = if start > until {
+                Err(Refusal::Time)
+            } else {
+                guarded(|| self.page(&mut document, number, area)).unwrap_or(Err(Refusal::Interpreter))
+            };
+            let is_quick = clock().saturating_sub(start) <= PAGE_TIME;
+            let at = Rect::new(area.left, area.top, area.size.width, area.size.height);
+            let drawn = drawn.and_then(|svg| if is_quick { Ok(svg) } else { Err(Refusal::Time) });
+            each(match drawn {
+                Ok(svg) => Ok(PageVectors { page, pages, at, svg }),
+                Err(refusal) => Err(PixelsOnly { page, reason: refusal.to_string() }),
+            })?;
         }
         Ok(())
     }
 }
 
 impl VectorPages {
-    /// Returns a page's SVG if it looks like its pixels. Lines are at least half a pixel of the picture wide, so that they do
+    /// Returns a page's SVG, which looks like its pixels. Lines are at least half a pixel of the picture wide, so that they do
     /// not pale where the SVG takes over: PDFium draws them a pixel wide.
-    fn page(&self, document: &mut Document<'_>, page: usize, area: &Area) -> Option<String> {
+    fn page(&self, document: &mut Document<'_>, page: usize, area: &Area) -> Result<String, Refusal> {
         let number = self.first as usize + page;
-        let drawing = document.page(number).ok()?;
+        let drawing = document.page(number)?;
         let size = self.compared(area.size);
-        let rgb = self.pixels(number, size)?;
+        let rgb = self.pixels(number, size).ok_or(Refusal::Unlike)?;
         let pixels = Pixels { width: size.width, height: size.height, rgb: &rgb };
-        let drawing = drawing.without_unseen(pixels).ok()?;
-        let svg = drawing.svg(drawing.size().0 / f64::from(area.size.width) / 2.0).ok()?;
-        check(&drawing, pixels).ok()?;
-        Some(svg)
+        let drawing = drawing.without_unseen(pixels)?;
+        let svg = drawing.svg(drawing.size().0 / f64::from(area.size.width) / 2.0)?;
+        check(&drawing, pixels)?;
+        Ok(svg)
     }
 
     /// Returns the size in which a page is compared.
