@@ -73,7 +73,7 @@ fn bombs_are_refused() {
         )
     };
     let segments = || {
-        let path = format!("M0 0{}", "l1 1 1-1".repeat(30_000));
+        let path = format!("M0 0{}", "l.01 .01 .01-.01".repeat(30_000));
         sheet(&format!(r#"<path d="{path}"/>"#).repeat(40))
     };
     let bombs: [Bomb<'_>; 22] = [
