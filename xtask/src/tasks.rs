@@ -125,11 +125,16 @@ pub fn chaos(project: &Project, options: &ChaosOptions) -> Result<()> {
 pub enum Judged {
     /// The words of PDFs, compared with Poppler's
     Words,
+    /// The first pages of PDFs as vectors, drawn by Chromium at four times, compared with PDFium's pixels
+    Vectors,
 }
 
-/// Compares the words of the PDFs in a folder, or of pdf.js's; `tiler/tests/sources/judge.rs` does the work.
+/// Compares the PDFs in a folder, or those of pdf.js; `tiler/tests/sources/judge.rs` and `vectors/mod.rs` beside it do the work.
 pub fn judge(project: &Project, subject: Judged, folder: Option<&Path>) -> Result<()> {
-    let Judged::Words = subject;
+    let test = match subject {
+        Judged::Words => "judge::words",
+        Judged::Vectors => "vectors::",
+    };
     let folder = match folder {
         Some(folder) => folder.canonicalize().with_context(|| format!("there is no {}", folder.display()))?,
         None => pinned::pdfs(project)?,
@@ -137,7 +142,7 @@ pub fn judge(project: &Project, subject: Judged, folder: Option<&Path>) -> Resul
     setup::prepare(project, Purpose::Test)?;
     let mut judge = project.cargo();
     build::linted(project, &mut judge).args(["test", "--workspace", "--test=sources", "--"]);
-    judge.args(["--ignored", "--exact", "judge::words", "--nocapture"]).env("EDGEZOOM_CORPUS", folder);
+    judge.args(["--ignored", test, "--nocapture"]).env("EDGEZOOM_CORPUS", folder);
     command::run_shown(&mut judge)
 }
 

@@ -6,6 +6,7 @@
     reason = "test helpers are named for what they do, and a test that cannot prepare its files should panic"
 )]
 
+pub mod documents;
 pub mod files;
 pub mod fixture;
 pub mod large;

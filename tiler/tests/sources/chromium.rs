@@ -144,6 +144,11 @@ impl Driven {
 
     /// Opens a page and takes a screenshot of the part that a script returns as a clip, in CSS pixels.
     pub fn screenshot(&mut self, url: &str, window: Window, script: &str) -> Picture {
+        self.shown(url, window, script).0
+    }
+
+    /// Returns also all that the script returns: `x`, `y`, `width` and `height` of the clip, and more.
+    pub fn shown(&mut self, url: &str, window: Window, script: &str) -> (Picture, Value) {
         let target = self.command(None, "Target.createTarget", json!({ "url": "about:blank" }));
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
         let session = self.command(None, "Target.attachToTarget", attach)["sessionId"].clone();
@@ -155,13 +160,14 @@ impl Driven {
         tab("Emulation.setTouchEmulationEnabled", json!({ "enabled": mobile }));
         tab("Page.navigate", json!({ "url": url }));
         let call = json!({ "expression": script, "awaitPromise": true, "returnByValue": true });
-        let mut clip = tab("Runtime.evaluate", call)["result"]["value"].take();
-        assert!(clip.is_object(), "{url}");
-        clip["scale"] = json!(1);
+        let shown = tab("Runtime.evaluate", call)["result"]["value"].take();
+        assert!(shown.is_object(), "{url}");
+        let (x, y, width, height) = (&shown["x"], &shown["y"], &shown["width"], &shown["height"]);
+        let clip = json!({ "x": x, "y": y, "width": width, "height": height, "scale": 1 });
         let asked = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
         let png = tab("Page.captureScreenshot", asked)["data"].take();
         self.command(None, "Target.closeTarget", target);
-        opaque(&BASE64_STANDARD.decode(png.as_str().unwrap()).unwrap())
+        (opaque(&BASE64_STANDARD.decode(png.as_str().unwrap()).unwrap()), shown)
     }
 
     fn command(&mut self, session: Option<&Value>, method: &str, params: Value) -> Value {

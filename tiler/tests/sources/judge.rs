@@ -43,7 +43,7 @@ fn words() {
 }
 
 /// Returns the PDFs in a folder and those below it.
-fn documents(folder: &Path) -> Vec<PathBuf> {
+pub fn documents(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut found: Vec<PathBuf> = entries
         .flat_map(|path| match path.extension() {

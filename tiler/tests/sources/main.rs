@@ -11,6 +11,7 @@ mod judge;
 mod page;
 mod scripts;
 mod text;
+mod vectors;
 
 use page::{processes, screenshot, site}; // the modules of `page` import them from the crate root
 

@@ -1,0 +1,198 @@
+//! Pages as vectors, drawn by Chromium as the viewer does, at 4 pixels per point. They look like the pixels that PDFium draws
+//! at this scale, by the rule that accepted them at a coarser one. Lines are a pixel wide, as PDFium draws them: thinner ones
+//! pale in a browser, and are not compared.
+
+mod bombs;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::time::Duration;
+
+use edgezoom_codecs::{DecodeOptions, DrawingOptions, PageVectors, PixelsOnly};
+use edgezoom_test_support::documents::{manual, paper, plan};
+use edgezoom_test_support::files::{BOUNDS, file};
+use edgezoom_tiler::limits::Limits;
+use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
+use edgezoom_vector::{Pixels, are_alike, is_lean};
+
+use crate::chromium::{Driven, Window};
+use crate::judge::documents;
+
+/// Dots per inch of the pixels: 4 per point.
+const DPI: u32 = 288;
+/// Resolution of the picture, whose lines are at least half a pixel wide.
+const COARSE_DPI: u32 = DPI / 2;
+/// Maximum side of the part of a page that is compared, in its middle.
+const SIDE: u32 = 1600;
+
+/// The reason of a page whose renderer process has ended before it said one.
+const ENDED: &str = "the process has ended";
+
+/// Options for the first page.
+fn drawing(dpi: u32) -> DrawingOptions {
+    DrawingOptions {
+        page: NonZeroU32::new(1),
+        dpi,
+        page_width: 1,
+        vectors: true,
+        ..DrawingOptions::default()
+    }
+}
+
+/// Draws the first page of a document in a renderer process. Returns its vectors, or why it has none.
+async fn drawn(source: File, drawing: DrawingOptions) -> Result<PageVectors, String> {
+    let program = Path::new(env!("CARGO_BIN_EXE_tiler"));
+    let options = RenderOptions { drawing, ..RenderOptions::default() };
+    let mut renderer = Renderer::start(program, source, &options, &Limits::default()).unwrap();
+    // The process may end after the pixels, by a crash or because a page takes all its time.
+    let mut drawn = Err(ENDED.to_owned());
+    loop {
+        match renderer.next().await {
+            Ok(Output::Vectors(page)) => drawn = Ok(page),
+            Ok(Output::PixelsOnly(page)) => drawn = Err(page.reason),
+            Ok(Output::Finished(_)) => return drawn,
+            Err(_) => return Err("no pixels".to_owned()),
+            Ok(_) => {}
+        }
+    }
+}
+
+/// The middle of a page in PDFium's pixels, and its place on the page.
+struct Middle {
+    at: [u32; 4],
+    rgb: Vec<u8>,
+}
+
+/// Draws the middle of the first page, which is in the middle of its picture.
+fn middle(bytes: &[u8], page: &PageVectors) -> Option<Middle> {
+    let library = edgezoom_codecs::locate_pdfium().unwrap();
+    let mut source = file(bytes);
+    let prepared = edgezoom_codecs::prepare(&mut source, Some(&library)).ok()?;
+    let drawing = DrawingOptions { vectors: false, ..drawing(DPI) };
+    let mut reader =
+        prepared.open(source, BOUNDS, &DecodeOptions { drawing, ..DecodeOptions::default() }).ok()?;
+    let size = reader.size();
+    let whole = [page.at.width, page.at.height].map(|side| side * DPI / COARSE_DPI);
+    let [width, height] = whole.map(|side| side.min(SIDE));
+    let (left, top) = ((size.width - width) / 2, (size.height - height) / 2);
+    let at = [(whole[0] - width) / 2, (whole[1] - height) / 2, width, height];
+    let channels = reader.layout().channels();
+    let mut row = vec![0; size.width as usize * channels];
+    let mut rgb = Vec::new();
+    for y in 0..top + height {
+        reader.read_rows(&mut row).ok()?;
+        if y >= top {
+            let pixels = row.chunks_exact(channels).skip(left as usize).take(width as usize);
+            rgb.extend(pixels.flat_map(|pixel| [pixel[0], pixel[channels / 2], pixel[channels - 1]]));
+        }
+    }
+    Some(Middle { at, rgb })
+}
+
+/// Draws a part of an SVG, in pixels of this many per point, as `vector.js` does. Returns its pixels, and the milliseconds that
+/// the drawing took.
+fn by_chromium(chromium: &mut Driven, svg: &str, scale: f64, at: [u32; 4]) -> (Vec<u8>, f64) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("page.svg"), svg).unwrap();
+    let page = folder.path().join("page.html");
+    fs::write(&page, "<!doctype html><style>body{margin:0}canvas{display:block}</style><canvas></canvas>")
+        .unwrap();
+    let [left, top, width, height] = at;
+    let script = format!(
+        "(async () => {{
+           const image = new Image();
+           image.src = 'page.svg';
+           await new Promise((resolve) => image.onload = image.onerror = resolve);
+           const canvas = Object.assign(document.querySelector('canvas'), {{ width: {width}, height: {height} }});
+           const [context, settled] = [canvas, document.createElement('canvas')].map((of) => of.getContext('2d'));
+           context.fillStyle = '#fff';
+           context.fillRect(0, 0, {width}, {height});
+           const start = performance.now();
+           context.drawImage(image, ...[{left}, {top}, {width}, {height}].map((side) => side / {scale}), 0, 0, {width}, {height});
+           settled.drawImage(canvas, 0, 0, 1, 1);
+           return {{ x: 0, y: 0, width: {width}, height: {height}, took: performance.now() - start }};
+         }})()"
+    );
+    let window = Window { width, height, scale: 1, mobile: false };
+    let (picture, shown) = chromium.shown(&format!("file://{}", page.display()), window, &script);
+    let rgb = picture.pixels.chunks_exact(picture.layout.channels());
+    let channels = picture.layout.channels();
+    let rgb = rgb.flat_map(|pixel| [pixel[0], pixel[channels / 2], pixel[channels - 1]]).collect();
+    (rgb, shown["took"].as_f64().unwrap())
+}
+
+/// Returns true if the vectors of a document's first page look like its pixels; otherwise why it has none.
+async fn compare(chromium: &mut Driven, bytes: &[u8]) -> Result<bool, String> {
+    let page = drawn(file(bytes), drawing(COARSE_DPI)).await?;
+    let Middle { at, rgb } = middle(bytes, &page).ok_or("no pixels")?;
+    let (ours, _) = by_chromium(chromium, &page.svg, f64::from(DPI) / 72.0, at);
+    Ok(alike(at, &ours, &rgb))
+}
+
+fn alike([_, _, width, height]: [u32; 4], one: &[u8], other: &[u8]) -> bool {
+    let pixels = |rgb| Pixels { width, height, rgb };
+    are_alike(pixels(one), pixels(other))
+}
+
+/// Draws the first page of a document in this process, without limits of time.
+fn drawn_here(bytes: &[u8]) -> Result<String, String> {
+    let library = edgezoom_codecs::locate_pdfium().unwrap();
+    let mut source = file(bytes);
+    let prepared = edgezoom_codecs::prepare(&mut source, Some(&library)).unwrap();
+    let options = DecodeOptions { drawing: drawing(200), ..DecodeOptions::default() };
+    let vectors = prepared.open(source, BOUNDS, &options).unwrap().take_vectors().unwrap();
+    let mut drawn = Vec::new();
+    let each = &mut |page: Result<PageVectors, PixelsOnly>| {
+        drawn.push(page.map(|page| page.svg).map_err(|page| page.reason));
+        Ok(())
+    };
+    vectors.draw(&|| Duration::ZERO, each).unwrap();
+    drawn.pop().unwrap()
+}
+
+#[test]
+fn a_plan_with_thousands_of_labels_has_vectors() {
+    let svg = drawn_here(&plan(3266)).unwrap();
+    // Each star is two paths, and about each of 70,000 letters begins with an M.
+    assert!(is_lean(&svg) && svg.matches('M').count() > 70_000, "{}", svg.matches('M').count());
+    // Bounds hold for larger ones.
+    assert_eq!(drawn_here(&plan(9000)).unwrap_err(), "the page's vectors are too large");
+}
+
+#[tokio::test]
+async fn vectors_look_like_the_pixels_in_chromium() {
+    let mut chromium = Driven::start();
+    let documents = [("plan", plan(300)), ("paper", paper(1)), ("manual", manual(1))];
+    let mut compared = Vec::new();
+    for (name, bytes) in documents {
+        compared.push((name, compare(&mut chromium, &bytes).await));
+    }
+    assert!(compared.iter().all(|(_, alike)| *alike == Ok(true)), "{compared:?}");
+    // The comparison can fail.
+    let page = drawn(file(&paper(1)), drawing(COARSE_DPI)).await.unwrap();
+    let Middle { at, rgb } = middle(&paper(1), &page).unwrap();
+    let [left, top, width, height] = at;
+    let (moved, _) = by_chromium(&mut chromium, &page.svg, 4.0, [left + 8, top, width, height]);
+    assert!(!alike(at, &moved, &rgb));
+}
+
+#[tokio::test]
+#[ignore = "cargo xtask judge vectors"]
+async fn judge() {
+    let Some(folder) = std::env::var_os("EDGEZOOM_CORPUS") else { return };
+    let (mut chromium, mut found) = (Driven::start(), BTreeMap::<String, usize>::new());
+    let mut unlike = Vec::new();
+    for path in documents(Path::new(&folder)) {
+        let compared = compare(&mut chromium, &fs::read(&path).unwrap()).await;
+        if compared == Ok(false) {
+            unlike.push(path);
+        }
+        let outcome = compared.map(|alike| if alike { "alike" } else { "UNLIKE" }.to_owned());
+        *found.entry(outcome.unwrap_or_else(|reason| reason)).or_default() += 1;
+    }
+    found.iter().for_each(|(outcome, count)| println!("{count:5} {outcome}"));
+    assert!(unlike.is_empty(), "unlike in Chromium: {unlike:?}");
+    assert!(!found.contains_key(ENDED));
+}
