@@ -91,6 +91,17 @@ async fn forty_entries_end_in_the_journal_though_a_tiler_dies() -> Result<()> {
     let titled = async || Ok((client.content(&id(5)?).await?["title"] == "Final").then_some(()));
     eventually("the edited title is shown", titled).await?;
     assert_eq!(client.content(&id(5)?).await?["credits"]["credit"], "Museum");
+    // What everybody sees of it.
+    let shown = client.get("/iiif/collection/drawings").await?.json()?;
+    assert_eq!(shown["items"].as_array().map(Vec::len), Some(38));
+    assert_eq!(client.get("/iiif/activity/drawings").await?.json()?["totalItems"], 39);
+    let page = client.get("/c/drawings").await?;
+    assert!(page.status == 200 && page.text().contains("38 pictures"), "{}: {}", page.status, page.text());
+    assert_eq!(client.get("/c/unknown").await?.status, 404);
+    let embed = client.get(&format!("/oembed?url={}/c/drawings", system.url())).await?.json()?;
+    assert_eq!((&embed["thumbnail_width"], &embed["thumbnail_height"]), (&json!(400), &json!(300)));
+    let found = client.get(&format!("{DRAWINGS}/entries?q=fin")).await?.text();
+    assert!(found.lines().count() == 1 && found.contains("Final"), "{found}");
     // The same URL of nobody's is another content, without the owner's words.
     let open = client.convert(&urls[5]).await?;
     assert_ne!(open.id()?, id(5)?);
