@@ -153,7 +153,8 @@ impl Pages {
     ) -> Result<OpenPage, PageError> {
         let capture = Some(source.capture()).filter(Capture::needs_page);
         let capture = capture.unwrap_or_else(|| self.limits.capture.clone());
-        self.open_url(source.address(), html, None, (capture, credentials)).await
+        // On the heap: it is large, and callers open several pages at once.
+        Box::pin(self.open_url(source.address(), html, None, (capture, credentials))).await
     }
 
     /// Opens a local HTML file. The page can embed files from its folder and below, but its scripts cannot read them.

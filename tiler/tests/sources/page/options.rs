@@ -83,7 +83,10 @@ async fn options_change_how_a_page_is_laid_out_and_what_of_it_is_shown() {
     ];
     let captures = captures.map(|(path, options)| {
         let (pages, url) = (&pages, site.url(path));
-        async move { shown(pages, &url, options).await.unwrap_or_else(|error| panic!("{options}: {error}")) }
+        // On the heap: nine of them would nearly fill the stack.
+        Box::pin(async move {
+            shown(pages, &url, options).await.unwrap_or_else(|error| panic!("{options}: {error}"))
+        })
     });
     let captured: Vec<Screenshot> = join_all(captures).await;
     let [plain, phone, printed, small, shot, from, inner, old, wide] = &captured[..] else { unreachable!() };
