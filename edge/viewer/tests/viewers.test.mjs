@@ -112,11 +112,15 @@ async function collected() {
   const ask = (method, path, body) => system.request(`/v1/collections/${path}`, { method, headers: { Authorization: `Bearer ${"key ".repeat(9)}` }, body });
   await ask("PUT", "drawings", '{"title":"Drawings"}');
   await ask("POST", "drawings/entries", [1, 2].map((number) => `{"url":"http://example.com/${number}.png","title":"Drawing ${number}"}`).join("\n"));
-  const entries = await eventually(async () => {
-    const lines = (await (await ask("GET", "drawings/entries?state=converting")).text()).trim().split("\n");
-    return lines.length === 2 && lines.map((line) => JSON.parse(line));
-  });
-  for (const { id, title } of entries) await stored("", title === "Drawing 2" ? PICTURE : { width: 300, height: 300 }, undefined, { ...system, ask: () => ({ id }) });
+  const bothIn = (state) =>
+    eventually(async () => {
+      const lines = (await (await ask("GET", `drawings/entries?state=${state}`)).text()).trim().split("\n");
+      return lines.length === 2 && lines.map((line) => JSON.parse(line));
+    });
+  for (const { id, title } of await bothIn("converting")) {
+    await stored("", title === "Drawing 2" ? PICTURE : { width: 300, height: 300 }, undefined, { ...system, ask: () => ({ id }) });
+  }
+  await bothIn("ready"); // the contents' messages have arrived
   return `${edge.origin}/iiif/collection/drawings`;
 }
 
