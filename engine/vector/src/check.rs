@@ -4,6 +4,7 @@
 use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 
+use crate::bands::Bands;
 use crate::drawing::Drawing;
 use crate::refusal::Refusal;
 
@@ -20,29 +21,6 @@ const CELL: usize = 8;
 const MAX_OF_BLOCK: usize = 10;
 /// Number of differing pixels of 2 by 2 squares from which they may be a letter, if they are half of the ink there.
 const LETTER: usize = 24;
-
-/// Number of segments up to which all of a drawing is compared. Of one with more, only bands of rows are, in which there may
-/// be about as many: a font or picture that the interpreter draws otherwise is seldom in one place alone.
-const SEGMENTS: usize = 1 << 18;
-/// Rows of a band: some lines of text.
-const BAND: usize = 16 * CELL;
-
-/// The rows that are compared: one band of this number.
-#[derive(Clone, Copy)]
-pub(crate) struct Bands(usize);
-
-impl Bands {
-    /// Returns true if a row is in a band.
-    fn have(self, row: usize) -> bool {
-        (row / BAND).is_multiple_of(self.0)
-    }
-
-    /// Returns true if one of the rows from the first to the last is in a band.
-    pub(crate) fn touch(self, first: usize, last: usize) -> bool {
-        let before = first / BAND;
-        last / BAND - before >= self.0 || (before..=last / BAND).any(|band| band.is_multiple_of(self.0))
-    }
-}
 
 /// A page as it is shown without vectors: rows of red, green and blue, on white.
 #[derive(Clone, Copy)]
@@ -63,7 +41,7 @@ pub struct Pixels<'a> {
 pub fn check(drawing: &Drawing, page: Pixels<'_>) -> Result<(), Refusal> {
     let (width, height) = drawing.size();
     let pixel = (width / f64::from(page.width.max(1)), height / f64::from(page.height.max(1)));
-    let bands = Bands(drawing.segments().div_ceil(SEGMENTS).max(1));
+    let bands = Bands::for_segments(drawing.segments());
     let drawn =
         render(&drawing.svg_of_pixels(pixel, bands)?, page.width, page.height).ok_or(Refusal::Unlike)?;
     let drawn = Pixels { rgb: &drawn, ..page };
@@ -73,7 +51,7 @@ pub fn check(drawing: &Drawing, page: Pixels<'_>) -> Result<(), Refusal> {
 /// Returns true if two pictures of a page look alike by the rule of [`check`].
 #[must_use]
 pub fn are_alike(one: Pixels<'_>, other: Pixels<'_>) -> bool {
-    are_alike_in(Bands(1), one, other)
+    are_alike_in(Bands::ALL, one, other)
 }
 
 fn are_alike_in(bands: Bands, one: Pixels<'_>, other: Pixels<'_>) -> bool {
@@ -97,7 +75,7 @@ fn render(svg: &str, width: u32, height: u32) -> Option<Vec<u8>> {
 fn is_like(one: &[u8], other: &[u8], width: usize, bands: Bands) -> bool {
     let mut cells = Cells::new(width, one.len() / 3 / width.max(1));
     for (at, (first, second)) in one.chunks_exact(3).zip(other.chunks_exact(3)).enumerate() {
-        let is_inked = bands.have(at / width) && first.iter().chain(second).any(|&part| part < 255 - INK);
+        let is_inked = bands.contain(at / width) && first.iter().chain(second).any(|&part| part < 255 - INK);
         if is_inked {
             let is_far = first.iter().zip(second).any(|(one, other)| one.abs_diff(*other) > TOLERANCE);
             let differs = is_far && (lacks(other, width, first, at) || lacks(one, width, second, at));

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use hayro_interpret::kurbo::{Affine, Cap, Join, Rect, Shape as _};
 
-use crate::check::Bands;
+use crate::bands::Bands;
 use crate::items::{Colour, Item, Kind, Layer, LayerKind, Outline, Pen, Rule, Style};
 use crate::limits::{MAX_AREA, MAX_BYTES, MAX_GROUPS, MAX_NESTED};
 use crate::notation::{number, transform, write};

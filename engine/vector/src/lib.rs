@@ -17,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bands;
 mod check;
 mod covers;
 mod drawing;

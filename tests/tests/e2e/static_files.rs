@@ -27,7 +27,6 @@ async fn static_files_refuse_other_methods_with_a_reason() -> Result<()> {
     }
     for (path, media_type) in [
         ("/docs", "text/html"),
-        ("/c/drawings", "text/html"),
         ("/openapi.json", "application/json"),
         ("/assets/share.js", "text/javascript"),
     ] {
