@@ -1,9 +1,10 @@
 //! Documents, drawings and web pages become pyramids.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use edgezoom_tests::pyramid::Pyramid;
 use edgezoom_tests::{Client, Source, SourceServer, System, picture};
 use image::{DynamicImage, RgbaImage};
+use serde_json::Value;
 
 /// Converts a source and compares its pyramid with a picture.
 async fn becomes(
@@ -98,6 +99,26 @@ async fn the_words_of_a_drawing_and_of_a_web_page_are_served() -> Result<()> {
         let words = client.get(&address).await?.text();
         assert!(words.contains("words of it"), "{name}: {words}");
         assert_eq!(words.contains("and more"), name == "a.html", "{words}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_pages_of_a_document_are_served_as_vectors() -> Result<()> {
+    let (system, sources) = (System::shared()?, SourceServer::start()?);
+    let client = Client::new(system.url())?;
+    let contents =
+        ["1 0 0 rg 20 20 100 100 re f", "0 0 1 rg 50 50 9 9 re f BT /F1 12 Tf 20 100 Td (words) Tj ET"];
+    let file = Source::file("application/pdf", document(&contents));
+    let course = client.convert(&sources.serve("vectors.pdf", file)).await?;
+    let table = course.ready()?["vector"].as_str().context("it has no vectors")?.to_owned();
+    let places: Value = client.get(&table).await?.json()?;
+    let names: Vec<_> = (0..2).filter_map(|page| places["pages"][page]["url"].as_str()).collect();
+    assert_eq!(names, ["0.svg", "1.svg"], "{places}");
+    for (name, colour) in names.iter().zip(["#f00", "#00f"]) {
+        let page = client.get(&table.replace("pages.json", name)).await?;
+        assert_eq!(page.header("Content-Type"), "image/svg+xml");
+        assert!(page.text().starts_with("<svg ") && page.text().contains(colour), "{}", page.text());
     }
     Ok(())
 }
