@@ -25,8 +25,10 @@ pub struct Size {
 pub enum TileFormat {
     /// JPEG.
     Jpg,
-    /// PNG, for sources with transparency.
+    /// PNG, for sources with transparency and for documents of few colours.
     Png,
+    /// Lossy WebP, with transparency. Only where it is asked for: not all viewers show it.
+    Webp,
 }
 
 /// The description of a Deep Zoom image. Serialized with the names of the JSON API.
@@ -51,6 +53,7 @@ impl TileFormat {
         match self {
             Self::Jpg => "jpg",
             Self::Png => "png",
+            Self::Webp => "webp",
         }
     }
 
@@ -60,6 +63,7 @@ impl TileFormat {
         match self {
             Self::Jpg => "image/jpeg",
             Self::Png => "image/png",
+            Self::Webp => "image/webp",
         }
     }
 }

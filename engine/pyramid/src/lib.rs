@@ -93,6 +93,7 @@ mod tile;
 mod tile_encoder;
 mod tile_source;
 mod turn;
+mod webp_tile;
 mod words;
 
 pub use build_error::BuildError;

@@ -26,9 +26,9 @@ pub struct Options {
     /// Pixels that a tile shares with each neighbour, at most the tile size. Default 0, as IIIF requires: viewers that
     /// draw neighbours edge to edge show no seam.
     pub overlap: u32,
-    /// JPEG quality, 1 to 100. Default 82.
+    /// Quality of JPEG and WebP, 1 to 100. Default 82.
     pub quality: u8,
-    /// Format of the tiles. Default `None`: PNG if any pixel is not opaque, else JPEG.
+    /// Format of the tiles. Default `None`: PNG if any pixel is not opaque or the picture has few colours, else JPEG.
     pub format: Option<TileFormat>,
     /// Layout of the files. Default [`TileLayout::Dz`]. [`Options::of_layout`] has the other defaults of each layout.
     pub layout: TileLayout,
@@ -140,16 +140,16 @@ impl Options {
     /// Returns the options for decoding: as stored, because the builder turns the picture. YCbCr 4:2:0 is passed
     /// through if the tiles are JPEG with the same subsampling and nothing else needs pixels, and more chroma is
     /// averaged if no tile begins in the middle of a mean. An SVG keeps its transparent background only if the tiles
-    /// must be PNG.
+    /// must be PNG or WebP.
     #[must_use]
     pub fn decode_options(&self) -> DecodeOptions {
-        let is_png = self.format == Some(TileFormat::Png);
+        let keeps_pixels = matches!(self.format, Some(TileFormat::Png | TileFormat::Webp));
         let needs_pixels = self.skip_blanks.is_some()
             || self.layout == TileLayout::Google
             || self.angle != Angle::D0
             || self.region_shrink != RegionShrink::Mean;
         let is_even = self.tile_size.is_multiple_of(2) && self.overlap.is_multiple_of(2);
-        let planes = if is_png || !halves_chroma(self.quality) || needs_pixels {
+        let planes = if keeps_pixels || !halves_chroma(self.quality) || needs_pixels {
             AsPlanes::Never
         } else if is_even {
             AsPlanes::Averaged
@@ -158,7 +158,7 @@ impl Options {
         };
         DecodeOptions {
             drawing: self.drawing,
-            transparent: is_png,
+            transparent: keeps_pixels,
             planes,
             as_stored: true,
             strict: self.strict,

@@ -1,4 +1,4 @@
-//! Encodes tiles row by row, as PNG or JPEG.
+//! Encodes tiles row by row, as JPEG, PNG or WebP.
 
 use std::io;
 use std::ops::Range;
@@ -10,6 +10,7 @@ use edgezoom_jpeg::quantisation::{Quantisation, SourceSteps};
 use edgezoom_jpeg::ycbcr420::Pair;
 
 use crate::png_tile::PngEncoder;
+use crate::webp_tile::WebpEncoder;
 
 /// Lowest quality at which chroma keeps its full resolution (4:4:4), as in libvips.
 const FULL_CHROMA_FROM: u8 = 90;
@@ -19,7 +20,7 @@ const FULL_CHROMA_FROM: u8 = 90;
 pub struct Encoding {
     /// Format of the tiles.
     pub format: TileFormat,
-    /// JPEG quality, 1 to 100.
+    /// Quality of JPEG and WebP, 1 to 100.
     pub quality: u8,
     /// Layout of the picture's pixels.
     pub layout: Layout,
@@ -34,6 +35,7 @@ pub enum TileEncoder {
     /// Encodes pairs of rows in YCbCr 4:2:0.
     JpegYCbCr420(Encoder),
     Png(PngEncoder),
+    Webp(WebpEncoder),
 }
 
 /// Returns true if JPEG of this quality stores chroma at half the resolution (4:2:0).
@@ -61,6 +63,7 @@ impl TileEncoder {
             (TileFormat::Jpg, Layout::Rgba) => Self::Jpeg(jpeg(Input::Rgba)),
             (TileFormat::Jpg, Layout::YCbCr420) => Self::JpegYCbCr420(jpeg(Input::YCbCr420)),
             (TileFormat::Png, layout) => Self::Png(PngEncoder::new(layout)),
+            (TileFormat::Webp, layout) => Self::Webp(WebpEncoder::new(layout, encoding.quality)),
         }
     }
 
@@ -71,6 +74,7 @@ impl TileEncoder {
             Self::Jpeg(jpeg) => Self::Jpeg(jpeg.with_token_bytes(bytes)),
             Self::JpegYCbCr420(jpeg) => Self::JpegYCbCr420(jpeg.with_token_bytes(bytes)),
             Self::Png(png) => Self::Png(png.with_stored_bytes(bytes)),
+            Self::Webp(webp) => Self::Webp(webp),
         }
     }
 
@@ -79,7 +83,7 @@ impl TileEncoder {
         match self {
             Self::Jpeg(jpeg) => Self::Jpeg(jpeg.with_quantisation(quantisation)),
             Self::JpegYCbCr420(jpeg) => Self::JpegYCbCr420(jpeg.with_quantisation(quantisation)),
-            Self::Png(png) => Self::Png(png.another()),
+            Self::Png(..) | Self::Webp(..) => self.another(),
         }
     }
 
@@ -89,6 +93,7 @@ impl TileEncoder {
             Self::Jpeg(jpeg) => Self::Jpeg(jpeg.another()),
             Self::JpegYCbCr420(jpeg) => Self::JpegYCbCr420(jpeg.another()),
             Self::Png(png) => Self::Png(png.another()),
+            Self::Webp(webp) => Self::Webp(webp.another()),
         }
     }
 
@@ -110,6 +115,7 @@ impl TileEncoder {
         match self {
             Self::Jpeg(jpeg) | Self::JpegYCbCr420(jpeg) => jpeg.begin(width, height),
             Self::Png(png) => png.begin(width, height)?,
+            Self::Webp(webp) => webp.begin(width, height),
         }
         Ok(())
     }
@@ -119,6 +125,7 @@ impl TileEncoder {
         match self {
             Self::Jpeg(jpeg) => jpeg.row(pixels),
             Self::Png(png) => png.row(pixels)?,
+            Self::Webp(webp) => webp.row(pixels),
             Self::JpegYCbCr420(..) => {
                 return Err(io::Error::other("this encoder expects no row of pixels"));
             }
@@ -145,6 +152,7 @@ impl TileEncoder {
         match self {
             Self::Jpeg(jpeg) | Self::JpegYCbCr420(jpeg) => take(&jpeg.finish()),
             Self::Png(png) => png.finish(take),
+            Self::Webp(webp) => webp.finish(take),
         }
     }
 }

@@ -19,7 +19,7 @@ class Options(TypedDict, total=False):
     overlap: int | None
     #: Format and quality of tiles, such as ".png" or ".jpg[Q=75]". Default: PNG if any pixel is not opaque, else JPEG.
     suffix: str | None
-    #: Quality of JPEG tiles, 1 to 100, if the suffix has none. Default 82.
+    #: Quality of JPEG and WebP tiles, 1 to 100, if the suffix has none. Default 82.
     Q: int | None
     #: Smallest level. Default "onepixel" in dz, else "onetile".
     depth: Literal["onepixel", "onetile", "one"] | None
@@ -77,9 +77,9 @@ def settings(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _suffix(suffix: str) -> dict[str, Any]:
-    parts = re.fullmatch(r"\.(jpg|jpeg|png)(?:\[(.*)\])?", suffix)
+    parts = re.fullmatch(r"\.(jpg|jpeg|png|webp)(?:\[(.*)\])?", suffix)
     if parts is None:
-        raise ValueError(f"suffix is {suffix!r}; tiles are .jpg, .jpeg or .png, with options such as .jpg[Q=75]")
+        raise ValueError(f"suffix is {suffix!r}; tiles are .jpg, .jpeg, .png or .webp, with options such as .jpg[Q=75]")
     found: dict[str, Any] = {"extension": parts[1]}
     for option in filter(None, (option.strip() for option in (parts[2] or "").split(","))):
         name, _, value = option.partition("=")

@@ -74,7 +74,12 @@ impl Settings {
             ("min", RegionShrink::Min),
         ];
         let angles = [("d0", Angle::D0), ("d90", Angle::D90), ("d180", Angle::D180), ("d270", Angle::D270)];
-        let formats = [("jpg", TileFormat::Jpg), ("jpeg", TileFormat::Jpg), ("png", TileFormat::Png)];
+        let formats = [
+            ("jpg", TileFormat::Jpg),
+            ("jpeg", TileFormat::Jpg),
+            ("png", TileFormat::Png),
+            ("webp", TileFormat::Webp),
+        ];
         let defaults =
             Options::of_layout(one_of("layout", self.layout.as_deref(), &layouts)?.unwrap_or_default());
         let mut options = Options {

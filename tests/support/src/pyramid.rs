@@ -79,6 +79,7 @@ pub fn decode(format: TileFormat, bytes: &[u8]) -> Picture {
     match format {
         TileFormat::Jpg => decode_jpeg(bytes),
         TileFormat::Png => decode_png(bytes),
+        TileFormat::Webp => crate::files::decode(bytes).unwrap(),
     }
 }
 

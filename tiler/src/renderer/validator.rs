@@ -259,6 +259,7 @@ fn has_signature(format: TileFormat, file: &[u8]) -> bool {
     match format {
         TileFormat::Jpg => file.starts_with(&[0xff, 0xd8, 0xff]), // SOI and the next marker: ITU-T T.81, B.1.1
         TileFormat::Png => file.starts_with(b"\x89PNG\r\n\x1a\n"), // PNG specification, 5.2
+        TileFormat::Webp => matches!(file, [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..]), // RFC 9649, 2.4
     }
 }
 

@@ -137,6 +137,7 @@ fn assert_alike_within(folder: &Path, options: &[&str], left_out: &str, toleranc
 fn format_of(name: &str) -> Option<TileFormat> {
     match name.rsplit_once('.')?.1 {
         "png" => Some(TileFormat::Png),
+        "webp" => Some(TileFormat::Webp),
         "jpg" | "jpeg" => Some(TileFormat::Jpg),
         _ => None,
     }
@@ -281,6 +282,30 @@ fn labels_are_chosen_as_libvips_chooses_them() {
     for shrink in ["mode", "nearest", "median", "max", "min"] {
         let options = ["--region-shrink", shrink, "--tile-size", "64", "--overlap", "1", "--suffix", ".png"];
         assert_alike_within(folder.path(), &options, "", Tolerance::EXACT);
+    }
+}
+
+#[test]
+fn webp_tiles_show_what_png_shows() {
+    for layout in [Layout::Grey, Layout::Rgb, Layout::Rgba] {
+        let folder = folder_with(&picture(layout));
+        let options = ["--tile-size", "64", "--overlap", "1", "--suffix"];
+        let with = |suffix| ours(folder.path(), &[&options[..], &[suffix]].concat());
+        let (exact, [high, low]) = (with(".png"), [".webp[Q=95]", ".webp[Q=20]"].map(with));
+        let bytes = |files: &Tree| files.values().map(Vec::len).sum::<usize>();
+        assert!(bytes(&low) < bytes(&high) && exact.len() == high.len() && exact.len() == low.len());
+        assert!(high["out.dzi"].windows(13).any(|text| text == b"Format=\"webp\""));
+        for (name, file) in exact.iter().filter(|(name, _)| name.ends_with("png")) {
+            let webp = decode(TileFormat::Webp, &high[&name.replace(".png", ".webp")]);
+            let (exact, size) = (decode(TileFormat::Png, file), webp.size());
+            assert_eq!(exact.size(), size, "{name}");
+            let far = |x, y| {
+                rgba(&exact, x, y).iter().zip(rgba(&webp, x, y)).any(|(one, other)| one.abs_diff(other) > 40)
+            };
+            let places = (0..size.height).flat_map(|y| (0..size.width).map(move |x| (x, y)));
+            let count = places.filter(|&(x, y)| rgba(&exact, x, y)[3] > 0 && far(x, y)).count();
+            assert!(count as u64 * 50 <= size.pixels(), "{name}: {count} of {size:?}");
+        }
     }
 }
 
@@ -435,7 +460,7 @@ fn options_that_cannot_be_met_are_refused() {
     for (options, reason) in [
         (&["--layout", "google", "--overlap", "1"][..], "only tiles of the layout dz can overlap"),
         (&["--layout", "iiif", "--container", "szi"], "an SZI has the layout dz"),
-        (&["--suffix", ".webp"], "tiles are .jpg, .jpeg or .png"),
+        (&["--suffix", ".gif"], "tiles are .jpg, .jpeg, .png or .webp"),
         (&["--suffix", ".jpg", "--quality", "80"], "cannot be used with"),
         (&["--background", "red"], "a colour is one or three values from 0 to 255"),
     ] {

@@ -21,7 +21,7 @@ use xtask::setup::WASM;
 const OTHERS: [(&str, usize); 2] = [("regions", 200_000), ("collections", 300_000)];
 /// Maximum compressed size of the Worker without these modules: each new isolate loads and compiles it
 /// (docs/decisions/0047).
-const MOST_BYTES: usize = 544_000;
+const MOST_BYTES: usize = 545_000;
 /// The statements with which wasm-bindgen's script makes the module's instance. The others' scripts go
 /// without: their loaders call `__wbg_reset_state`, which does the same and can be repeated if it fails.
 const START: &str = "let wasmInstance = new WebAssembly.Instance(wasmModule, __wbg_get_imports());\n\

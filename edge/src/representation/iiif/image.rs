@@ -94,6 +94,7 @@ fn image_format(format: TileFormat) -> Format {
     match format {
         TileFormat::Jpg => Format::Jpg,
         TileFormat::Png => Format::Png,
+        TileFormat::Webp => Format::WebP,
     }
 }
 

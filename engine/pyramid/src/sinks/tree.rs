@@ -129,7 +129,7 @@ impl Names {
     pub fn extension(&self) -> &'static str {
         match self.dzi.tile_format {
             TileFormat::Jpg => self.tree.jpeg_extension,
-            TileFormat::Png => "png",
+            format @ (TileFormat::Png | TileFormat::Webp) => format.extension(),
         }
     }
 

@@ -51,6 +51,9 @@ pub enum RenderError {
         /// The tile's row.
         row: u32,
     },
+    /// The tiles are WebP, which no service makes.
+    #[error("tiles in WebP are not decoded")]
+    WebP,
     /// The file cannot be encoded.
     #[error("the file cannot be encoded")]
     Encode,
@@ -66,6 +69,7 @@ pub fn render<T: AsRef<[u8]>>(dzi: &Dzi, rendering: &Rendering, tiles: &[T]) -> 
         return Err(RenderError::Tiles { given: tiles.len(), planned: plan.tile_count() });
     }
     let picture = match dzi.tile_format {
+        TileFormat::Webp => Err(RenderError::WebP),
         TileFormat::Png if rendering.format == Format::Jpg => draw(dzi, rendering, &plan, tiles, Kind::Rgb),
         TileFormat::Png => draw(dzi, rendering, &plan, tiles, Kind::Rgba),
         TileFormat::Jpg => {

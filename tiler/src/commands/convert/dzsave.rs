@@ -35,7 +35,7 @@ pub(super) struct TileArgs {
         (PossibleValue::new("one"), Depth::One),
     ]))]
     depth: Option<Depth>,
-    /// Quality of JPEG tiles, 1 to 100
+    /// Quality of JPEG and WebP tiles, 1 to 100
     #[arg(long, default_value_t = RenderOptions::default().quality, value_parser = value_parser!(u8).range(1..=100))]
     quality: u8,
     /// Format of the tiles [default: PNG if the picture has transparency or is a document in greys or one colour,
@@ -43,9 +43,10 @@ pub(super) struct TileArgs {
     #[arg(long, value_parser = one_of([
         (PossibleValue::new("jpg"), TileFormat::Jpg),
         (PossibleValue::new("png"), TileFormat::Png),
+        (PossibleValue::new("webp").help("lossy, for viewers that take it"), TileFormat::Webp),
     ]))]
     format: Option<TileFormat>,
-    /// Format and quality in libvips' words, such as .png or .jpg[Q=85]
+    /// Format and quality in libvips' words, such as .png, .jpg[Q=85] or .webp
     #[arg(long, conflicts_with_all = ["format", "quality"])]
     suffix: Option<Suffix>,
     /// Choice of a pixel of a smaller level from the four that it covers. For pictures whose colours are labels, such as

@@ -16,7 +16,7 @@ pub(super) struct Suffix {
 /// A suffix that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum SuffixError {
-    #[error("tiles are .jpg, .jpeg or .png")]
+    #[error("tiles are .jpg, .jpeg, .png or .webp")]
     Format,
     #[error("Q must be 1 to 100, as in .jpg[Q=85]")]
     Quality,
@@ -36,12 +36,13 @@ impl FromStr for Suffix {
             ".jpg" => (TileFormat::Jpg, false),
             ".jpeg" => (TileFormat::Jpg, true),
             ".png" => (TileFormat::Png, false),
+            ".webp" => (TileFormat::Webp, false),
             _ => return Err(SuffixError::Format),
         };
         let mut suffix = Self { format, quality: None, is_jpeg };
         for option in options.split(',').map(str::trim).filter(|option| !option.is_empty()) {
             match option.split_once('=') {
-                Some(("Q", quality)) if format == TileFormat::Jpg => {
+                Some(("Q", quality)) if format != TileFormat::Png => {
                     let quality = quality.parse().ok().filter(|quality| (1..=100).contains(quality));
                     suffix.quality = Some(quality.ok_or(SuffixError::Quality)?);
                 }
@@ -67,8 +68,10 @@ mod tests {
         assert_eq!(".jpg[keep=none]".parse(), Ok(jpg));
         assert_eq!(".jpeg[Q=1]".parse(), Ok(Suffix { quality: Some(1), is_jpeg: true, ..jpg }));
         assert_eq!(".png".parse(), Ok(Suffix { format: TileFormat::Png, ..jpg }));
+        let webp = Suffix { format: TileFormat::Webp, quality: Some(75), ..jpg };
+        assert_eq!(".webp[Q=75]".parse(), Ok(webp));
         for (text, error) in [
-            (".webp", SuffixError::Format),
+            (".gif", SuffixError::Format),
             ("jpg", SuffixError::Format),
             (".jpg[Q=85", SuffixError::Format),
             (".jpg[Q=0]", SuffixError::Quality),
