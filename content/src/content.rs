@@ -1,10 +1,12 @@
 //! A content as clients may see it. Its Durable Object sends it, KV stores it once it is finished, and every response
 //! about it is made from it. It holds none of the service's addresses; responses add those.
 
+use std::fmt;
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use time::UtcDateTime;
 
 use crate::{
     Alternative, Archive, Attempt, Beginning, CoarseNumber, ContentId, Credits, Damage, Dzi, Failure,
@@ -165,6 +167,15 @@ pub enum Stage {
 #[serde(transparent)]
 pub struct Timestamp(pub u64);
 
+impl fmt::Display for Timestamp {
+    /// Writes a time as in RFC 3339, in seconds (UTC). Times after the year 9999 become its end.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = UtcDateTime::from_unix_timestamp((self.0 / 1000) as i64).unwrap_or(UtcDateTime::MAX);
+        let (hour, minute, second) = time.time().as_hms();
+        write!(f, "{}T{hour:02}:{minute:02}:{second:02}Z", time.date())
+    }
+}
+
 impl Content {
     /// Returns true if the conversion is ready or has failed.
     #[must_use]
@@ -273,6 +284,20 @@ mod tests {
     use edgezoom_geometry::{Size, TileFormat};
 
     use super::*;
+
+    #[test]
+    fn times_are_written_as_dates() {
+        for (milliseconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_400_000, "2000-02-29T00:00:00Z"),
+            (1_796_040_123_999, "2026-11-30T12:02:03Z"),
+            (4_107_542_399_000, "2100-02-28T23:59:59Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00Z"),
+            (u64::MAX, "9999-12-31T23:59:59Z"),
+        ] {
+            assert_eq!(Timestamp(milliseconds).to_string(), text);
+        }
+    }
 
     #[test]
     fn tiles_count_by_their_bytes() {

@@ -1,4 +1,4 @@
-// What everybody may read of a collection: its page, its oEmbed, its IIIF Collection and its changes by IIIF Change Discovery.
+// A collection as the public sees it: its page, its oEmbed, its IIIF Collection and its changes by IIIF Change Discovery.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -84,7 +84,7 @@ pub struct Note {
     pub end: NotedEnd,
 }
 
-/// What has happened to a content.
+/// An event of a content.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotedEnd {

@@ -29,7 +29,7 @@ pub struct Notices {
     at: Timestamp,
 }
 
-/// What is due, as JSON.
+/// The notice that is due, as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Due {

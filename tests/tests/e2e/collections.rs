@@ -91,7 +91,7 @@ async fn forty_entries_end_in_the_journal_though_a_tiler_dies() -> Result<()> {
     let titled = async || Ok((client.content(&id(5)?).await?["title"] == "Final").then_some(()));
     eventually("the edited title is shown", titled).await?;
     assert_eq!(client.content(&id(5)?).await?["credits"]["credit"], "Museum");
-    // What everybody sees of it.
+    // The public sees the collection.
     let shown = client.get("/iiif/collection/drawings").await?.json()?;
     assert_eq!(shown["items"].as_array().map(Vec::len), Some(38));
     assert_eq!(client.get("/iiif/activity/drawings").await?.json()?["totalItems"], 39);

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use edgezoom_content::{CreditLine, EntryState, Timestamp};
+use edgezoom_content::{CreditLine, EntryState};
 use serde_json::{Value, json};
 
 use super::{Found, PART, Shown};
@@ -127,7 +127,7 @@ impl Shown<'_> {
             EntryState::Ready => "Update",
             _ => "Delete",
         };
-        json!({ "type": kind, "object": self.object(row), "endTime": date_time(row.entry.at) })
+        json!({ "type": kind, "object": self.object(row), "endTime": row.entry.at.to_string() })
     }
 
     /// Returns the title, or the name of a collection without one.
@@ -164,38 +164,4 @@ fn linked(address: &str, kind: &str, label: &str, format: &str) -> Value {
 fn in_language(language: &str, plain: &str) -> Value {
     let is_like_html = plain.starts_with('<') && plain.ends_with('>');
     json!({ language: [format!("{plain}{}", if is_like_html { " " } else { "" })] })
-}
-
-/// Returns a point in time as xsd:dateTime in UTC, without milliseconds: days become a date by Howard Hinnant's
-/// `civil_from_days` (<https://howardhinnant.github.io/date_algorithms.html>).
-fn date_time(Timestamp(milliseconds): Timestamp) -> String {
-    let seconds = milliseconds / 1000;
-    let days = seconds / 86_400 + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year + u64::from(month <= 2);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_written_as_dates() {
-        for (milliseconds, text) in [
-            (0, "1970-01-01T00:00:00Z"),
-            (951_782_400_000, "2000-02-29T00:00:00Z"),
-            (1_796_040_123_999, "2026-11-30T12:02:03Z"),
-            (4_107_542_399_000, "2100-02-28T23:59:59Z"),
-            (4_107_542_400_000, "2100-03-01T00:00:00Z"),
-        ] {
-            assert_eq!(date_time(Timestamp(milliseconds)), text);
-        }
-    }
 }

@@ -65,7 +65,7 @@ pub struct Wanted {
     asks: bool,
 }
 
-/// What the object has found.
+/// The rows that the object has found.
 #[derive(Default, Deserialize)]
 pub struct Found {
     rows: Vec<Row>,

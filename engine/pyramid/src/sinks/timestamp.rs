@@ -10,50 +10,34 @@
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use time::UtcDateTime;
+
 /// A date and a time of day, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timestamp {
-    year: u32,
-    month: u32,
-    day: u32,
-    /// Seconds since midnight.
-    second: u32,
-}
+pub struct Timestamp(UtcDateTime);
 
 impl From<SystemTime> for Timestamp {
-    /// Converts a time. Times before 1970 become the beginning of 1970.
+    /// Converts a time. Times before 1970 become its beginning, those after 9999 its end.
     fn from(time: SystemTime) -> Self {
         let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let (days, second) = (seconds / 86_400, (seconds % 86_400) as u32);
-        // Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days. Years begin in March.
-        let days = days + 719_468;
-        let (era, day_of_era) = (days / 146_097, days % 146_097);
-        let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let from_march = (5 * day_of_year + 2) / 153;
-        let day = (day_of_year - (153 * from_march + 2) / 5 + 1) as u32;
-        let month = if from_march < 10 { from_march + 3 } else { from_march - 9 } as u32;
-        let year = (era * 400 + year_of_era) as u32 + u32::from(month <= 2);
-        Self { year, month, day, second }
+        Self(UtcDateTime::from_unix_timestamp(seconds as i64).unwrap_or(UtcDateTime::MAX))
     }
 }
 
 impl Timestamp {
     /// Returns the time and the date of MS-DOS, with years from 1980 to 2107 and even seconds.
     pub fn dos(self) -> (u16, u16) {
-        let Self { year, month, day, second } = self;
-        let date = year.saturating_sub(1980).min(127) << 9 | month << 5 | day;
-        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60 / 2);
-        let time = hour << 11 | minute << 5 | second;
-        (time as u16, date as u16)
+        let (date, (hour, minute, second)) = (self.0.date(), self.0.time().as_hms());
+        let year = (date.year() - 1980).clamp(0, 127) as u16;
+        let date = year << 9 | u16::from(u8::from(date.month())) << 5 | u16::from(date.day());
+        (u16::from(hour) << 11 | u16::from(minute) << 5 | u16::from(second / 2), date)
     }
 }
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { year, month, day, second } = self;
-        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+        let (date, (hour, minute, second)) = (self.0.date(), self.0.time().as_hms());
+        write!(f, "{date}T{hour:02}:{minute:02}:{second:02}Z")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Ages as flags (`90d`, `12h`, `30m`, `45s`), and dates.
+//! Ages as flags (`90d`, `12h`, `30m`, `45s`).
 
 use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -36,23 +36,6 @@ impl FromStr for Age {
     }
 }
 
-/// Formats a time as in RFC 3339, in seconds (UTC).
-pub(super) fn date(ms: u64) -> String {
-    let (days, seconds) = (ms / 1000 / DAY, ms / 1000 % DAY);
-    // Converts days to the civil calendar, as in
-    // <https://howardhinnant.github.io/date_algorithms.html#civil_from_days>.
-    let z = days + 719_468;
-    let (era, day_of_era) = (z / 146_097, z % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,17 +52,5 @@ mod tests {
     #[test]
     fn an_age_in_days_counts_from_the_start_of_the_day() {
         assert_eq!(Age(Duration::from_secs(2 * DAY)).ago_by_day() % (DAY * 1000), 0);
-    }
-
-    #[test]
-    fn dates_follow_the_calendar() {
-        for (seconds, text) in [
-            (0, "1970-01-01T00:00:00Z"),
-            (951_782_400, "2000-02-29T00:00:00Z"),
-            (1_795_351_445, "2026-11-22T12:44:05Z"),
-            (4_102_444_799, "2099-12-31T23:59:59Z"),
-        ] {
-            assert_eq!(date(seconds * 1000), text);
-        }
     }
 }

@@ -1,8 +1,7 @@
 //! Prints the Worker's responses.
 
+use edgezoom_content::Timestamp;
 use serde_json::Value;
-
-use super::ages::date;
 
 /// Prints responses.
 pub(super) struct Printer {
@@ -44,6 +43,11 @@ pub(super) fn number(object: &Value, field: &str) -> u64 {
     object[field].as_u64().unwrap_or_default()
 }
 
+/// Returns a field of an object that is a time.
+fn time(object: &Value, field: &str) -> Timestamp {
+    Timestamp(number(object, field))
+}
+
 /// Returns an array field of an object.
 pub(super) fn entries<'a>(object: &'a Value, field: &str) -> &'a [Value] {
     object[field].as_array().map(Vec::as_slice).unwrap_or_default()
@@ -52,13 +56,7 @@ pub(super) fn entries<'a>(object: &'a Value, field: &str) -> &'a [Value] {
 /// Formats a content of a list.
 pub(super) fn content(content: &Value) -> String {
     let state = [text(content, "state"), text(content, "code")].join(" ");
-    format!(
-        "{}  {}  {:<26}{}",
-        text(content, "id"),
-        date(number(content, "at")),
-        state.trim(),
-        text(content, "url")
-    )
+    format!("{}  {}  {:<26}{}", text(content, "id"), time(content, "at"), state.trim(), text(content, "url"))
 }
 
 /// Formats an action of the log.
@@ -71,7 +69,7 @@ pub(super) fn action(action: &Value) -> String {
     let result = Some(text(action, "result")).filter(|result| !result.is_empty()).unwrap_or("begun");
     let reason = Some(text(action, "reason")).filter(|reason| !reason.is_empty());
     let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-    format!("{}  {by:<12}{what:<14}{target}{reason} ({result}{contents})", date(number(action, "at")))
+    format!("{}  {by:<12}{what:<14}{target}{reason} ({result}{contents})", time(action, "at"))
 }
 
 /// Formats the details of one content.
@@ -90,10 +88,10 @@ pub(super) fn shown(shown: &Value) -> Vec<String> {
         lines.push(format!("failure   {}: {}", field("code"), field("message")));
     }
     if number(index, "used") > 0 {
-        lines.push(format!("used      {}", date(number(index, "used"))));
+        lines.push(format!("used      {}", time(index, "used")));
     }
     for (at, state) in text(conversion, "history").lines().filter_map(|line| line.split_once(' ')) {
-        lines.push(format!("history   {}  {state}", date(at.parse().unwrap_or_default())));
+        lines.push(format!("history   {}  {state}", Timestamp(at.parse().unwrap_or_default())));
     }
     for object in entries(shown, "objects") {
         lines.push(format!("object    {}  {} bytes", text(object, "key"), number(object, "bytes")));
@@ -138,7 +136,7 @@ pub(super) fn stats(stats: &Value) -> Vec<String> {
     }
     let waiting = &stats["queue"]["backlog"]["messages"];
     lines.push(match waiting.as_u64() {
-        Some(messages) => format!("queue: {messages} messages, {}", date(number(&stats["queue"], "at"))),
+        Some(messages) => format!("queue: {messages} messages, {}", time(&stats["queue"], "at")),
         None => "queue: no tiler has reported".to_owned(),
     });
     if let Some(fleet) = stats.get("containers").filter(|fleet| !fleet.is_null()) {
