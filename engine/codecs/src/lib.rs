@@ -48,6 +48,7 @@
 mod bounds;
 mod buffered;
 mod cancel;
+mod centred;
 mod colour;
 mod described;
 mod error;
@@ -73,6 +74,7 @@ mod vectors;
 
 pub use bounds::{Bounds, machine_memory};
 pub use cancel::Cancel;
+pub use centred::Centred;
 pub use colour::flatten::{Flattened, is_opaque};
 pub use edgezoom_geometry::{Damage, DrawingFeatures, Orientation};
 pub use edgezoom_jpeg::ycbcr420;

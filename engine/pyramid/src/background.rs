@@ -35,6 +35,11 @@ impl Background {
     /// Leaves tiles as they are.
     pub const NONE: Self = Self { pixel: [255; 4], channels: 3, skips_within: None, pads: false };
 
+    /// Returns a pixel of it.
+    pub fn pixel(&self) -> &[u8] {
+        &self.pixel[..self.channels]
+    }
+
     /// Returns true if rows must pass through [`Self::row`].
     pub fn is_used(&self) -> bool {
         self.pads || self.skips_within.is_some()
@@ -81,6 +86,6 @@ impl Background {
 
     fn fill(&self, row: &mut Vec<u8>, length: usize) {
         let missing = length.saturating_sub(row.len());
-        row.extend(self.pixel.iter().take(self.channels).cycle().take(missing));
+        row.extend(self.pixel().iter().cycle().take(missing));
     }
 }

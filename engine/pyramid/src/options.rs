@@ -43,6 +43,8 @@ pub struct Options {
     /// Choice of the pixels of smaller levels. Default [`RegionShrink::Mean`]. Pictures whose colours are labels, such as
     /// classes of a map or segments, need another one, and PNG.
     pub region_shrink: RegionShrink,
+    /// True to put the picture into the middle of a square of whole tiles at every level, as maps need it. Default false.
+    pub centre: bool,
     /// Rotation of the upright picture. Default none.
     pub angle: Angle,
     /// Options for drawing PDF and SVG.
@@ -70,6 +72,9 @@ pub enum OptionsError {
     /// [`Options::overlap`] is set for a layout other than [`TileLayout::Dz`].
     #[error("only tiles of the layout dz can overlap")]
     OverlapOfLayout,
+    /// [`Options::centre`] is set for a layout other than [`TileLayout::Google`].
+    #[error("only the layout google can be centred")]
+    CentreOfLayout,
     /// [`Options::quality`] is out of range.
     #[error("the quality must be 1 to 100")]
     Quality,
@@ -89,6 +94,7 @@ impl Default for Options {
             skip_blanks: None,
             background: [255; 3],
             region_shrink: RegionShrink::Mean,
+            centre: false,
             angle: Angle::D0,
             drawing,
             previews: false,
@@ -102,6 +108,9 @@ impl Default for Options {
 impl Options {
     /// Largest tile size. Viewers load whole tiles; larger ones would defeat their purpose.
     pub const MAX_TILE_SIZE: u32 = 4096;
+    /// Longest side of the square of a [centred](Options::centre) picture, in pixels. A picture of ten rows would have a square of
+    /// a hundred thousand times its pixels.
+    pub const MAX_CENTRED: u32 = 1 << 17;
 
     /// Returns the default options of a layout. For layouts other than Deep Zoom they are those of libvips: tiles of
     /// 256 pixels, or of 512 for IIIF; levels down to one tile; blank tiles of Google Maps are left out.
@@ -130,6 +139,9 @@ impl Options {
         }
         if self.overlap > 0 && self.layout != TileLayout::Dz {
             return Err(OptionsError::OverlapOfLayout);
+        }
+        if self.centre && self.layout != TileLayout::Google {
+            return Err(OptionsError::CentreOfLayout);
         }
         if !(1..=100).contains(&self.quality) {
             return Err(OptionsError::Quality);

@@ -1,10 +1,10 @@
 //! Opens a picture and chooses the format of its tiles.
 
 use edgezoom_codecs::{
-    Damage, DecodeOptions, Flattened, LateMetadata, Layout, RowReader, SourceError, Thumbnail, Turned,
-    Vectors, is_opaque,
+    Centred, Damage, DecodeOptions, Flattened, LateMetadata, Layout, RowReader, SourceError, Thumbnail,
+    Turned, Vectors, is_opaque,
 };
-use edgezoom_geometry::{Dzi, Scale, TileFormat};
+use edgezoom_geometry::{Dzi, Scale, Size, TileFormat};
 use edgezoom_text::Text;
 
 use crate::background::Background;
@@ -80,12 +80,19 @@ impl TileSource {
         if options.angle != Angle::D0 {
             reader = Box::new(Turned::new(reader, options.angle.orientation()));
         }
-        let vectors = vectors.filter(|_| options.angle == Angle::D0);
+        if options.centre {
+            let side = square(reader.size(), options.tile_size)?;
+            let background = Background::new(options, reader.layout());
+            reader = Box::new(Centred::new(reader, side, background.pixel()));
+        }
+        let is_in_place = options.angle == Angle::D0 && !options.centre;
+        let vectors = vectors.filter(|_| is_in_place);
+        let text = text.filter(|_| !options.centre);
         Ok(Self { reader, format, thumbnail: None, text, vectors, metadata })
     }
 
     /// Returns the pages of a document as vectors, once, if
-    /// [`DrawingOptions::vectors`](edgezoom_codecs::DrawingOptions::vectors) asks for them and the picture is not turned. Draw
+    /// [`DrawingOptions::vectors`](edgezoom_codecs::DrawingOptions::vectors) asks for them and the picture is neither turned nor centred. Draw
     /// them when the pyramid is built.
     pub fn take_vectors(&mut self) -> Option<Box<dyn Vectors>> {
         self.vectors.take()
@@ -119,5 +126,16 @@ impl TileSource {
         let damage = build(self.reader, &dzi, wanted, output)?;
         output.metadata(self.metadata.read())?;
         Ok(Built { dzi, damage, scale })
+    }
+}
+
+/// Returns the side of the smallest square of whole tiles, at every level, that holds a picture.
+fn square(size: Size, tile_size: u32) -> Result<u32, SourceError> {
+    let longest = size.width.max(size.height);
+    let tiles = longest.div_ceil(tile_size).next_power_of_two();
+    let side = u64::from(tiles) * u64::from(tile_size);
+    match u32::try_from(side) {
+        Ok(side) if side <= Options::MAX_CENTRED => Ok(side),
+        _ => Err(SourceError::TooLong { size, side: Options::MAX_CENTRED }),
     }
 }

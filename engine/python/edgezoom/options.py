@@ -25,6 +25,8 @@ class Options(TypedDict, total=False):
     depth: Literal["onepixel", "onetile", "one"] | None
     #: Choice of a pixel of a smaller level from the four that it covers; for labels "mode" or "nearest". Default "mean".
     region_shrink: Literal["mean", "mode", "nearest", "median", "max", "min"] | None
+    #: Puts the picture into the middle of a square, in google.
+    centre: bool
     #: Clockwise rotation of the upright picture. Default "d0".
     angle: Literal["d0", "d90", "d180", "d270"] | None
     #: Colour behind transparent pixels: one value, or red, green and blue, 0 to 255. Default white.
@@ -64,7 +66,7 @@ def settings(options: Mapping[str, Any]) -> dict[str, Any]:
     if unknown := options.keys() - Options.__annotations__.keys():
         raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
     found: dict[str, Any] = dict.fromkeys([*Options.__annotations__, "extension", "name"])
-    found |= {"properties": False, "replace": False, "strict": False}
+    found |= {"centre": False, "properties": False, "replace": False, "strict": False}
     found |= {name: value for name, value in options.items() if value is not None}
     found["quality"] = found["Q"]
     if found["suffix"] is not None:

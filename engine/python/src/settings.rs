@@ -18,6 +18,7 @@ pub struct Settings {
     overlap: Option<u32>,
     depth: Option<String>,
     region_shrink: Option<String>,
+    centre: bool,
     angle: Option<String>,
     background: Option<[u8; 3]>,
     skip_blanks: Option<i32>,
@@ -92,6 +93,7 @@ impl Settings {
             background: self.background.unwrap_or(defaults.background),
             region_shrink: one_of("region_shrink", self.region_shrink.as_deref(), &shrinks)?
                 .unwrap_or_default(),
+            centre: self.centre,
             angle: one_of("angle", self.angle.as_deref(), &angles)?.unwrap_or_default(),
             strict: self.strict,
             threads: self.threads.and_then(NonZeroUsize::new).unwrap_or(defaults.threads),

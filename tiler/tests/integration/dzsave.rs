@@ -338,6 +338,15 @@ fn tiles_at_the_edge_of_google_have_the_background() {
 }
 
 #[test]
+fn a_centred_picture_has_the_tiles_of_libvips() {
+    let folder = folder_with(&picture(Layout::Rgb));
+    for side in ["64", "99", "512"] {
+        let options = ["--layout", "google", "--centre", "--tile-size", side, "--suffix", ".png"];
+        assert_alike(folder.path(), &options);
+    }
+}
+
+#[test]
 fn transparent_pixels_show_the_background_in_jpeg() {
     let folder = folder_with(&Picture::new(60, 40, Layout::Rgba, |_, _| [9, 9, 9, 0]));
     succeed(&mut tiler(folder.path(), &["in.png", "--suffix", ".jpg", "--background", "0,0,255"]));

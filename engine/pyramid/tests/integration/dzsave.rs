@@ -116,6 +116,7 @@ fn options_out_of_range_are_refused_before_the_picture_is_opened() {
         (Options { tile_size: 0, ..good }, "the tile size must be 1 to 4096"),
         (Options { tile_size: 5000, ..good }, "the tile size must be 1 to 4096"),
         (Options { overlap: 513, ..good }, "the overlap must not be more than the tile size"),
+        (Options { centre: true, ..good }, "only the layout google can be centred"),
         (Options { quality: 101, ..good }, "the quality must be 1 to 100"),
     ] {
         assert_eq!(dzsave(open, &sink, &options).unwrap_err().to_string(), message);

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod blocks;
+mod centred;
 mod coarse;
 mod decoders;
 mod dzsave;

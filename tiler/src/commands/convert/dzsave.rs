@@ -68,6 +68,9 @@ pub(super) struct TileArgs {
         (PossibleValue::new("270").alias("d270"), Angle::D270),
     ]))]
     angle: Angle,
+    /// Put the picture into the middle of a square, with --layout google
+    #[arg(long, alias = "center")]
+    centre: bool,
     /// Colour behind transparent pixels and past the picture's edge: one value, or red, green and blue, such as "255
     /// 128 0"
     #[arg(long, default_value = "255", value_parser = colour)]
@@ -97,6 +100,7 @@ impl TileArgs {
             skip_blanks: self.skip_blanks.map_or(defaults.skip_blanks, |within| u16::try_from(within).ok()),
             background: self.background,
             region_shrink: self.region_shrink,
+            centre: self.centre,
             angle: self.angle,
             ..defaults
         }
