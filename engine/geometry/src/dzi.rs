@@ -28,6 +28,7 @@ pub enum TileFormat {
     /// PNG, for sources with transparency and for documents of few colours.
     Png,
     /// Lossy WebP, with transparency. Only where it is asked for: not all viewers show it.
+    #[cfg(feature = "webp")]
     Webp,
 }
 
@@ -53,6 +54,7 @@ impl TileFormat {
         match self {
             Self::Jpg => "jpg",
             Self::Png => "png",
+            #[cfg(feature = "webp")]
             Self::Webp => "webp",
         }
     }
@@ -63,6 +65,7 @@ impl TileFormat {
         match self {
             Self::Jpg => "image/jpeg",
             Self::Png => "image/png",
+            #[cfg(feature = "webp")]
             Self::Webp => "image/webp",
         }
     }

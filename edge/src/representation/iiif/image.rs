@@ -91,11 +91,7 @@ pub fn max_size(dzi: &Dzi, renders: bool, is_upscaled: bool) -> Size {
 }
 
 fn image_format(format: TileFormat) -> Format {
-    match format {
-        TileFormat::Jpg => Format::Jpg,
-        TileFormat::Png => Format::Png,
-        TileFormat::Webp => Format::WebP,
-    }
+    if format == TileFormat::Png { Format::Png } else { Format::Jpg }
 }
 
 fn plain(region: Region, size: Size, format: Format) -> Rendering {

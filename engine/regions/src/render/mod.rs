@@ -51,9 +51,6 @@ pub enum RenderError {
         /// The tile's row.
         row: u32,
     },
-    /// The tiles are WebP, which no service makes.
-    #[error("tiles in WebP are not decoded")]
-    WebP,
     /// The file cannot be encoded.
     #[error("the file cannot be encoded")]
     Encode,
@@ -69,10 +66,10 @@ pub fn render<T: AsRef<[u8]>>(dzi: &Dzi, rendering: &Rendering, tiles: &[T]) -> 
         return Err(RenderError::Tiles { given: tiles.len(), planned: plan.tile_count() });
     }
     let picture = match dzi.tile_format {
-        TileFormat::Webp => Err(RenderError::WebP),
         TileFormat::Png if rendering.format == Format::Jpg => draw(dzi, rendering, &plan, tiles, Kind::Rgb),
         TileFormat::Png => draw(dzi, rendering, &plan, tiles, Kind::Rgba),
-        TileFormat::Jpg => {
+        // WebP is no JPEG, and fails so. The service has no such tiles.
+        _ => {
             let kind = tiles.first().map_or(Kind::Rgb, |tile| Kind::of_jpeg(dzi, tile.as_ref()));
             // A pyramid's tiles are of one kind, but for those that something else than a pyramid has put there.
             draw(dzi, rendering, &plan, tiles, kind).or_else(|error| match kind {
