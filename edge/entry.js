@@ -4,21 +4,12 @@
 // `wasm-bindgen-output` to the generated file. `__worker_init_state` is the `worker` crate's: its panic hook sets
 // `criticalError`, and each new instance increments `instanceId`.
 
-import { DurableObject, waitUntil } from "cloudflare:workers";
+import { DurableObject, WorkerEntrypoint, waitUntil } from "cloudflare:workers";
 import * as rust from "wasm-bindgen-output";
-import { admin } from "./src/admin/calls.js";
 import * as lists from "./src/admin/lists.js";
 import * as uses from "./src/admin/uses.js";
 import { collectionOf, faceOf } from "./src/collections/face.js";
 import { measure, readRecord, readRequest } from "./src/platform/bridge.js";
-
-export { ContentsObject } from "./src/admin/contents.js";
-export { OperatorObject } from "./src/admin/operator.js";
-export { CollectionObject } from "./src/collections/object.js";
-export { TilerGate } from "./src/containers/gate.js";
-export { MessagesObject } from "./src/containers/messages.js";
-export { TilerObject } from "./src/containers/object.js";
-export { UploadsObject } from "./src/uploads/object.js";
 
 const wasm = rust.__worker_init_state();
 
@@ -97,7 +88,7 @@ export default {
     if (file) return file;
     revive();
     const [, area = "page", name] = AREA.exec(request.url) ?? [];
-    if (area === "internal" && name === "admin") return admin(request, env);
+    if (area === "internal" && name === "admin") return (await objects()).admin(request, env);
     const id = PYRAMIDS.includes(area) ? NAME.exec(name)?.[1] : undefined;
     const isCached = id && context && request.method === "GET" && !request.headers.has("Range");
     const seen = { from: "object", area };
@@ -251,3 +242,47 @@ const durableObject = (Inner) =>
 
 export const ConversionObject = durableObject(rust.ConversionObject);
 export const BacklogObject = durableObject(rust.BacklogObject);
+
+/** Loads the second module. */
+const objects = () => import("./objects.js");
+
+/**
+ * Returns the class of a Durable Object that the second module has under this name. It has these methods, all that are
+ * called from outside: the platform looks for them in the class.
+ */
+const late = (name, ...methods) =>
+  class extends DurableObject {
+    #inner;
+
+    constructor(context, env) {
+      super(context, env);
+      // Calls wait until it is over.
+      context.blockConcurrencyWhile(async () => {
+        const { [name]: Inner } = await objects();
+        this.#inner = new Inner(context, env);
+        await this.#inner.ready;
+      });
+    }
+
+    static {
+      for (const method of methods) {
+        this.prototype[method] = function (...given) {
+          return this.#inner[method](...given);
+        };
+      }
+    }
+  };
+
+export const ContentsObject = late("ContentsObject", "note", "use", "find", "inCollections", "count", "correct", "list", "variants", "unused", "alarm");
+export const OperatorObject = late("OperatorObject", "changes", "note", "act", "setHost", "hosts", "countRenderings", "log");
+export const CollectionObject = late("CollectionObject", "put", "read", "post", "list", "face", "remove", "note", "alarm");
+export const MessagesObject = late("MessagesObject", "send", "add", "pull", "acknowledge", "metrics", "count");
+export const TilerObject = late("TilerObject", "start", "stop", "destroy", "noteClaim", "noteEnd", "hasClaimed", "mayUse", "alarm");
+export const UploadsObject = late("UploadsObject", "receive", "deletion", "begin", "part", "owner", "complete", "settle", "alarm");
+
+export class TilerGate extends WorkerEntrypoint {
+  async fetch(request) {
+    const { TilerGate: Inner } = await objects();
+    return new Inner(this.ctx, this.env).fetch(request);
+  }
+}

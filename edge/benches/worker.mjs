@@ -19,12 +19,13 @@ const ISOLATES = 40;
  */
 const HOST = `
   import edgezoom from "./edgezoom.txt";
+  import shared from "./shared.txt";
   import minimal from "./minimal.txt";
   import wasm from "./wasm.bin";
 
   const COMMON = { compatibilityDate: "${DATE}", env: { TILER_TOKEN: "token-of-the-benchmark" }, mainModule: "index.js" };
   const WORKERS = {
-    edgezoom: { ...COMMON, modules: { "index.js": edgezoom, "index_bg.wasm": { wasm } } },
+    edgezoom: { ...COMMON, modules: { "index.js": edgezoom, "shared.js": shared, "index_bg.wasm": { wasm } } },
     minimal: { ...COMMON, modules: { "index.js": minimal } },
   };
 
@@ -115,6 +116,7 @@ async function measureStarts() {
     modules: [
       { type: "ESModule", path: "host.mjs", contents: HOST },
       { type: "Text", path: "edgezoom.txt", contents: await built("index.js") },
+      { type: "Text", path: "shared.txt", contents: await built("shared.js") },
       { type: "Text", path: "minimal.txt", contents: minimal },
       { type: "Data", path: "wasm.bin", contents: await built("index_bg.wasm") },
     ],

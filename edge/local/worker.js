@@ -2,7 +2,8 @@
 // is the same in production. It consumes the local queue, stores its messages, and lets tilers pull them. It also has
 // the dataset of measurements and the status page. All other requests go to Edgezoom's Worker unchanged.
 
-import { answerPull, granted, queueOf, refused } from "../src/containers/messages.js";
+import { answerPull, granted, refused } from "../src/containers/messages.js";
+import { queueOf } from "../src/containers/queue.js";
 import { answer } from "./measurements.js";
 import { makeStale } from "./stale_kv.js";
 import { begin, noteTiler, serve } from "./status.js";

@@ -98,7 +98,7 @@ const built = (name) => readFile(new URL(`../build/worker/${name}`, import.meta.
 
 /** The modules of the Worker that emulates parts of Cloudflare on a developer's machine. */
 export const LOCAL = await Promise.all(
-  ["local/worker.js", "local/measurements.js", "local/stale_kv.js", "local/status.js", "src/containers/messages.js"].map(async (path) => ({
+  ["local/worker.js", "local/measurements.js", "local/stale_kv.js", "local/status.js", "src/containers/messages.js", "src/containers/queue.js"].map(async (path) => ({
     type: "ESModule",
     path,
     contents: await readFile(new URL(`../${path}`, import.meta.url), "utf8"),
@@ -166,6 +166,8 @@ export async function startWith({ bindings, entry = COUNTING, others = [], socke
       { type: "ESModule", path: "entry.mjs", contents: entry },
       { type: "ESModule", path: "index.js", contents: await built("index.js") },
       { type: "CompiledWasm", path: "index_bg.wasm", contents: await built("index_bg.wasm") },
+      { type: "ESModule", path: "shared.js", contents: await built("shared.js") },
+      { type: "ESModule", path: "objects.js", contents: await built("objects.js") },
       { type: "ESModule", path: "regions.js", contents: await built("regions.js") },
       { type: "CompiledWasm", path: "regions_bg.wasm", contents: await built("regions_bg.wasm") },
       { type: "ESModule", path: "collections.js", contents: await built("collections.js") },

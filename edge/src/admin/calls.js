@@ -7,8 +7,9 @@
 
 import * as rust from "wasm-bindgen-output";
 import { repeated } from "../platform/objects.js";
-import { SHARD_NAMES, removeUnused, shardOf, tell } from "./contents.js";
+import { removeUnused, tell } from "./contents.js";
 import * as lists from "./lists.js";
+import { SHARD_NAMES, shardOf } from "./uses.js";
 
 /** Maximum number of contents per call: a Worker may send a thousand subrequests. */
 const MAX_CONTENTS = 100;

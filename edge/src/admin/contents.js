@@ -5,24 +5,14 @@
 // This is JavaScript over SQL because the same code in Rust adds four times as many bytes to the Worker.
 
 import { DurableObject } from "cloudflare:workers";
+import { DAY, retention } from "./uses.js";
 
-/** Number of shards; `durable/record.rs` has the same. */
-const SHARDS = 16;
-const DAY = 86_400_000;
 /** Number of unused contents deleted per alarm. */
 const BATCH = 50;
 const COLUMNS = "id, url, state, code, at, used, pixels, tiles, bytes, collection";
 /** SQL for the host and port of a URL. */
 const AFTER_SCHEME = "substr(url, instr(url, '://') + 3)";
 const AUTHORITY = `substr(${AFTER_SCHEME}, 1, instr(${AFTER_SCHEME} || '/', '/') - 1)`;
-
-export const SHARD_NAMES = Array.from({ length: SHARDS }, (_, number) => String(number));
-
-/** Returns the name of the shard that indexes a content. */
-export const shardOf = (id) => String(id.charCodeAt(id.length - 1) % SHARDS);
-
-/** Returns RETENTION_DAYS, after which unused contents are deleted, in milliseconds; 0 keeps them for ever. */
-export const retention = (env) => Math.max(0, Number(env.RETENTION_DAYS) || 0) * DAY;
 
 /**
  * Sends an event to a content's object. Returns the name of the reply. Both are JSON of `Event` and `Reply` in Rust.

@@ -2,9 +2,11 @@
 // each isolate collects the ids that it has seen, each once a day, and sends them to the index in batches.
 
 import { repeated } from "../platform/objects.js";
-import { retention, shardOf } from "./contents.js";
 
-const DAY = 86_400_000;
+/** A day in milliseconds. */
+export const DAY = 86_400_000;
+/** Number of objects of the index (`contents.js`); `durable/record.rs` has the same. */
+const SHARDS = 16;
 /** Time to collect a batch, in milliseconds. */
 const PAUSE = 2_000;
 /** Maximum number of contents that an isolate remembers. */
@@ -13,6 +15,15 @@ const MAX_SEEN = 20_000;
 const seen = new Map();
 let waiting = new Set();
 let sent = 0;
+
+/** The names of the index's objects. */
+export const SHARD_NAMES = Array.from({ length: SHARDS }, (_, number) => String(number));
+
+/** Returns the name of the object that indexes a content. */
+export const shardOf = (id) => String(id.charCodeAt(id.length - 1) % SHARDS);
+
+/** Returns RETENTION_DAYS, after which unused contents are deleted, in milliseconds; 0 keeps them for ever. */
+export const retention = (env) => Math.max(0, Number(env.RETENTION_DAYS) || 0) * DAY;
 
 /** Records a use of a content. */
 export function note(id, env, context) {

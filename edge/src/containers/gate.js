@@ -5,7 +5,8 @@
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { answerStore } from "./bucket.js";
-import { answerPull, queueOf } from "./messages.js";
+import { answerPull } from "./messages.js";
+import { queueOf } from "./queue.js";
 import { BUCKET } from "./variables.js";
 
 const BACKLOG = "/internal/backlog";

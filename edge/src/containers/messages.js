@@ -3,9 +3,9 @@
 // tiler's code is the same everywhere: https://developers.cloudflare.com/queues/configuration/pull-consumers/
 
 import { DurableObject } from "cloudflare:workers";
+import { queueOf } from "./queue.js";
 
 const OPERATION = /\/messages\/(pull|ack)$/;
-const QUEUE = "edgezoom-jobs";
 
 // Cloudflare's defaults for a pull consumer.
 const VISIBILITY_TIMEOUT_MS = 30_000;
@@ -16,9 +16,6 @@ const MAX_RETRIES = 3;
 
 /** Returns a number that a tiler asks for, within what it may have. */
 const clamped = (asked, least, most) => Math.min(Math.max(Number(asked) || least, least), most);
-
-/** Returns the object with the messages of the queue, by its namespace. */
-export const queueOf = (namespace) => namespace.getByName(QUEUE);
 
 /** Responds to a tiler's pull or acknowledgement. The caller has checked the token. */
 export async function answerPull(request, namespace) {

@@ -16,11 +16,13 @@ export class TilerObject extends DurableObject {
   constructor(context, env) {
     super(context, env);
     this.claims = new Claims(context.storage.sql);
-    // After an eviction from memory, the container may run still.
-    context.blockConcurrencyWhile(async () => {
-      const run = await context.storage.get("run");
-      if (run && context.container.running) await this.#connect(run);
-    });
+    /** Resolves before the first call (`edge/entry.js`). After an eviction from memory, the container may run still. */
+    this.ready = this.#reconnect();
+  }
+
+  async #reconnect() {
+    const run = await this.ctx.storage.get("run");
+    if (run && this.ctx.container.running) await this.#connect(run);
   }
 
   /** Starts the container: `{ container, start }` as JSON. */

@@ -17,7 +17,7 @@ use crate::platform::isolate::now;
 use crate::platform::kv;
 use crate::representation::cached_content::CachedContent;
 
-/// Number of objects of the index, which are named by numbers. `edge/src/admin/contents.js` has the same constant.
+/// Number of objects of the index, which are named by numbers. `edge/src/admin/uses.js` has the same constant.
 const SHARDS: u8 = 16;
 
 /// A row of the index.
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn rust_and_javascript_have_the_same_number_of_shards() {
-        let javascript = include_str!("../admin/contents.js");
+        let javascript = include_str!("../admin/uses.js");
         assert!(javascript.contains(&format!("const SHARDS = {SHARDS};")));
     }
 }

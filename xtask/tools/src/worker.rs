@@ -16,22 +16,27 @@ use xtask::command;
 use xtask::project::Project;
 use xtask::setup::WASM;
 
-/// Names of the other modules, which isolates load that need them, with the maximum compressed size of each: that which
+/// Names of the other modules with wasm, which isolates load that need them, with the maximum compressed size of each: that which
 /// renders regions (`edge/src/regions/render.js` imports it), and the rules of collections (`edge/src/collections/rules.js`).
 const OTHERS: [(&str, usize); 2] = [("regions", 200_000), ("collections", 300_000)];
-/// Maximum compressed size of the Worker without these modules: each new isolate loads and compiles it
-/// (docs/decisions/0047).
-const MOST_BYTES: usize = 545_000;
+/// The files that each new isolate loads and compiles, and their maximum compressed size together (docs/decisions/0047).
+/// `shared.js` is what the first and the second module of JavaScript both import.
+const FIRST: [&str; 3] = ["index.js", "index_bg.wasm", "shared.js"];
+const MOST_BYTES: usize = 535_000;
+/// The second module of JavaScript (`edge/objects.js`), and its maximum compressed size.
+const SECOND: &str = "objects.js";
+const MOST_BYTES_OF_SECOND: usize = 20_000;
 /// The statements with which wasm-bindgen's script makes the module's instance. The others' scripts go
 /// without: their loaders call `__wbg_reset_state`, which does the same and can be repeated if it fails.
 const START: &str = "let wasmInstance = new WebAssembly.Instance(wasmModule, __wbg_get_imports());\n\
                      let wasm = wasmInstance.exports;\nwasm.__wbindgen_start();\n";
 /// Inputs of the build besides the wasm. This file is one, because changing it changes the output.
-const INGREDIENTS: [&str; 11] = [
+const INGREDIENTS: [&str; 12] = [
     "Cargo.toml",
     "docs/limits.md",
     "edge/entry.js",
     "edge/interface",
+    "edge/objects.js",
     "edge/src",
     "edge/text",
     "edge/viewer",
@@ -60,24 +65,22 @@ pub fn build(project: &Project) -> Result<()> {
     }
     let worker = folder.join("worker");
     fs::create_dir_all(&worker)?;
-    module(project, &wasm, "index", Some("edge/entry.js"), &worker)?;
-    check_size(&worker, "the Worker", MOST_BYTES)?;
+    module(project, &wasm, "index", true, &worker)?;
+    check_size(&worker, &FIRST, "the Worker", MOST_BYTES)?;
+    check_size(&worker, &[SECOND], "its second module", MOST_BYTES_OF_SECOND)?;
     for (name, wasm, most) in others {
-        let staging = tempfile::tempdir_in(&project.target)?;
-        module(project, &wasm, name, None, staging.path())?;
-        check_size(staging.path(), &format!("its module {name}"), most)?;
-        for ending in [".js", "_bg.wasm"] {
-            let file = format!("{name}{ending}");
-            fs::copy(staging.path().join(&file), worker.join(&file))?;
-        }
+        module(project, &wasm, name, false, &worker)?;
+        let files = [&*format!("{name}.js"), &*format!("{name}_bg.wasm")];
+        check_size(&worker, &files, &format!("its module {name}"), most)?;
     }
     command::run(project.npm()?.args(["run", "--silent", "build:viewer"]))?;
     fs::write(stamp, ingredients).context("cannot write edge/build")
 }
 
-/// Turns rustc's output into what the Workers runtime loads: `<name>.js`, with the script `entry` if there is one, and
-/// `<name>_bg.wasm`. Without `entry`, loading the script does not [start](START) an instance.
-fn module(project: &Project, wasm: &Path, name: &str, entry: Option<&str>, folder: &Path) -> Result<()> {
+/// Turns rustc's output into what the Workers runtime loads: `<name>_bg.wasm` and `<name>.js`. That of the first module has
+/// `edge/entry.js`, and is built with `edge/objects.js`. Loading the script of another one does not [start](START) an
+/// instance.
+fn module(project: &Project, wasm: &Path, name: &str, is_first: bool, folder: &Path) -> Result<()> {
     let staging = tempfile::tempdir_in(&project.target)?;
     let bindings = staging.path().join(name).with_added_extension("js");
     let mut bindgen = Bindgen::new();
@@ -102,25 +105,24 @@ fn module(project: &Project, wasm: &Path, name: &str, entry: Option<&str>, folde
         .lines()
         .filter(|line| !line.starts_with("if (Symbol.dispose)"))
         .fold(String::with_capacity(script.len()), |kept, line| kept + line + "\n");
-    if entry.is_none() {
+    if !is_first {
         ensure!(script.contains(START), "wasm-bindgen starts an instance in other words than {START:?}");
         script = script.replace(START, "let wasmInstance, wasm;\n");
     }
     fs::write(&bindings, script)?;
     let mut esbuild = project.node_tool("esbuild")?;
     esbuild.args(["--minify", "--format=esm", "--target=es2022", "--log-level=warning"]);
-    match entry {
-        Some(entry) => {
-            esbuild.args([entry, "--bundle", "--external:cloudflare:*", "--external:*.wasm"]);
-            // Loaded when they are needed.
-            esbuild.args(OTHERS.map(|(name, _)| format!("--external:*/{name}.js")));
-            esbuild.arg(format!("--alias:wasm-bindgen-output={}", bindings.display()));
-        }
-        None => _ = esbuild.arg(&bindings),
+    if is_first {
+        esbuild.args([&*format!("{name}=edge/entry.js"), "objects=edge/objects.js"]);
+        esbuild.args(["--bundle", "--splitting", "--chunk-names=shared"]);
+        esbuild.args(["--external:cloudflare:*", "--external:*.wasm"]);
+        // Loaded when they are needed.
+        esbuild.args(OTHERS.map(|(name, _)| format!("--external:*/{name}.js")));
+        esbuild.arg(format!("--alias:wasm-bindgen-output={}", bindings.display()));
+    } else {
+        esbuild.arg(&bindings);
     }
-    command::run(
-        esbuild.arg(format!("--outfile={}", folder.join(name).with_added_extension("js").display())),
-    )?;
+    command::run(esbuild.arg(format!("--outdir={}", folder.display())))?;
     let output = format!("{name}_bg.wasm");
     fs::copy(staging.path().join(&output), folder.join(&output)).context("cannot copy the module")?;
     Ok(())
@@ -172,11 +174,11 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Prints the size of a directory's files, compressed as for an upload, and checks it.
-fn check_size(folder: &Path, what: &str, most: usize) -> Result<()> {
+/// Prints the size of a directory's files with these names, compressed as for an upload, and checks it.
+fn check_size(folder: &Path, files: &[&str], what: &str, most: usize) -> Result<()> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
-    for entry in fs::read_dir(folder)? {
-        gzip.write_all(&fs::read(entry?.path())?)?;
+    for file in files {
+        gzip.write_all(&fs::read(folder.join(file))?)?;
     }
     let bytes = gzip.finish()?.len();
     eprintln!("xtask | the compressed size of {what} is {:.0} KB", bytes as f64 / 1000.0);
