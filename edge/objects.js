@@ -7,6 +7,6 @@ export { ContentsObject } from "./src/admin/contents.js";
 export { OperatorObject } from "./src/admin/operator.js";
 export { CollectionObject } from "./src/collections/object.js";
 export { TilerGate } from "./src/containers/gate.js";
-export { MessagesObject } from "./src/containers/messages.js";
+export { MessagesObject } from "./queue/messages.js";
 export { TilerObject } from "./src/containers/object.js";
 export { UploadsObject } from "./src/uploads/object.js";

@@ -2,13 +2,13 @@
 // is the same in production. It consumes the local queue, stores its messages, and lets tilers pull them. It also has
 // the dataset of measurements and the status page. All other requests go to Edgezoom's Worker unchanged.
 
-import { answerPull, granted, refused } from "../src/containers/messages.js";
-import { queueOf } from "../src/containers/queue.js";
+import { answerPull, granted, refused } from "../queue/messages.js";
+import { queueOf } from "../queue/queue.js";
 import { answer } from "./measurements.js";
 import { makeStale } from "./stale_kv.js";
 import { begin, noteTiler, serve } from "./status.js";
 
-export { MessagesObject as Messages } from "../src/containers/messages.js";
+export { MessagesObject as Messages } from "../queue/messages.js";
 export { Measurements, Metrics } from "./measurements.js";
 export { StaleKv } from "./stale_kv.js";
 

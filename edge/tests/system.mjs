@@ -98,7 +98,7 @@ const built = (name) => readFile(new URL(`../build/worker/${name}`, import.meta.
 
 /** The modules of the Worker that emulates parts of Cloudflare on a developer's machine. */
 export const LOCAL = await Promise.all(
-  ["local/worker.js", "local/measurements.js", "local/stale_kv.js", "local/status.js", "src/containers/messages.js", "src/containers/queue.js"].map(async (path) => ({
+  ["local/worker.js", "local/measurements.js", "local/stale_kv.js", "local/status.js", "queue/messages.js", "queue/queue.js"].map(async (path) => ({
     type: "ESModule",
     path,
     contents: await readFile(new URL(`../${path}`, import.meta.url), "utf8"),

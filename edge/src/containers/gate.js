@@ -5,8 +5,8 @@
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { answerStore } from "./bucket.js";
-import { answerPull } from "./messages.js";
-import { queueOf } from "./queue.js";
+import { answerPull } from "../../queue/messages.js";
+import { queueOf } from "../../queue/queue.js";
 import { BUCKET } from "./variables.js";
 
 const BACKLOG = "/internal/backlog";

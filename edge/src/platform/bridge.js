@@ -1,7 +1,7 @@
 // Functions of the platform that Rust needs, each in one call. `bridge.rs` says what crosses between the two, and how.
 
 import { env, waitUntil } from "cloudflare:workers";
-import { queueOf } from "../containers/queue.js";
+import { queueOf } from "../../queue/queue.js";
 import { repeated } from "./objects.js";
 
 /** Returns lines with a request's method, URL, `Accept` and `If-None-Match`. */

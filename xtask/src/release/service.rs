@@ -41,11 +41,7 @@ pub fn local(project: &Project, tiler: &Path, folder: &Path) -> Result<()> {
     build_edge(project, tiler)?;
     fs::create_dir_all(folder.join("target/release"))?;
     copy(project, &WORKER, folder)?;
-    copy(
-        project,
-        &["edge/local", "edge/src/containers/messages.js", "edge/src/containers/queue.js"],
-        folder,
-    )?;
+    copy(project, &["edge/local", "edge/queue"], folder)?;
     npm_package(project, &["node", "wrangler"], &[], folder)?;
     command::run(project.npm()?.current_dir(folder).args([
         "ci",

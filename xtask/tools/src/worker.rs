@@ -31,12 +31,13 @@ const MOST_BYTES_OF_SECOND: usize = 20_000;
 const START: &str = "let wasmInstance = new WebAssembly.Instance(wasmModule, __wbg_get_imports());\n\
                      let wasm = wasmInstance.exports;\nwasm.__wbindgen_start();\n";
 /// Inputs of the build besides the wasm. This file is one, because changing it changes the output.
-const INGREDIENTS: [&str; 12] = [
+const INGREDIENTS: [&str; 13] = [
     "Cargo.toml",
     "docs/limits.md",
     "edge/entry.js",
     "edge/interface",
     "edge/objects.js",
+    "edge/queue",
     "edge/src",
     "edge/text",
     "edge/viewer",
