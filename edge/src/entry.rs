@@ -9,6 +9,7 @@ use worker::wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use worker::{Env, Result, console_error, web_sys};
 
 use crate::config::{OperatorTokens, shared_content};
+use crate::containers::claims::{self, Claim};
 use crate::handlers::content::from_cache;
 use crate::handlers::{self, RoutedRequest};
 use crate::platform::bridge::{Outgoing, RequestHead};
@@ -102,6 +103,14 @@ pub fn change_operator_lists(
 pub fn operator_named(authorization: &str, tokens: &str) -> Option<String> {
     let tokens = OperatorTokens::parse(tokens)?;
     Some(tokens.name(authorization).unwrap_or_default().to_owned())
+}
+
+/// Returns true if a tiler in a container may use objects: [`claims::admit`]. `keys` and `claims` are JSON.
+#[wasm_bindgen(js_name = admitToStore)]
+pub fn admit_to_store(operation: &str, keys: &str, claims: &str) -> bool {
+    let keys = serde_json::from_str::<Vec<String>>(keys);
+    let (Ok(keys), Ok(claims)) = (keys, serde_json::from_str::<Vec<Claim>>(claims)) else { return false };
+    keys.iter().all(|key| claims::admit(operation, key, &claims))
 }
 
 /// Returns a host that the operator names as the list of blocked hosts stores it. `None`: the text is not one host.

@@ -1,12 +1,11 @@
-// The claims of the tiler in a container. It may report on these, use the objects of their attempts, delete those of
-// earlier ones, and read the files that were uploaded for them.
+// The claims of the tiler in a container, on which it may report. `claims.rs` decides which objects it may use.
+
+import * as rust from "wasm-bindgen-output";
 
 /** Milliseconds for which a claim counts after its end: reports are repeated, and what was written is deleted. */
 const AFTERWARDS = 5 * 60_000;
 /** Milliseconds for which any claim counts: more than a conversion takes. A tiler may not notice that it lost one. */
 const LONGEST = 24 * 3600_000;
-/** The content and the attempt in the key of an object (`content/src/attempt.rs`). */
-const OBJECT = /^([0-9A-Za-z]{11})\/(\d+)[._]/;
 
 export class Claims {
   constructor(sql) {
@@ -31,21 +30,15 @@ export class Claims {
   }
 
   has(id, attempt) {
-    return this.#find("id = ? AND attempt = ?", id, Number(attempt));
+    return this.#counting().some((claim) => claim.id === id && claim.attempt === Number(attempt));
   }
 
   /** Returns true if an operation of the store may use these keys. */
   admit(operation, keys) {
-    const attempts = operation === "delete" ? ">=" : "="; // what earlier attempts left
-    const isReading = operation === "GET" || operation === "HEAD";
-    return keys.every((key) => {
-      const [, id, attempt] = OBJECT.exec(key) ?? [];
-      return id ? this.#find(`id = ? AND attempt ${attempts} ?`, id, Number(attempt)) : isReading && this.#find("upload = ?", key);
-    });
+    return rust.admitToStore(operation, JSON.stringify(keys), JSON.stringify(this.#counting()));
   }
 
-  #find(condition, ...values) {
-    const found = this.sql.exec(`SELECT 1 FROM claims WHERE until >= ? AND ${condition} LIMIT 1`, Date.now(), ...values);
-    return found.toArray().length > 0;
+  #counting() {
+    return this.sql.exec("SELECT id, attempt, upload FROM claims WHERE until >= ?", Date.now()).toArray();
   }
 }
