@@ -21,7 +21,7 @@ use crate::request::place::{Card, Place};
 use crate::request::route::{Opening, Search, SearchVersion};
 use crate::response::{ApiError, CachePolicy, Response, plain};
 
-#[wasm_bindgen(module = "/src/text/text.js")]
+#[wasm_bindgen(module = "/src/text/late.js")]
 extern "C" {
     #[wasm_bindgen(catch, js_name = annotationsOf)]
     fn annotations_of(bucket: &JsValue, asked: &str) -> std::result::Result<Promise, JsValue>;

@@ -1,22 +1,14 @@
 // Reads the words in a picture from its archive: the lines of a page as annotations of IIIF, and the places of words.
 // `mod.rs` says what is asked.
 
-import { SOFT_HYPHEN, around, gap, readDocument, textOf } from "../../text/document.js";
-import { fold, searcher } from "../../text/search.js";
+import { firstVersion, hitsOn, linesOf, secondVersion } from "../../text/annotations.js";
+import { readDocument } from "../../text/document.js";
+import { fold } from "../../text/search.js";
 import { free, hold, within } from "../platform/bounds.js";
 
-const PRESENTATION = "http://iiif.io/api/presentation/3/context.json";
-const SEARCH = [1, 2].map((version) => `http://iiif.io/api/search/${version}/context.json`);
 /** Maximum number of pages in a response, and of hits before the last one. The next ones have an address. */
 const MAX_PAGES = 10;
 const MAX_HITS = 100;
-/** Maximum number of hits on a page, of places of a hit, and of its letters: a response stays below 1 MB. */
-const MAX_PAGE_HITS = 200;
-const MAX_PLACES = 4;
-const MAX_EXACT = 200;
-/** Maximum number of bytes of a page's annotations, which stay below 1 MB, too, and those of a line beside its text. */
-const MAX_LINES = 800_000;
-const LINE = 250;
 /** Maximum number of hits in a picture that are counted. */
 const MAX_COUNTED = 10_000;
 /**
@@ -24,8 +16,6 @@ const MAX_COUNTED = 10_000;
  * 1,000 pages, and a third of a second at most (`edge/tests/costs.test.mjs`).
  */
 const MAX_SEARCHED = 3_000_000;
-/** Number of letters around a hit. */
-const AROUND = 40;
 /** Bytes in memory for each byte of the plain text: as it is, and pages as they are folded. */
 const HELD = 3;
 /** Bytes in memory for each byte of a page's JSON: as text, as objects, and as what is written of them. */
@@ -40,34 +30,14 @@ const READING = 20_000;
 const GAPS = /\s{2,}|[^\S ]/g;
 const FORM_FEED = 0x0c;
 const DECODER = new TextDecoder();
-const ENCODER = new TextEncoder();
 /** The end of a stream of deflate: an empty last block. */
 const LAST_BLOCK = new Uint8Array([3, 0]);
 
 /** Returns the lines of a page as JSON, or undefined if the archive does not exist. */
 export async function annotationsOf(bucket, asked) {
-  const { number, base, ...stored } = JSON.parse(asked);
+  const { number, ...stored } = JSON.parse(asked);
   const [page] = (await readPages(bucket, stored, [number])) ?? [];
-  if (!page) return undefined;
-  const id = `${base}/annotations/${number}.json`;
-  let bytes = 0;
-  const fits = ({ text }) => (bytes += LINE + id.length + base.length + ENCODER.encode(text).length) < MAX_LINES;
-  const items = page.lines.filter(fits).map((line, index) => ({
-    id: `${id}#${index + 1}`,
-    type: "Annotation",
-    motivation: "supplementing",
-    textGranularity: "line",
-    body: { type: "TextualBody", value: seen(line.text), format: "text/plain" },
-    target: targetOf(line.box, number, base, stored),
-  }));
-  const context = ["http://iiif.io/api/extension/text-granularity/context.json", PRESENTATION];
-  return JSON.stringify({ "@context": context, id, type: "AnnotationPage", items });
-}
-
-/** Returns a line as it is seen: with a hyphen at its end if that divides a word, but not among ideographs, and no other soft ones. */
-function seen(text) {
-  const hyphen = text.endsWith(SOFT_HYPHEN) && gap(text.slice(0, -1), "字") ? "-" : "";
-  return text.replaceAll(SOFT_HYPHEN, "") + hyphen;
+  return page && JSON.stringify(linesOf(page, number, stored));
 }
 
 /** Returns the number of the page and the box of the first place of words as JSON, or undefined if there is none. */
@@ -81,13 +51,9 @@ export async function firstIn(bucket, asked) {
 
 /** Returns the places of words as JSON, or undefined if the archive does not exist. */
 export async function searchIn(bucket, asked) {
-  const { query, from, base, address, version, ...stored } = JSON.parse(asked);
+  const { query, from, version, ...stored } = JSON.parse(asked);
   const found = await inTime(bucket, query, from, stored);
-  if (!found) return undefined;
-  const at = (page) => `${address}?q=${encodeURIComponent(query)}${page > 1 ? `&from=${page}` : ""}`;
-  const target = ({ box, number }) => targetOf(box, number, base, stored);
-  const write = version === 1 ? firstVersion : secondVersion;
-  return JSON.stringify(write(found, { here: at(from), first: at(1), next: found.next && at(found.next), address }, target));
+  return found && JSON.stringify((version === 1 ? firstVersion : secondVersion)(found, query, from, stored));
 }
 
 /** Finds a query within the limits of memory and time. */
@@ -190,85 +156,4 @@ async function readPages(bucket, { archive, json, pages }, numbers) {
 async function parsedIn(part) {
   const bytes = await unpacked(new Blob([part, LAST_BLOCK]).stream(), "deflate-raw");
   return JSON.parse(`[${DECODER.decode(bytes).replace(/^,/, "")}]`);
-}
-
-/** Returns the hits of a folded text in a page's lines and in the alternative texts of its pictures. */
-function hitsOn(page, wanted, number) {
-  const inLines = searcher({ pages: [page] })(wanted).map(({ parts }) => {
-    const [first, last] = [parts[0], parts.at(-1)];
-    return {
-      number,
-      boxes: parts.slice(0, MAX_PLACES).map(({ line, from, to }) => around([line.part(from, to)])),
-      exact: whole(textOf(parts).replaceAll("\n", " ").slice(0, MAX_EXACT)),
-      prefix: whole(first.line.text.slice(Math.max(first.from - AROUND, 0), first.from)),
-      suffix: whole(last.line.text.slice(last.to, last.to + AROUND)),
-    };
-  });
-  const { x: left, y: top } = page.box;
-  const inPictures = (page.given.blocks ?? []).flatMap(({ alternative, at }) => {
-    if (!at || !alternative || !fold(alternative).includes(wanted)) return [];
-    const [x, y, width, height] = at;
-    return [{ number, boxes: [{ x: left + x, y: top + y, width, height }], exact: whole(alternative.slice(0, MAX_EXACT)), prefix: "", suffix: "" }];
-  });
-  return [...inLines, ...inPictures].slice(0, MAX_PAGE_HITS);
-}
-
-/** Returns a cut text without soft hyphens and without halves of letters at its ends. */
-const whole = (text) => text.replaceAll(SOFT_HYPHEN, "").replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, "");
-
-/** Returns the part of a canvas that is a box of the picture, as a text: clients cannot read other forms. */
-function targetOf({ x, y, width, height }, number, base, { hasCanvases, pages }) {
-  const [left, top] = hasCanvases ? pages[number - 1].at : [0, 0];
-  const [from, until] = [[x - left, y - top].map(Math.floor), [x - left + width, y - top + height].map(Math.ceil)];
-  const place = [...from.map((side) => Math.max(side, 0)), until[0] - from[0], until[1] - from[1]];
-  return `${base}/canvas/${hasCanvases ? number : 1}#xywh=${place}`;
-}
-
-/** Writes the response of IIIF Content Search 2.0: <https://iiif.io/api/search/2.0/>. */
-function secondVersion({ hits, total, start }, { here, first, next, address }, target) {
-  const [items, quoted] = [[], []];
-  hits.forEach(({ number, boxes, exact, prefix, suffix }, index) => {
-    boxes.forEach((box, part) => {
-      const id = `${address}#${start + index + 1}.${part + 1}`;
-      const body = { type: "TextualBody", value: exact, format: "text/plain" };
-      items.push({ id, type: "Annotation", motivation: "highlighting", body, target: target({ box, number }) });
-      if (part > 0) return;
-      const selector = [{ type: "TextQuoteSelector", prefix, exact, suffix }];
-      quoted.push({ id: `${id}.quote`, type: "Annotation", motivation: "contextualizing", target: { type: "SpecificResource", source: id, selector } });
-    });
-  });
-  return {
-    "@context": SEARCH[1],
-    id: here,
-    type: "AnnotationPage",
-    partOf: { id: `${first}#all`, type: "AnnotationCollection", total, first: { id: first, type: "AnnotationPage" } },
-    startIndex: start,
-    ...(next && { next: { id: next, type: "AnnotationPage" } }),
-    items,
-    annotations: [{ type: "AnnotationPage", items: quoted }],
-  };
-}
-
-/** Writes the response of IIIF Content Search 1.0: <https://iiif.io/api/search/1.0/>. */
-function firstVersion({ hits, total, start }, { here, first, next, address }, target) {
-  const resources = [];
-  const written = hits.map(({ number, boxes, exact, prefix, suffix }, index) => {
-    const annotations = boxes.map((box, part) => {
-      const id = `${address}#${start + index + 1}.${part + 1}`;
-      const resource = { "@type": "cnt:ContentAsText", chars: exact };
-      resources.push({ "@id": id, "@type": "oa:Annotation", motivation: "sc:painting", resource, on: target({ box, number }) });
-      return id;
-    });
-    return { "@type": "search:Hit", annotations, match: exact, before: prefix, after: suffix };
-  });
-  return {
-    "@context": ["http://iiif.io/api/presentation/2/context.json", SEARCH[0]],
-    "@id": here,
-    "@type": "sc:AnnotationList",
-    within: { "@type": "sc:Layer", total, first },
-    startIndex: start,
-    ...(next && { next }),
-    resources,
-    hits: written,
-  };
 }
