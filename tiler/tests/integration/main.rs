@@ -15,6 +15,7 @@ mod packed;
 mod private_root;
 mod renderer;
 mod s3_endpoint;
+mod seal;
 mod secrets;
 mod serve;
 mod site;
