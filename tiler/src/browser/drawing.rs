@@ -5,24 +5,20 @@
 use std::fs::File;
 use std::io;
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use edgezoom_codecs::formats::screenshot;
 use edgezoom_content::Size;
 use edgezoom_text::Text;
 use serde_json::json;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
-use tokio::net::unix::pipe;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
-use tracing::Instrument;
 
 use super::error::PageError;
 use super::layout::PageLayout;
 use super::limits::PageLimits;
 use super::process::Browser;
 use super::proxy::Proxy;
-use super::screenshot::Capturing;
+use super::screenshot::{Capturing, capture, write_png};
 use super::tab::Tab;
 use super::text;
 
@@ -150,9 +146,7 @@ impl OpenDrawing {
     /// # Errors
     /// The pipe could not be created.
     pub fn stream(self) -> io::Result<(File, Capturing)> {
-        let (mut sender, receiver) = pipe::pipe()?;
-        let capture = async move { self.write_screenshot(&mut sender).await };
-        Ok((File::from(receiver.into_blocking_fd()?), Capturing(tokio::spawn(capture.in_current_span()))))
+        Capturing::start(|mut sender| async move { self.write_screenshot(&mut sender).await })
     }
 
     /// Writes the picture to `out` and closes the browser.
@@ -176,29 +170,14 @@ impl OpenDrawing {
         let columns = size.whole(MOST_PIECE);
         for (top, height) in size.pieces(size.css.height, rows) {
             for (left, width) in size.pieces(size.css.width, columns) {
-                let png = self.capture(left, top, width, height).await?;
+                let png = capture(&mut self.tab, (left, top), Size { width, height }).await?;
                 if self.tab.state.document_count != self.document {
                     return Err(PageError::NoPage); // it navigated although it has no scripts
                 }
-                let too_large = || io::Error::from(io::ErrorKind::FileTooLarge);
-                out.write_all(&screenshot::strip_header(&png).ok_or_else(too_large)?).await?;
-                out.write_all(&png).await?;
+                write_png(&png, out).await?;
             }
         }
         Ok(out.flush().await?)
-    }
-
-    /// Captures one piece as PNG. Everything is in CSS pixels.
-    async fn capture(&mut self, x: u32, y: u32, width: u32, height: u32) -> Result<Vec<u8>, PageError> {
-        let parameters = json!({
-            "format": "png",
-            "optimizeForSpeed": true, // twice as many bytes, but they are not stored
-            "captureBeyondViewport": true,
-            "clip": { "x": x, "y": y, "width": width, "height": height, "scale": 1 },
-        });
-        let captured = self.tab.command("Page.captureScreenshot", parameters).await?;
-        let png = captured["data"].as_str().and_then(|data| BASE64_STANDARD.decode(data).ok());
-        png.ok_or_else(|| PageError::Command("Page.captureScreenshot: no picture".to_owned()))
     }
 }
 

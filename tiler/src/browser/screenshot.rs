@@ -42,7 +42,7 @@ pub struct OpenPage {
 
 /// A capture in progress. Dropping it cancels the capture and closes the browser.
 #[derive(Debug)]
-pub struct Capturing(pub(super) JoinHandle<Result<(), PageError>>);
+pub struct Capturing(JoinHandle<Result<(), PageError>>);
 
 impl OpenPage {
     /// Returns the size of the screenshot in pixels.
@@ -69,9 +69,7 @@ impl OpenPage {
     /// # Errors
     /// The pipe could not be created.
     pub fn stream(self) -> io::Result<(File, Capturing)> {
-        let (mut sender, receiver) = pipe::pipe()?;
-        let capture = async move { self.write_screenshot(&mut sender).await };
-        Ok((File::from(receiver.into_blocking_fd()?), Capturing(tokio::spawn(capture.in_current_span()))))
+        Capturing::start(|mut sender| async move { self.write_screenshot(&mut sender).await })
     }
 
     /// Writes the screenshot to `out` and closes the browser.
@@ -89,38 +87,51 @@ impl OpenPage {
         let text = self.page.text.take().and_then(|text| text.to_json()).unwrap_or_default();
         out.write_all(&screenshot::header(self.page.size, &text)).await?;
         out.write_all(&text).await?;
-        let Area { top, width, height, .. } = self.page.area;
+        let Area { left, top, width, height, .. } = self.page.area;
         let strip_height = self.limits.strip_height(width);
         for row in (0..height).step_by(strip_height as usize) {
-            let png = self.capture(top + row, strip_height.min(height - row)).await?;
+            self.tab.draw_for(self.limits.command).await?;
+            let strip = Size { width, height: strip_height.min(height - row) };
+            let png = capture(&mut self.tab, (left, top + row), strip).await?;
             if self.tab.state.document_count != self.page.document {
                 return Err(PageError::NeverLoaded(self.limits.settle)); // it navigated in spite of being frozen
             }
-            let too_large = || io::Error::from(io::ErrorKind::FileTooLarge);
-            let header = screenshot::strip_header(&png).ok_or_else(too_large)?;
-            out.write_all(&header).await?;
-            out.write_all(&png).await?;
+            write_png(&png, out).await?;
         }
         Ok(out.flush().await?)
     }
+}
 
-    /// Captures one strip as PNG. `top` and `height` are in CSS pixels.
-    async fn capture(&mut self, top: u32, height: u32) -> Result<Vec<u8>, PageError> {
-        let Area { left, width, .. } = self.page.area;
-        let parameters = json!({
-            "format": "png",
-            "optimizeForSpeed": true, // twice as many bytes, but they are not stored
-            "captureBeyondViewport": true,
-            "clip": { "x": left, "y": top, "width": width, "height": height, "scale": 1 },
-        });
-        self.tab.draw_for(self.limits.command).await?;
-        let captured = self.tab.command("Page.captureScreenshot", parameters).await?;
-        let png = captured["data"].as_str().and_then(|data| BASE64_STANDARD.decode(data).ok());
-        png.ok_or_else(|| PageError::Command("Page.captureScreenshot: no picture".to_owned()))
-    }
+/// Captures a part of a page as PNG. Everything is in CSS pixels.
+pub(super) async fn capture(tab: &mut Tab, (x, y): (u32, u32), size: Size) -> Result<Vec<u8>, PageError> {
+    let parameters = json!({
+        "format": "png",
+        "optimizeForSpeed": true, // twice as many bytes, but they are not stored
+        "captureBeyondViewport": true,
+        "clip": { "x": x, "y": y, "width": size.width, "height": size.height, "scale": 1 },
+    });
+    let captured = tab.command("Page.captureScreenshot", parameters).await?;
+    let png = captured["data"].as_str().and_then(|data| BASE64_STANDARD.decode(data).ok());
+    png.ok_or_else(|| PageError::Command("Page.captureScreenshot: no picture".to_owned()))
+}
+
+/// Writes a strip or a piece into a screenshot stream.
+pub(super) async fn write_png(png: &[u8], out: &mut (impl AsyncWrite + Unpin)) -> Result<(), PageError> {
+    let too_large = || io::Error::from(io::ErrorKind::FileTooLarge);
+    out.write_all(&screenshot::strip_header(png).ok_or_else(too_large)?).await?;
+    Ok(out.write_all(png).await?)
 }
 
 impl Capturing {
+    /// Starts a capture into a pipe, and returns its read end.
+    pub(super) fn start<F>(write: impl FnOnce(pipe::Sender) -> F) -> io::Result<(File, Self)>
+    where
+        F: Future<Output = Result<(), PageError>> + Send + 'static,
+    {
+        let (sender, receiver) = pipe::pipe()?;
+        Ok((File::from(receiver.into_blocking_fd()?), Self(tokio::spawn(write(sender).in_current_span()))))
+    }
+
     /// Returns why the capture failed; `None` if it succeeded, or failed only because the pipe was closed. Close the
     /// read end of the pipe first: that ends the capture.
     pub async fn error(mut self) -> Option<PageError> {
