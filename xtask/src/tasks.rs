@@ -125,11 +125,11 @@ pub fn chaos(project: &Project, options: &ChaosOptions) -> Result<()> {
 pub enum Judged {
     /// The words of PDFs, compared with Poppler's
     Words,
-    /// The first pages of PDFs as vectors, drawn by Chromium at four times, compared with PDFium's pixels
+    /// The first pages of PDFs, and SVGs, as vectors, drawn by Chromium at four times, compared with the tiles' pixels
     Vectors,
 }
 
-/// Compares the PDFs in a folder, or those of pdf.js; `tiler/tests/sources/judge.rs` and `vectors/mod.rs` beside it do the work.
+/// Compares the PDFs in a folder, and for vectors the SVGs, or those of pdf.js; `tiler/tests/sources/judge.rs` and `vectors/mod.rs` beside it do the work.
 pub fn judge(project: &Project, subject: Judged, folder: Option<&Path>) -> Result<()> {
     let test = match subject {
         Judged::Words => "judge::words",

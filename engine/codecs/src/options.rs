@@ -28,7 +28,7 @@ pub struct DrawingOptions {
     pub to_browser: bool,
     /// True to read the words of a document, too.
     pub text: bool,
-    /// True to draw the pages of a PDF as vectors, too, with the feature `vector`.
+    /// True to draw the pages of a PDF, or an SVG, as vectors, too, with the feature `vector`.
     pub vectors: bool,
 }
 

@@ -1,11 +1,20 @@
-//! The pages of a document as vectors, which stay sharp where its pixels end.
+//! The pages of a document, or a drawing, as vectors, which stay sharp where its pixels end.
 
 use std::io;
 use std::time::Duration;
 
 use edgezoom_text::Rect;
+#[cfg(feature = "vector")]
+use edgezoom_vector::Refusal;
 
-/// A page as vectors.
+/// Time for a page, with its check. Those that take more are slow in a browser, too.
+#[cfg(feature = "vector")]
+const PAGE_TIME: Duration = Duration::from_secs(2);
+/// Maximum side of the pixels that a page is compared with.
+#[cfg(feature = "vector")]
+pub(crate) const SIDE: f64 = 2600.0;
+
+/// A page as vectors. A drawing has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageVectors {
     /// Number of the page in the picture, from 0.
@@ -41,4 +50,18 @@ pub trait Vectors {
         clock: &dyn Fn() -> Duration,
         each: &mut dyn FnMut(Result<PageVectors, PixelsOnly>) -> io::Result<()>,
     ) -> io::Result<()>;
+}
+
+/// Returns what is passed on of a page that took this time, by its number and that of all pages.
+#[cfg(feature = "vector")]
+pub(crate) fn found(
+    (page, pages): (u32, u32),
+    at: Rect,
+    drawn: Result<String, Refusal>,
+    took: Duration,
+) -> Result<PageVectors, PixelsOnly> {
+    match drawn.and_then(|svg| if took <= PAGE_TIME { Ok(svg) } else { Err(Refusal::Time) }) {
+        Ok(svg) => Ok(PageVectors { page, pages, at, svg }),
+        Err(refusal) => Err(PixelsOnly { page, reason: refusal.to_string() }),
+    }
 }

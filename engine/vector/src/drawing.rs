@@ -33,6 +33,8 @@ pub struct Drawing {
     pub(crate) styles: Vec<Style>,
     pub(crate) layers: Vec<Layer>,
     pub(crate) pictures: Vec<Picture>,
+    /// True if the page's pixels are PDFium's.
+    pub(crate) is_by_pdfium: bool,
 }
 
 /// A path that the next object may join.
@@ -71,8 +73,8 @@ impl Drawing {
         self.write(self.items.iter(), least_width, None)
     }
 
-    /// Returns the SVG as PDFium draws it with pixels of this width and height in points: lines are at least one pixel
-    /// wide, and filled rectangles have whole pixels.
+    /// Returns the SVG as the page's renderer draws it with pixels of this width and height in points. If that is PDFium, lines
+    /// are at least one pixel wide, and filled rectangles have whole pixels.
     ///
     /// Has only the objects that reach into rows of pixels of these bands.
     pub(crate) fn svg_of_pixels(&self, pixel: (f64, f64), bands: Bands) -> Result<String, Refusal> {
@@ -80,7 +82,8 @@ impl Drawing {
         // With the pixels around, and a line reaches out by one more, because it is widened.
         let is_drawn =
             |item: &&Item| bands.touch(row(item.shown.y0).saturating_sub(2), row(item.shown.y1) + 2);
-        self.write(self.items.iter().filter(is_drawn), pixel.0, Some(pixel))
+        let pixel = Some(pixel).filter(|_| self.is_by_pdfium);
+        self.write(self.items.iter().filter(is_drawn), pixel.map_or(0.0, |pixel| pixel.0), pixel)
     }
 
     /// Returns the number of segments of all paths.

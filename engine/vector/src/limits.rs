@@ -39,5 +39,8 @@ pub const MAX_DEPTH: usize = 100;
 /// Units of the SVG per point: whole numbers of 1/200 pt take a fifth less than 1/1000, and no one sees the difference
 /// at 64 pixels per point.
 pub const UNITS: f64 = 200.0;
-/// Units of the longer side of a small drawing, an icon of 24 for example, which is drawn much larger.
+/// Units of the longer side of a small page.
 pub const MIN_UNITS: f64 = 100_000.0;
+/// Units of the longer side of a drawing, an icon of 24 for example. It is drawn with 8,192 pixels, and enlarged 64 times: no
+/// point is more than one and a half pixels away.
+pub const MIN_UNITS_OF_DRAWING: f64 = 200_000.0;

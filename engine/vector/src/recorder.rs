@@ -9,7 +9,7 @@ use crate::gradients::Gradient;
 use crate::items::{Colour, Item, Kind, Layer, LayerKind, Outline, Pen, Rule, Style};
 use crate::limits::{
     MAX_AREA, MAX_BYTES, MAX_COVERED_PIXELS, MAX_DASHES, MAX_PICTURE_BYTES, MAX_PICTURE_PIXELS, MAX_SEGMENTS,
-    MAX_SIDE, MIN_UNITS, UNITS,
+    MAX_SIDE, UNITS,
 };
 use crate::notation::write;
 use crate::picture::Picture;
@@ -40,8 +40,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Makes a recorder for a page of this size in points.
-    pub fn new(width: f64, height: f64) -> Result<Self, Refusal> {
+    /// Makes a recorder for a page of this size in points, with at least this number of units on its longer side.
+    pub fn new(width: f64, height: f64, least_units: f64) -> Result<Self, Refusal> {
         let longer = width.max(height);
         if !(width.min(height) > 0.0 && longer <= MAX_SIDE) {
             return Err(Refusal::Coordinates);
@@ -50,7 +50,7 @@ impl Recorder {
         let whole = Layer { around: None, kind: LayerKind::Page, shown: page, is_plain: true };
         Ok(Self {
             page,
-            unit: UNITS.max((MIN_UNITS / longer).ceil()),
+            unit: UNITS.max((least_units / longer).ceil()),
             data: String::new(),
             items: Vec::new(),
             styles: Vec::new(),
@@ -84,7 +84,7 @@ impl Recorder {
                 return Err(Refusal::Pictures);
             }
         }
-        Ok(Drawing { page, unit, data, items, styles, layers, pictures })
+        Ok(Drawing { page, unit, data, items, styles, layers, pictures, is_by_pdfium: false })
     }
 
     /// Fills a path of the page. `joins` says that it may become one element with its neighbours, as letters do.

@@ -3,7 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hayro_interpret::kurbo::{Affine, BezPath, Cap, Circle, Join, Point, Rect, Shape as _};
+use hayro_interpret::kurbo::{Affine, BezPath, Cap, Circle, Join, PathEl, Point, Rect, Shape as _};
 use resvg::tiny_skia::{self, Path, PathSegment, Pixmap, Transform};
 use resvg::usvg;
 use usvg::{
@@ -14,26 +14,34 @@ use usvg::{
 use crate::drawing::Drawing;
 use crate::gradients::{self, Gradient, cells};
 use crate::items::{Colour, Pen, Rule};
-use crate::limits::{MAX_DEPTH, MAX_PICTURE_PIXELS, MAX_SEGMENTS};
+use crate::limits::{MAX_DEPTH, MAX_PICTURE_PIXELS, MAX_SEGMENTS, MAX_SIDE, MIN_UNITS_OF_DRAWING};
 use crate::picture::Picture;
 use crate::recorder::{Recorded, Recorder};
 use crate::refusal::Refusal;
+
+/// Number of pixels of a picture that count as a node.
+const PIXELS: usize = 64;
 
 /// Draws a parsed SVG.
 ///
 /// # Errors
 /// It has no vectors, for a reason that another try does not change.
 pub fn tree(tree: &Tree) -> Result<Drawing, Refusal> {
-    let size = tree.size();
-    let mut walk =
-        Walk { recorder: Recorder::new(f64::from(size.width()), f64::from(size.height()))?, nodes: 0 };
-    walk.group(tree.root(), Affine::IDENTITY, 0)?;
+    let (width, height) = (f64::from(tree.size().width()), f64::from(tree.size().height()));
+    // The units of a drawing may be metres of a map.
+    let scale = (MAX_SIDE / width.max(height)).min(1.0);
+    let recorder = Recorder::new(width * scale, height * scale, MIN_UNITS_OF_DRAWING)?;
+    let mut walk = Walk { recorder, nodes: 0, are_letters: false };
+    walk.group(tree.root(), Affine::scale(scale), 0)?;
     walk.recorder.finish()
 }
 
 struct Walk {
     recorder: Recorder,
+    /// Number of nodes so far, and of pixels of pictures, divided by [`PIXELS`].
     nodes: usize,
+    /// True within a text.
+    are_letters: bool,
 }
 
 impl Walk {
@@ -72,8 +80,13 @@ impl Walk {
         }
         match node {
             Node::Group(group) => self.group(group, place, depth + 1),
-            Node::Text(text) => self.group(text.flattened(), place, depth + 1),
-            Node::Image(image) if image.is_visible() => self.image(image, place),
+            Node::Text(text) => {
+                self.are_letters = true;
+                let drawn = self.group(text.flattened(), place, depth + 1);
+                self.are_letters = false;
+                drawn
+            }
+            Node::Image(image) if image.is_visible() => self.image(image, place, depth),
             Node::Path(path) if path.is_visible() => {
                 if path.paint_order() == PaintOrder::StrokeAndFill {
                     self.stroke(path, place)?;
@@ -106,6 +119,11 @@ impl Walk {
         let rule = rule_of(fill.rule());
         let opacity = fill.opacity();
         match fill.paint() {
+            Paint::Color(colour) if self.are_letters => {
+                letters(&bezier(path.data())).into_iter().try_for_each(|letter| {
+                    self.recorder.fill(&(place * letter), colour_of(*colour, opacity), rule, true)
+                })
+            }
             Paint::Color(colour) => self.recorder.fill(&outline, colour_of(*colour, opacity), rule, false),
             Paint::LinearGradient(gradient) => {
                 let at = |x, y| Point::new(f64::from(x), f64::from(y));
@@ -174,16 +192,21 @@ impl Walk {
         self.recorder.stroke(&bezier(path.data()), place, &pen, colour)
     }
 
-    fn image(&mut self, image: &usvg::Image, place: Affine) -> Recorded {
+    fn image(&mut self, image: &usvg::Image, place: Affine, depth: usize) -> Recorded {
         let (kind, file) = match image.kind() {
             ImageKind::PNG(file) => ("png", file),
             ImageKind::JPEG(file) => ("jpeg", file),
             ImageKind::GIF(file) => ("gif", file),
             ImageKind::WEBP(file) => ("webp", file),
-            ImageKind::SVG(_) => return Err(Refusal::Picture),
+            ImageKind::SVG(tree) => return self.group(tree.root(), place, depth + 1),
         };
         let (width, height) = (image.size().width(), image.size().height());
         if f64::from(width) * f64::from(height) > MAX_PICTURE_PIXELS as f64 {
+            return Err(Refusal::Pictures);
+        }
+        // It is decoded each time, shown or not.
+        self.nodes += (width * height) as usize / PIXELS;
+        if self.nodes > MAX_SEGMENTS {
             return Err(Refusal::Pictures);
         }
         let pixmap = pixels(kind, file, width as u32, height as u32).ok_or(Refusal::Picture)?;
@@ -197,6 +220,31 @@ impl Walk {
         let picture = Picture::new(width as u32, height as u32, pixels, place, smooth);
         self.recorder.picture(picture.ok_or(Refusal::Picture)?)
     }
+}
+
+/// Splits the outline of a text, which is written along the x axis, into parts beside each other: letters with their holes.
+/// What hides one letter need not hide the others.
+fn letters(text: &BezPath) -> Vec<BezPath> {
+    let mut figures: Vec<BezPath> = Vec::new();
+    for &element in text.elements() {
+        match figures.last_mut() {
+            Some(figure) if !matches!(element, PathEl::MoveTo(_)) => figure.push(element),
+            _ => figures.push(BezPath::from_vec(vec![element])),
+        }
+    }
+    let mut figures: Vec<_> = figures.into_iter().map(|figure| (figure.control_box(), figure)).collect();
+    figures.sort_by(|one, other| one.0.x0.total_cmp(&other.0.x0));
+    let mut letters: Vec<(f64, BezPath)> = Vec::new();
+    for (bounds, figure) in figures {
+        match letters.last_mut() {
+            Some((right, letter)) if bounds.x0 <= *right => {
+                *right = right.max(bounds.x1);
+                letter.extend(figure);
+            }
+            _ => letters.push((bounds.x1, figure)),
+        }
+    }
+    letters.into_iter().map(|(_, letter)| letter).collect()
 }
 
 /// Draws a picture alone, so that its decoder is that of the drawing's pixels.

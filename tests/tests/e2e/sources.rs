@@ -124,6 +124,29 @@ async fn the_pages_of_a_document_are_served_as_vectors() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_drawing_is_served_as_vectors() -> Result<()> {
+    let (system, sources) = (System::shared()?, SourceServer::start()?);
+    let client = Client::new(system.url())?;
+    let drawing = r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 90 60"><script>a()</script><style>.a{fill:#06c}</style>
+        <g transform="scale(2)"><circle class="a" cx="20" cy="15" r="9"/></g><text x="5" y="50">words</text></svg>"##;
+    let course =
+        client.convert(&sources.serve("vectors.svg", Source::file("image/svg+xml", drawing))).await?;
+    let content = course.ready()?;
+    let table = content["vector"].as_str().context("it has no vectors")?.to_owned();
+    let places: Value = client.get(&table).await?.json()?;
+    let [page] = places["pages"].as_array().context("no list")?.as_slice() else { panic!("{places}") };
+    for (side, of_picture) in [("x", 0.into()), ("width", content["dzi"]["width"].clone())] {
+        assert_eq!(page[side], of_picture, "{places}");
+    }
+    let page = client.get(&table.replace("pages.json", "0.svg")).await?;
+    assert_eq!(page.header("Content-Type"), "image/svg+xml");
+    let svg = page.text();
+    assert!(svg.starts_with("<svg ") && svg.contains("#06c"), "{svg}");
+    assert!(!["script", "style", "text", "words"].iter().any(|part| svg.contains(part)), "{svg}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_web_page_becomes_a_pyramid_without_resources_from_private_networks() -> Result<()> {
     let (system, sources) = (System::shared()?, SourceServer::start()?);
     let client = Client::new(system.url())?;

@@ -184,7 +184,7 @@ struct DrawingArgs {
     /// Minimum length of an SVG's longer side, in pixels
     #[arg(long, env = "EDGEZOOM_SVG_SIDE", default_value_t = DrawingOptions::default().svg_side)]
     svg_side: u32,
-    /// Leave out the vectors of a PDF's pages, which viewers show where the pixels end
+    /// Leave out the vectors of a PDF's pages and of SVGs, which viewers show where the pixels end
     #[arg(long, env = "EDGEZOOM_NO_VECTORS")]
     no_vectors: bool,
 }

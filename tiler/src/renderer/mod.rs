@@ -91,9 +91,9 @@ pub enum Output {
     Title(Title),
     /// The credits that the file states. Come at most once.
     Credits(Credits),
-    /// The vectors of a page of a PDF, if that was requested. Pages come in order, after all tiles.
+    /// The vectors of a page of a PDF, or of an SVG, if that was requested. Pages come in order, after all tiles.
     Vectors(PageVectors),
-    /// A page of a PDF has no vectors, although these were requested. Comes in its place.
+    /// A page of a PDF, or an SVG, has no vectors, although these were requested. Comes in its place.
     PixelsOnly(PixelsOnly),
     /// Comes last: all tiles have come, and the process has exited successfully.
     Finished(Built),

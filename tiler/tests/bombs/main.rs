@@ -79,6 +79,7 @@ fn start(bytes: &[u8], limits: &Limits, svg_side: Option<u32>) -> (Renderer, u32
     let _starting = STARTING.lock().unwrap();
     let mut options = RenderOptions { threads: NonZeroUsize::new(2).unwrap(), ..RenderOptions::default() };
     options.drawing.svg_side = svg_side.unwrap_or(options.drawing.svg_side);
+    options.drawing.vectors = true;
     let before = children();
     let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
     let renderer = Renderer::start(tiler, file(bytes), &options, limits).unwrap();

@@ -149,6 +149,32 @@ fn pages_of_a_pdf_are_vectors_where_these_show_what_the_pixels_show_and_no_more(
 }
 
 #[test]
+fn a_drawing_is_vectors_unless_its_pixels_may_be_transparent() {
+    let folder = folder();
+    let converted = |content: &str, more: &[&str]| {
+        let svg = format!(r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 100">{content}</svg>"#);
+        fs::write(folder.path().join("plan.svg"), svg).unwrap();
+        let args = [&["plan.svg", "-o", "site/a", "--svg-side", "600", "--force"], more].concat();
+        let output = convert(folder.path(), &args);
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        let file = fs::read_to_string(folder.path().join("site/a_files/vector/0.svg")).ok();
+        (self::content(&fs::read_to_string(folder.path().join("site/index.html")).unwrap()), file)
+    };
+    let words = r##"<text x="9" y="50" font-size="30" fill="#06c">Plan</text><path d="M0 99h9v.5z"/>"##;
+    let (content, file) = converted(words, &[]);
+    let page = json!({"x": 0, "y": 0, "width": 600, "height": 200, "url": "a_files/vector/0.svg"});
+    assert_eq!(content["vector"]["pages"], json!([page]));
+    let svg = file.unwrap();
+    assert!(svg.contains(r##"fill="#06c""##) && !svg.contains("text"), "{svg}");
+    for more in [&["--no-vectors"][..], &["--angle", "90"], &["--format", "png"]] {
+        let (content, file) = converted(words, more);
+        assert_eq!((&content["vector"], file), (&Value::Null, None), "{more:?}");
+    }
+    let blurred = r#"<filter id="f"><feGaussianBlur stdDeviation="2"/></filter><path filter="url(#f)" d="M0 0h90v90z"/>"#;
+    assert_eq!(converted(&format!("{words}{blurred}"), &[]).1, None);
+}
+
+#[test]
 fn a_document_whose_vectors_take_all_memory_has_its_pixels() {
     let deflated = |content: &[u8]| {
         let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());

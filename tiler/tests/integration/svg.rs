@@ -82,6 +82,75 @@ async fn render(bytes: &[u8], limits: &Limits) -> Result<u64, Failure> {
     }
 }
 
+/// Drawings that would hold a browser, or the renderer, have their pixels, and no vectors.
+#[tokio::test]
+async fn bombs_have_their_pixels_alone() {
+    let uses = |count: usize| r##"<use href="#a"/>"##.repeat(count);
+    let levels: String = (1..6)
+        .map(|at| format!(r##"<g id="{at}">{}</g>"##, format!(r##"<use href="#{}"/>"##, at - 1).repeat(10)))
+        .collect();
+    let path = |segments: usize| format!(r#"<path id="a" d="M0 0{}"/>"#, "h9v9h-9v-9".repeat(segments / 4));
+    let picture = STANDARD.encode(grey_png(3000, 3000));
+    let picture =
+        format!(r#"<image id="a" x="-9999" width="9" height="9" href="data:image/png;base64,{picture}"/>"#);
+    for (name, content, reason) in [
+        (
+            "uses of uses",
+            format!(r##"<defs><path id="0" d="M0 0h1v1zM3 3h1v1z"/>{levels}</defs><use href="#5"/>"##),
+            "the page is painted too often",
+        ),
+        ("ten million segments", path(1_000_000) + &uses(9), "the page's vectors are too large"),
+        (
+            "a line of tiny dashes",
+            r#"<path stroke="red" stroke-dasharray=".0002 .0001" d="M0 50H100"/>"#.to_owned(),
+            "the page has too many dashes",
+        ),
+        (
+            "large pictures beside it",
+            format!("{picture}{}<path d='M0 0h9v9z'/>", uses(50)),
+            "the page's pictures are too large",
+        ),
+        (
+            "many fills",
+            r#"<path d="M0 1L100 0V99L0 100z" fill-opacity=".1"/>"#.repeat(60),
+            "the page is painted too often",
+        ),
+    ] {
+        let (tiles, vectors) = vectors(svg(r#"viewBox="0 0 100 100""#, &content).as_bytes()).await;
+        assert_eq!((tiles, vectors), (14, Err(reason.to_owned())), "{name}");
+    }
+    let whole = vectors(svg(r#"viewBox="0 0 100 100""#, &path(30)).as_bytes()).await;
+    assert!(whole.1.as_ref().is_ok_and(|svg| svg.contains("h18000v18000h-18000v-18000")), "{whole:?}");
+}
+
+/// Returns the number of tiles of a drawing, and its vectors or why it has none.
+async fn vectors(bytes: &[u8]) -> (u64, Result<String, String>) {
+    let drawing = DrawingOptions { svg_side: 1000, vectors: true, ..DrawingOptions::default() };
+    let options = RenderOptions { drawing, ..RenderOptions::default() };
+    let tiler = Path::new(env!("CARGO_BIN_EXE_tiler"));
+    let mut renderer = Renderer::start(tiler, file(bytes), &options, &Limits::default()).unwrap();
+    let (mut tiles, mut drawn) = (0, Err("the process has ended".to_owned()));
+    loop {
+        match renderer.next().await.unwrap() {
+            Output::Tile(_) => tiles += 1,
+            Output::Vectors(page) => drawn = Ok(page.svg),
+            Output::PixelsOnly(page) => drawn = Err(page.reason),
+            Output::Finished(_) => return (tiles, drawn),
+            _ => {}
+        }
+    }
+}
+
+fn grey_png(width: u32, height: u32) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, width, height);
+    encoder.set_compression(png::Compression::Fast);
+    let mut writer = encoder.write_header().unwrap();
+    writer.write_image_data(&vec![128; width as usize * height as usize]).unwrap();
+    writer.finish().unwrap();
+    file
+}
+
 /// A column eight times as high as wide, so that it is drawn in several strips.
 const COLUMN: &str = r#"viewBox="0 0 100 800""#;
 

@@ -172,7 +172,7 @@ async fn words_and_vectors(secret: &str, after: &str) -> (Text, String) {
          BT /F1 12 Tf 300 300 Td (words) Tj ET {after}"
     );
     let pdf = pdf.page_with(400, 400, &content, &resources).bytes();
-    let (text, mut vectors) = drawn(file(&pdf), DrawingOptions { vectors: true, ..drawing() }).await;
+    let (text, mut vectors) = words_and_vectors_of(&pdf).await;
     (text, vectors.pop().unwrap())
 }
 
@@ -201,6 +201,10 @@ async fn neither_words_nor_vectors_have_what_several_shapes_hide_or_no_pixel_sho
     let (text, vectors) = words_and_vectors(&plain, "95 295 40 16 re f").await;
     assert!(text.plain().contains("person") || text.plain().contains(SECRET), "{}", text.plain());
     assert_ne!(vectors, words_and_vectors("", "95 295 40 16 re f").await.1, "the end of the word is seen");
+}
+
+async fn words_and_vectors_of(bytes: &[u8]) -> (Text, Vec<String>) {
+    drawn(file(bytes), DrawingOptions { vectors: true, ..drawing() }).await
 }
 
 fn svg(inside: &str) -> Vec<u8> {
@@ -256,9 +260,23 @@ async fn no_form_of_a_drawing_has_what_it_hides() {
             stated(&bytes).0.plain().contains(SECRET) || name == "without paint" || name == "transparent",
             "{name}"
         );
-        assert_hidden(name, &shown(file(&bytes)).await);
+        let (text, vectors) = words_and_vectors_of(&bytes).await;
+        assert_hidden(name, &text);
+        let without = words_and_vectors_of(&svg(&inside.replace(SECRET, ""))).await.1;
+        assert_eq!(vectors, without, "{name}");
+        assert_eq!(vectors.len(), usize::from(name != "behind a mask"), "{name}");
     }
-    assert!(shown(file(&svg(&text("")))).await.plain().contains(SECRET));
+    let (text, vectors) = words_and_vectors_of(&svg(&text(""))).await;
+    assert!(text.plain().contains(SECRET));
+    assert_ne!(vectors, words_and_vectors_of(&svg("")).await.1);
+    // Of a word of which a part shows, only the letters that show are in the file.
+    let part = r##"<text x="20" y="100">Secretperson</text><rect x="60" y="78" width="200" height="30" fill="#222"/>"##;
+    let letters = |vectors: &[String]| vectors.concat().matches('M').count();
+    let covered = words_and_vectors_of(&svg(part)).await.1;
+    assert!(
+        (3..9).contains(&(letters(&covered) - letters(&words_and_vectors_of(&svg("")).await.1))),
+        "{covered:?}"
+    );
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ struct Compared {
 #[ignore = "cargo xtask judge words"]
 fn words() {
     let Some(folder) = std::env::var_os("EDGEZOOM_CORPUS") else { return };
-    let paths = documents(Path::new(&folder));
+    let paths = files(Path::new(&folder), &["pdf"]);
     assert!(!paths.is_empty(), "{} has no PDFs", folder.display());
     let mut compared: Vec<Compared> = paths.iter().filter_map(|path| compare(path)).collect();
     println!("{} PDFs, of which Poppler reads {}", paths.len(), compared.len());
@@ -42,13 +42,13 @@ fn words() {
     println!("{words} words: {lost} lost ({:.2} %), {added} added ({:.2} %)", part(lost), part(added));
 }
 
-/// Returns the PDFs in a folder and those below it.
-pub fn documents(folder: &Path) -> Vec<PathBuf> {
+/// Returns the files with these endings in a folder and below it.
+pub fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut found: Vec<PathBuf> = entries
         .flat_map(|path| match path.extension() {
-            _ if path.is_dir() => documents(&path),
-            Some(ending) if ending == "pdf" => vec![path],
+            _ if path.is_dir() => files(&path, endings),
+            Some(ending) if endings.iter().any(|known| ending == *known) => vec![path],
             _ => vec![],
         })
         .collect();

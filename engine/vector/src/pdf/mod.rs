@@ -24,7 +24,7 @@ use hayro_syntax::page::Page;
 use crate::drawing::Drawing;
 use crate::gradients::{self, Gradient, cells};
 use crate::items::{Colour, Pen, Rule};
-use crate::limits::{MAX_CALLS, MAX_PICTURE_PIXELS};
+use crate::limits::{MAX_CALLS, MAX_PICTURE_PIXELS, MIN_UNITS};
 use crate::picture::Picture;
 use crate::recorder::{Recorded, Recorder};
 use crate::refusal::Refusal;
@@ -88,7 +88,7 @@ fn draw<'a>(page: &Page<'a>, cache: &InterpreterCache<'a>) -> Result<Drawing, Re
     }
     let (width, height) = page.render_dimensions();
     let (width, height) = (f64::from(width), f64::from(height));
-    let mut device = Interpreted { recorder: Recorder::new(width, height)?, calls: 0 };
+    let mut device = Interpreted { recorder: Recorder::new(width, height, MIN_UNITS)?, calls: 0 };
     let missing = Arc::new(OnceLock::new());
     let is_missing = missing.clone();
     let settings = InterpreterSettings {
@@ -106,7 +106,7 @@ fn draw<'a>(page: &Page<'a>, cache: &InterpreterCache<'a>) -> Result<Drawing, Re
     let mut context = Context::new(place, bounds, cache, page.xref(), settings);
     interpret_page(page, &mut context, &mut device);
     missing.get().copied().map_or(Ok(()), Err)?;
-    device.recorder.finish()
+    Ok(Drawing { is_by_pdfium: true, ..device.recorder.finish()? })
 }
 
 fn has_redactions(page: &Page<'_>) -> bool {

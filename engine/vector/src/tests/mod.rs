@@ -1,6 +1,7 @@
 //! Whole drawings: PDFs and SVGs that are written in code, and what becomes of them.
 
 mod bombs;
+mod drawings;
 mod hidden;
 mod likeness;
 mod written;

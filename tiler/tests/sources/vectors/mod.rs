@@ -18,17 +18,32 @@ use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
 use edgezoom_vector::{Pixels, are_alike, is_lean};
 
 use crate::chromium::{Driven, Window};
-use crate::judge::documents;
+use crate::judge::files;
 
 /// Dots per inch of the pixels: 4 per point.
 const DPI: u32 = 288;
 /// Resolution of the picture, whose lines are at least half a pixel wide.
 const COARSE_DPI: u32 = DPI / 2;
+/// Longer side of a drawing in SVG, as if it were a page.
+const SVG_INCHES: u32 = 8;
 /// Maximum side of the part of a page that is compared, in its middle.
 const SIDE: u32 = 1600;
 
 /// The reason of a page whose renderer process has ended before it said one.
 const ENDED: &str = "the process has ended";
+
+/// A drawing with what paths show of SVG.
+const DRAWING: &str = r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 384 288"><defs>
+    <linearGradient id="l" x2=".8" y2=".6"><stop stop-color="#fc0"/><stop offset="1" stop-color="#06c"/></linearGradient>
+    <radialGradient id="r" fx=".3" gradientTransform="scale(1 .9)"><stop stop-color="#fff"/><stop offset="1" stop-color="#900"/></radialGradient>
+    <pattern id="p" width="9" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(20)"><path stroke="#080" d="M0 0L9 7"/></pattern>
+    <clipPath id="c"><circle cx="60" cy="220" r="50"/></clipPath><g id="u"><path fill="#c00" d="M0 0h9l9 9-9 9z"/></g></defs>
+    <rect x="10" y="10" width="180" height="90" fill="url(#l)"/><circle cx="300" cy="60" r="50" fill="url(#r)"/>
+    <g clip-path="url(#c)"><rect y="150" width="200" height="200" fill="url(#p)"/><g opacity=".5"><rect y="200" width="90" height="90"/></g></g>
+    <g fill="none" stroke="#036" stroke-width="6" transform="rotate(10 250 200)"><path stroke-dasharray="14 9" d="M150 150L260 160 200 250"/>
+    <path stroke-linejoin="round" stroke-linecap="round" stroke-opacity=".6" d="M280 150L390 160 320 250"/><path stroke-width=".3" d="M130 290L390 260"/></g>
+    <use href="#u" x="200" y="120"/><use href="#u" transform="scale(2) skewX(20)" x="150" y="5"/>
+    <text x="20" y="130" font-size="18">Öl, 123 &amp; more</text><text x="210" y="290" font-size="7" transform="rotate(-8 210 290)">small and turned</text></svg>"##;
 
 /// Options for the first page.
 fn drawing(dpi: u32) -> DrawingOptions {
@@ -36,6 +51,7 @@ fn drawing(dpi: u32) -> DrawingOptions {
         page: NonZeroU32::new(1),
         dpi,
         page_width: 1,
+        svg_side: dpi * SVG_INCHES,
         vectors: true,
         ..DrawingOptions::default()
     }
@@ -59,10 +75,12 @@ async fn drawn(source: File, drawing: DrawingOptions) -> Result<PageVectors, Str
     }
 }
 
-/// The middle of a page in PDFium's pixels, and its place on the page.
+/// The middle of a page in the tiles' pixels, and its place on the page.
 struct Middle {
     at: [u32; 4],
     rgb: Vec<u8>,
+    /// Pixels per unit of the SVG.
+    scale: f64,
 }
 
 /// Draws the middle of the first page, which is in the middle of its picture.
@@ -74,8 +92,15 @@ fn middle(bytes: &[u8], page: &PageVectors) -> Option<Middle> {
     let mut reader =
         prepared.open(source, BOUNDS, &DecodeOptions { drawing, ..DecodeOptions::default() }).ok()?;
     let size = reader.size();
-    let whole = [page.at.width, page.at.height].map(|side| side * DPI / COARSE_DPI);
+    // A drawing is the whole picture, and may be large already.
+    let whole = if bytes.starts_with(b"%PDF") {
+        [page.at.width, page.at.height].map(|side| side * DPI / COARSE_DPI)
+    } else {
+        [size.width, size.height]
+    };
     let [width, height] = whole.map(|side| side.min(SIDE));
+    let units: f64 = page.svg.split('"').nth(3)?.parse().ok()?;
+    let scale = f64::from(whole[0]) / units;
     let (left, top) = ((size.width - width) / 2, (size.height - height) / 2);
     let at = [(whole[0] - width) / 2, (whole[1] - height) / 2, width, height];
     let channels = reader.layout().channels();
@@ -88,7 +113,7 @@ fn middle(bytes: &[u8], page: &PageVectors) -> Option<Middle> {
             rgb.extend(pixels.flat_map(|pixel| [pixel[0], pixel[channels / 2], pixel[channels - 1]]));
         }
     }
-    Some(Middle { at, rgb })
+    Some(Middle { at, rgb, scale })
 }
 
 /// Draws a part of an SVG, in pixels of this many per point, as `vector.js` does. Returns its pixels, and the milliseconds that
@@ -126,8 +151,8 @@ fn by_chromium(chromium: &mut Driven, svg: &str, scale: f64, at: [u32; 4]) -> (V
 /// Returns true if the vectors of a document's first page look like its pixels; otherwise why it has none.
 async fn compare(chromium: &mut Driven, bytes: &[u8]) -> Result<bool, String> {
     let page = drawn(file(bytes), drawing(COARSE_DPI)).await?;
-    let Middle { at, rgb } = middle(bytes, &page).ok_or("no pixels")?;
-    let (ours, _) = by_chromium(chromium, &page.svg, f64::from(DPI) / 72.0, at);
+    let Middle { at, rgb, scale } = middle(bytes, &page).ok_or("no pixels")?;
+    let (ours, _) = by_chromium(chromium, &page.svg, scale, at);
     Ok(alike(at, &ours, &rgb))
 }
 
@@ -164,7 +189,8 @@ fn a_plan_with_thousands_of_labels_has_vectors() {
 #[tokio::test]
 async fn vectors_look_like_the_pixels_in_chromium() {
     let mut chromium = Driven::start();
-    let documents = [("plan", plan(300)), ("paper", paper(1)), ("manual", manual(1))];
+    let documents =
+        [("plan", plan(300)), ("paper", paper(1)), ("manual", manual(1)), ("drawing", DRAWING.into())];
     let mut compared = Vec::new();
     for (name, bytes) in documents {
         compared.push((name, compare(&mut chromium, &bytes).await));
@@ -172,9 +198,9 @@ async fn vectors_look_like_the_pixels_in_chromium() {
     assert!(compared.iter().all(|(_, alike)| *alike == Ok(true)), "{compared:?}");
     // The comparison can fail.
     let page = drawn(file(&paper(1)), drawing(COARSE_DPI)).await.unwrap();
-    let Middle { at, rgb } = middle(&paper(1), &page).unwrap();
+    let Middle { at, rgb, scale } = middle(&paper(1), &page).unwrap();
     let [left, top, width, height] = at;
-    let (moved, _) = by_chromium(&mut chromium, &page.svg, 4.0, [left + 8, top, width, height]);
+    let (moved, _) = by_chromium(&mut chromium, &page.svg, scale, [left + 8, top, width, height]);
     assert!(!alike(at, &moved, &rgb));
 }
 
@@ -184,7 +210,7 @@ async fn judge() {
     let Some(folder) = std::env::var_os("EDGEZOOM_CORPUS") else { return };
     let (mut chromium, mut found) = (Driven::start(), BTreeMap::<String, usize>::new());
     let mut unlike = Vec::new();
-    for path in documents(Path::new(&folder)) {
+    for path in files(Path::new(&folder), &["pdf", "svg"]) {
         let compared = compare(&mut chromium, &fs::read(&path).unwrap()).await;
         if compared == Ok(false) {
             unlike.push(path);

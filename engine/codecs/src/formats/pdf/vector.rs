@@ -13,10 +13,9 @@ use pdfium_render::prelude::PdfDocument;
 use super::dictionaries::{guarded, parse};
 use super::layout::Area;
 use super::{CHANNELS, broken, calling_pdfium, draw_rows};
+use crate::vectors::{SIDE, found};
 use crate::{PageVectors, PixelsOnly, SourceFile, Vectors};
 
-/// Time for a page, with its check. Those that take more are slow in a browser, too.
-const PAGE_TIME: Duration = Duration::from_secs(2);
 /// Time after which a document's next page is not begun, as a part of what its pixels took, and for one whose pixels take
 /// less. The page that is begun, and the parent's look at each, come on top: together at most half.
 const SHARE: f64 = 0.4;
@@ -25,8 +24,7 @@ const LEAST_TIME: Duration = Duration::from_secs(1);
 const SHARE_OF_LONG: f64 = 0.25;
 /// Number of pages from which a document is long.
 const LONG: usize = 50;
-/// Maximum side of the pixels that a page is compared with, and of all pages together.
-const SIDE: f64 = 2600.0;
+/// Maximum number of pixels with which all pages together are compared.
 const PIXELS: f64 = 60e6;
 /// Minimum number of pixels of a page, as 100 per inch of a sheet of paper: with fewer, letters look alike.
 const LEAST_PIXELS: f64 = 1e6;
@@ -61,13 +59,8 @@ impl Vectors for VectorPages {
             } else {
                 guarded(|| self.page(&mut document, number, area)).unwrap_or(Err(Refusal::Interpreter))
             };
-            let is_quick = clock().saturating_sub(start) <= PAGE_TIME;
             let at = Rect::new(area.left, area.top, area.size.width, area.size.height);
-            let drawn = drawn.and_then(|svg| if is_quick { Ok(svg) } else { Err(Refusal::Time) });
-            each(match drawn {
-                Ok(svg) => Ok(PageVectors { page, pages, at, svg }),
-                Err(refusal) => Err(PixelsOnly { page, reason: refusal.to_string() }),
-            })?;
+            each(found((page, pages), at, drawn, clock().saturating_sub(start)))?;
         }
         Ok(())
     }

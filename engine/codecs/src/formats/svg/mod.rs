@@ -17,6 +17,10 @@ mod rows;
 mod signature;
 mod strip;
 mod text;
+#[cfg(feature = "vector")]
+mod vector;
+
+use std::sync::Arc;
 
 use edgezoom_geometry::{DrawingFeatures, Size};
 
@@ -68,11 +72,18 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, fonts: &Fonts) -> Result
     let size = bounds.admit(size.width, size.height)?;
     let layout = if options.transparent { Layout::Rgba } else { Layout::Rgb };
     let text = options.drawing.text.then(|| text::of(&tree, size, &notes));
+    let tree = Arc::new(tree);
+    #[cfg(not(feature = "vector"))]
+    let vectors = None;
+    // The viewer draws on white.
+    #[cfg(feature = "vector")]
+    let vectors = (options.drawing.vectors && layout == Layout::Rgb)
+        .then(|| -> Box<dyn crate::Vectors> { Box::new(vector::VectorDrawing { tree: tree.clone(), size }) });
     let canvas = Canvas::new(tree, size, layout, bounds.memory / 4)?;
     let threads = canvas.threads_within(bounds.memory / 2, options.threads.get());
     let painter = Painter::start(&canvas, threads)?;
     let drawing = Decoded::plain(Drawing { size, layout, painter, strip: BandBuffer::default(), features });
-    Ok(Decoded { text, metadata, ..drawing })
+    Ok(Decoded { text, vectors, metadata, ..drawing })
 }
 
 /// Returns the size in pixels of a drawing with this natural size. Its longer side has at least `side` pixels, within

@@ -76,14 +76,14 @@ impl Canvas {
     ///
     /// # Errors
     /// The filters take more computing than is allowed.
-    pub fn new(tree: Tree, size: Size, layout: Layout, filter_bytes: u64) -> Result<Self, SourceError> {
+    pub fn new(tree: Arc<Tree>, size: Size, layout: Layout, filter_bytes: u64) -> Result<Self, SourceError> {
         let by_bytes = STRIP_BYTES / (u64::from(size.width) * 4);
         let (_, scale) = scale(&tree, size);
         // resvg gives a filter the pixels of two strips around it, so a strip is at least half as high as the extent.
         let by_filters = filter_cost::extent(tree.root()) * scale / 2.0;
         let strip_rows = by_bytes.max(by_filters as u64).clamp(64, MAX_ROWS.into()) as u32;
         let filters = FilterLayers::plan(&tree, to_canvas(&tree, size), size, strip_rows, filter_bytes)?;
-        Ok(Self { tree: Arc::new(tree), filters: Arc::new(filters), size, layout, strip_rows })
+        Ok(Self { tree, filters: Arc::new(filters), size, layout, strip_rows })
     }
 
     /// Returns the number of threads, reduced to those that memory allows.
