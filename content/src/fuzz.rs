@@ -112,6 +112,7 @@ mod tests {
                     b"web-width=390&web-device=phone&web-scheme=dark&web-selector=%23a+%3E+.b>http://a.example/#/c",
                     b"web-hide=.c%2c.d&web-wait=+%5Be=%22>%22]&web-wait=&web-media=print&web-width=+320",
                     b"ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?name=old%20town.jpg",
+                    b"ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?vectors=off&name=a.pdf",
                 ],
             },
             Target {

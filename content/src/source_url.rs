@@ -110,6 +110,22 @@ impl SourceUrl {
         upload::uri(digest, name).map(Self)
     }
 
+    /// Returns the URL of the same uploaded file without vectors, which is another content.
+    #[must_use]
+    pub fn without_vectors(&self) -> Self {
+        if self.is_file() && self.has_vectors() {
+            Self(upload::without_vectors(&self.0))
+        } else {
+            self.clone()
+        }
+    }
+
+    /// Returns false for a file that its uploader does not want as vectors.
+    #[must_use]
+    pub fn has_vectors(&self) -> bool {
+        !self.is_file() || upload::has_vectors(&self.0)
+    }
+
     /// Returns true if the source is an uploaded file.
     #[must_use]
     pub fn is_file(&self) -> bool {

@@ -2,10 +2,11 @@
 //! ended.
 //!
 //! The URI is a Named Information URI (RFC 6920) with the SHA-256 of the file, so the same file is one content. The
-//! file's name is a parameter, which is not part of the content's identity.
+//! file's name is a parameter, which is not part of the content's identity. That the file has no vectors is one, which is.
 //!
 //! ```text
 //! ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?name=old%20town.jpg
+//! ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?vectors=off&name=old%20town.jpg
 //! ```
 
 use std::fmt;
@@ -20,6 +21,9 @@ use crate::titles::one_line;
 const PREFIX: &str = "ni:///sha-256;";
 /// Separator between the digest and the file's name. Files without a name have none.
 const NAME: &str = "?name=";
+/// Follows the digest of a file that its uploader does not want as vectors, and separator before its name.
+const NO_VECTORS: &str = "?vectors=off";
+const NAME_AFTER: &str = "&name=";
 /// Number of characters of a SHA-256 in base64url without padding (RFC 4648, section 5).
 const DIGEST_LENGTH: usize = 43;
 /// Maximum number of characters of a file's name. Percent-encoded, they fit into a source URL.
@@ -94,20 +98,40 @@ pub(crate) fn uri(digest: &str, name: &str) -> Option<String> {
 /// Returns true if a text is a URI that [`uri`] could have made.
 pub(crate) fn is_uri(text: &str) -> bool {
     let Some(rest) = text.strip_prefix(PREFIX) else { return false };
-    let (digest, name) = rest.split_once(NAME).unwrap_or((rest, "-"));
+    let Some((digest, rest)) = rest.split_at_checked(DIGEST_LENGTH) else { return false };
+    let (start, rest) = rest.strip_prefix(NO_VECTORS).map_or((NAME, rest), |rest| (NAME_AFTER, rest));
     let is_encoded = |byte: u8| byte == b'%' || is_unreserved(byte);
-    is_digest(digest) && !name.is_empty() && name.bytes().all(is_encoded)
+    let is_name = |name: &str| !name.is_empty() && name.bytes().all(is_encoded);
+    is_digest(digest) && (rest.is_empty() || rest.strip_prefix(start).is_some_and(is_name))
 }
 
 /// Returns the URI without the name.
 pub(crate) fn without_name(uri: &str) -> &str {
-    uri.split_once(NAME).map_or(uri, |(file, _)| file)
+    split(uri).map_or(uri, |(file, _)| file)
 }
 
 /// Returns the name in a URI.
 pub(crate) fn name(uri: &str) -> Option<String> {
-    let (_, query) = uri.split_once('?')?;
-    form_urlencoded::parse(query.as_bytes()).next().map(|(_, name)| name.into_owned())
+    let (_, name) = split(uri)?;
+    form_urlencoded::parse(name.as_bytes()).next().map(|(name, _)| name.into_owned())
+}
+
+/// Returns the URI of the same file without vectors.
+pub(crate) fn without_vectors(uri: &str) -> String {
+    match split(uri) {
+        Some((file, name)) => format!("{file}{NO_VECTORS}{NAME_AFTER}{name}"),
+        None => format!("{uri}{NO_VECTORS}"),
+    }
+}
+
+/// Returns true if the file of a URI may have vectors.
+pub(crate) fn has_vectors(uri: &str) -> bool {
+    !uri.contains(NO_VECTORS)
+}
+
+/// Splits a URI before and after what is between file and name. Names are encoded, so they have none of these marks.
+fn split(uri: &str) -> Option<(&str, &str)> {
+    uri.split_once(NAME_AFTER).or_else(|| uri.split_once(NAME))
 }
 
 fn is_digest(text: &str) -> bool {
@@ -158,6 +182,11 @@ mod tests {
             assert_eq!(super::uri(DIGEST, name).as_deref(), Some(uri));
             assert!(is_uri(uri));
             assert_eq!(without_name(uri), &uri[..57]);
+            assert!(has_vectors(uri));
+            let without = without_vectors(uri);
+            assert!(is_uri(&without) && !has_vectors(&without), "{without}");
+            assert_eq!(without_name(&without), format!("{}?vectors=off", &uri[..57]));
+            assert_eq!(super::name(&without), super::name(uri));
         }
         let name = "a&b=c+d %20.jpg";
         assert_eq!(uri(DIGEST, name).as_deref().and_then(super::name).as_deref(), Some(name));
@@ -172,7 +201,21 @@ mod tests {
         for text in ["", "ni:///", "ni:///sha-256;", "ni:///sha-256;x?name=a", "http://a.example/"] {
             assert!(!is_uri(text), "{text}");
         }
-        for rest in ["?name=", "?name=a b", "?name=<b>", "?x=a", "#a", "/"] {
+        for rest in [
+            "?name=",
+            "?name=a b",
+            "?name=<b>",
+            "?x=a",
+            "#a",
+            "/",
+            "&name=a",
+            "?vectors=on",
+            "?vectors=off&name=",
+            "?vectors=off?name=a",
+            "?vectors=off?vectors=off",
+            "?name=a&vectors=off",
+            "?name=a?vectors=off",
+        ] {
             assert!(!is_uri(&format!("{PREFIX}{DIGEST}{rest}")), "{rest}");
         }
     }

@@ -54,6 +54,20 @@ test("a file gets a redirect to its content, whose id depends on its bytes", asy
   assert.deepEqual(await kept(), []);
 });
 
+test("a file without vectors is another content, and the tiler learns it", async () => {
+  const body = bytes(1000, "a drawing");
+  const [one, other] = [json(await send(body, { query: "?name=a.pdf" })), json(await send(body, { query: "?name=a.pdf&vectors=off" }))];
+  assert.equal(other.url, `ni:///sha-256;${digest(body)}?vectors=off&name=a.pdf`);
+  assert.notEqual(one.id, other.id);
+  assert.equal(other.title, "a");
+  assert.equal((await claimed(other.id)).url, other.url);
+  assert.equal(json(await send(body, { query: "?name=a.pdf&vectors=off" })).id, other.id);
+  for (const { id } of [one, other]) {
+    if (id === one.id) await claimed(id);
+    await system.report(id, 1, { "gave-up": { failure: { code: "corrupt-source", message: "no" } } });
+  }
+});
+
 test("a large file is stored in parts, and is complete", async () => {
   for (const length of [5 << 20, (5 << 20) + 1, MOST]) {
     const body = bytes(length, `large ${length}`);

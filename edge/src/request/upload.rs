@@ -123,7 +123,7 @@ pub enum UploadStep {
     /// `PUT /v1/uploads/<upload>/<number>`: send a part. Numbers begin at 1.
     Part(PartedUpload, u16),
     /// `POST /v1/uploads/<upload>`: complete the upload.
-    Finish { upload: PartedUpload, name: Result<Option<String>, ApiError>, variant: Variant },
+    Finish { upload: PartedUpload, query: Result<UploadQuery, ApiError>, variant: Variant },
 }
 
 /// An upload in parts, as its address names it: the name of the client's object, a dot, and a random token. Other
@@ -160,6 +160,8 @@ pub struct UploadQuery {
     pub name: Option<String>,
     /// SHA-256 that the file must have, in base64url.
     pub digest: Option<String>,
+    /// True if the file shall have no vectors.
+    pub no_vectors: bool,
 }
 
 impl UploadQuery {
@@ -168,11 +170,12 @@ impl UploadQuery {
     /// # Errors
     /// The digest is not a SHA-256.
     pub fn parse(query: &str) -> Result<Self, UploadError> {
-        let [name, digest] = ["name", "digest"].map(|of| parameter(query, of));
+        let [name, digest, vectors] = ["name", "digest", "vectors"].map(|of| parameter(query, of));
+        let no_vectors = vectors.is_some_and(|vectors| vectors != "on");
         // The URI of a file checks its digest.
         match &digest {
             Some(digest) if SourceUrl::of_file(digest, "").is_none() => Err(UploadError::MalformedDigest),
-            _ => Ok(Self { name, digest }),
+            _ => Ok(Self { name, digest, no_vectors }),
         }
     }
 }

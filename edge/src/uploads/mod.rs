@@ -63,7 +63,7 @@ impl Upload<'_> {
         let digest = query.digest.as_deref();
         let max_bytes = self.uploads.max_bytes;
         let received = files::receive(self.request, client, length, digest, max_bytes, self.env).await?;
-        Ok(self.content(received, query.name.as_deref(), client).await)
+        Ok(self.content(received, query, client).await)
     }
 
     /// Returns the response to a step of an upload in parts.
@@ -79,8 +79,8 @@ impl Upload<'_> {
         let response = match step {
             UploadStep::Begin(query) => self.begin(query).await,
             UploadStep::Part(upload, number) => self.part(upload, *number).await,
-            UploadStep::Finish { upload, name, variant } => {
-                let content = self.finish(upload, name).await;
+            UploadStep::Finish { upload, query, variant } => {
+                let content = self.finish(upload, query).await;
                 let content = content.unwrap_or_else(|error| ContentResponse::Failed(self.noted(error)));
                 Ok(content.write(variant, self.addresses, now()).uncached())
             }
@@ -125,32 +125,35 @@ impl Upload<'_> {
     async fn finish(
         &self,
         upload: &PartedUpload,
-        name: &Result<Option<String>, ApiError>,
+        query: &Result<UploadQuery, ApiError>,
     ) -> Result<ContentResponse, ApiError> {
-        let name = name.as_ref().map_err(ApiError::clone)?.as_deref();
+        let query = query.as_ref().map_err(ApiError::clone)?;
         if self.headers.length().ok_or(UploadError::NoLength)? > MAX_LIST_BYTES {
             return Err(UploadError::MalformedParts.into());
         }
         let owner = files::owner(upload, self.env).await?;
         self.admit(owner.as_ref()).await?;
         let received = files::finish(self.request, upload, self.uploads.max_bytes, self.env).await?;
-        Ok(self.content(received, name, owner.as_ref()).await)
+        Ok(self.content(received, query, owner.as_ref()).await)
     }
 
     /// Returns the content of a file that is in the store. Its job is the client's.
     async fn content(
         &self,
         received: ReceivedFile,
-        name: Option<&str>,
+        query: &UploadQuery,
         client: Option<&Client>,
     ) -> ContentResponse {
         let ReceivedFile { key, digest, name: in_form } = received;
         let in_header = self.headers.file_name();
-        let names = [name, Some(&in_form), in_header.as_deref()];
+        let names = [query.name.as_deref(), Some(&in_form), in_header.as_deref()];
         let name = names.into_iter().flatten().find(|name| !name.is_empty()).unwrap_or_default();
-        let Some(url) = SourceUrl::of_file(&digest, name) else {
+        let Some(mut url) = SourceUrl::of_file(&digest, name) else {
             return ContentResponse::Failed(ApiError::Unavailable); // unreachable: the digest is a SHA-256
         };
+        if query.no_vectors {
+            url = url.without_vectors();
+        }
         let client = || client.cloned();
         let deletion_key = new_deletion_key();
         let owner = deletion_key.hash();

@@ -108,7 +108,7 @@ export const isFile = (url) => url?.startsWith("ni:") ?? false;
 /** Returns the name of a source: that of its file, or its host. */
 export function nameOf(url) {
   const { pathname, hostname, search } = new URL(url);
-  const file = isFile(url) ? /^\?name=(.+)/.exec(search)?.[1] : pathname.split("/").findLast(Boolean);
+  const file = isFile(url) ? /[?&]name=(.+)/.exec(search)?.[1] : pathname.split("/").findLast(Boolean);
   if (!file) return hostname || "Uploaded file";
   try {
     const decoded = decodeURIComponent(file);

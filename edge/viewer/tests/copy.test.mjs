@@ -20,7 +20,7 @@ test("a retry is offered if it can help", () => {
 
 test("an uploaded file has its name, and must be uploaded again", () => {
   const uri = "ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk";
-  assert.deepEqual([`${uri}?name=old%20town.jpg`, uri].map(nameOf), ["old town.jpg", "Uploaded file"]);
+  assert.deepEqual([`${uri}?name=old%20town.jpg`, `${uri}?vectors=off&name=a.pdf`, uri].map(nameOf), ["old town.jpg", "a.pdf", "Uploaded file"]);
   const failed = problemWords({ kind: "failed", content: { url: uri, failure: { code: "corrupt-source", message: "why", retryAfter: 600 } } });
   assert.deepEqual([failed.canRetry, failed.text], [false, "why"]);
   assert.match(failed.when, /Upload it again/);

@@ -102,8 +102,9 @@ impl Job<'_> {
                 Some(key) => Origin::Upload(fetch_upload(context, key, &mut on_progress).await?),
                 None => Origin::Url(claim.url.clone()),
             };
-            let render = &context.settings.render;
-            let converted = context.pipeline.convert(origin, render, upload, on_progress).await?;
+            let mut render = context.settings.render;
+            render.drawing.vectors &= claim.url.has_vectors();
+            let converted = context.pipeline.convert(origin, &render, upload, on_progress).await?;
             Ok(converted.finished())
         };
         tokio::select! {

@@ -158,8 +158,8 @@ fn upload_in_parts(request: RequestParts<'_>, path: &str) -> Route {
     } else if let Some((upload, number)) = upload::part(path) {
         (Method::PUT, Methods::UploadPart, UploadStep::Part(upload, number))
     } else if let Ok(upload) = path.parse() {
-        let (name, variant) = in_variant(request, Ok(parameter(request.query, "name")));
-        (Method::POST, Methods::Upload, UploadStep::Finish { upload, name, variant })
+        let (query, variant) = in_variant(request, upload_query(request.query));
+        (Method::POST, Methods::Upload, UploadStep::Finish { upload, query, variant })
     } else {
         return Route::NotFound { page: false };
     };

@@ -91,8 +91,14 @@ fn files_are_uploaded_to_the_path_of_contents_by_url() {
     let sent = |target| ask(Method::POST, target);
     let (json, wrapped) = (Variant::Standard(Format::Json), Variant::Wrapped(Format::Json));
     assert_eq!(sent("/v1/content"), Route::Upload { query: Ok(UploadQuery::default()), variant: json });
-    let query = Ok(UploadQuery { name: Some("a b.jpg".to_owned()), digest: None });
-    assert_eq!(sent("/v1/content/?name=a%20b.jpg&format=json"), Route::Upload { query, variant: wrapped });
+    let query = |no_vectors| Ok(UploadQuery { name: Some("a b.jpg".to_owned()), no_vectors, digest: None });
+    for (vectors, is_off) in
+        [("", false), ("&vectors=on", false), ("&vectors=off", true), ("&vectors=no", true)]
+    {
+        let target = format!("/v1/content/?name=a%20b.jpg&format=json{vectors}");
+        let route = Route::Upload { query: query(is_off), variant: wrapped.clone() };
+        assert_eq!(ask(Method::POST, &target), route, "{vectors}");
+    }
     for target in [&format!("/v1/content/{ID}"), "/v1/dzi/", "/", "/v1/contents"] {
         assert!(matches!(sent(target), Route::MethodNotAllowed(_)), "{target}");
     }
@@ -113,9 +119,10 @@ fn an_upload_in_parts_is_begun_sent_and_finished() {
     assert_eq!(sent(Method::POST, "/?digest=short"), Some(UploadStep::Begin(digest)));
     let part = UploadStep::Part(file.parse().unwrap(), 2);
     assert_eq!(sent(Method::PUT, &format!("/{file}/2")), Some(part));
-    let (name, variant) = (Ok(Some("a.jpg".to_owned())), Variant::Standard(Format::Json));
-    let finish = UploadStep::Finish { upload: file.parse().unwrap(), name, variant };
-    assert_eq!(sent(Method::POST, &format!("/{file}?name=a.jpg")), Some(finish));
+    let query = Ok(UploadQuery { name: Some("a.jpg".to_owned()), no_vectors: true, digest: None });
+    let finish =
+        UploadStep::Finish { upload: file.parse().unwrap(), query, variant: Variant::Standard(Format::Json) };
+    assert_eq!(sent(Method::POST, &format!("/{file}?name=a.jpg&vectors=off")), Some(finish));
     for (method, path) in [
         (Method::POST, format!("/{file}/1")),
         (Method::PUT, format!("/{file}")),

@@ -194,8 +194,10 @@ impl WorldState {
             ClaimAnswer::Grant { attempt, source } => {
                 let lease = self.lease.as_millis();
                 if source.starts_with("uploads/") {
-                    let url = "ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?name=a.jpg";
-                    let claim = json!({ "id": id, "url": url, "upload": source, "attempt": attempt, "leaseMs": lease });
+                    let (key, choice) = source.split_once('?').unwrap_or((source, "name=a.jpg"));
+                    let url = format!("ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?{choice}");
+                    let claim =
+                        json!({ "id": id, "url": url, "upload": key, "attempt": attempt, "leaseMs": lease });
                     return claim.to_string().into_response();
                 }
                 let (options, name) = source.rsplit_once('>').unwrap_or(("", source));
