@@ -43,6 +43,8 @@ class Options(TypedDict, total=False):
     imagename: str | None
     #: Writes a page with our viewer, too: index.html, viewer.js and viewer.css beside a folder's pyramid.
     viewer: bool
+    #: False leaves out the vectors of a PDF's pages and of SVGs, which that page shows where the pixels end. Default True.
+    vectors: bool
     #: Alternative text on that page, for people who do not see the picture.
     alt: str | None
     #: Replaces an existing pyramid.
@@ -66,7 +68,7 @@ def settings(options: Mapping[str, Any]) -> dict[str, Any]:
     if unknown := options.keys() - Options.__annotations__.keys():
         raise TypeError(f"unknown options: {', '.join(sorted(unknown))}")
     found: dict[str, Any] = dict.fromkeys([*Options.__annotations__, "extension", "name"])
-    found |= {"centre": False, "properties": False, "replace": False, "strict": False}
+    found |= {"centre": False, "properties": False, "replace": False, "strict": False, "vectors": True}
     found |= {name: value for name, value in options.items() if value is not None}
     found["quality"] = found["Q"]
     if found["suffix"] is not None:

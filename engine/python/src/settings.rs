@@ -40,6 +40,8 @@ pub struct Settings {
     pub pdfium: Option<PathBuf>,
     /// Contents of the viewer's files.
     viewer: Option<[String; 3]>,
+    /// True if a site has vectors.
+    vectors: bool,
     /// Title of a picture that states none.
     name: Option<String>,
     alt: Option<String>,
@@ -102,6 +104,7 @@ impl Settings {
         options.drawing.page = self.page.and_then(NonZeroU32::new);
         options.drawing.dpi = self.dpi.unwrap_or(options.drawing.dpi);
         options.drawing.text = self.viewer.is_some();
+        options.drawing.vectors = self.viewer.is_some() && self.vectors;
         options.check().map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(options)
     }

@@ -90,17 +90,20 @@ def test_a_site_is_that_of_the_program(photo, tmp_path, monkeypatch):
         (tmp_path / "viewer" / name).write_text(text)
     monkeypatch.setenv("EDGEZOOM_VIEWER", str(tmp_path / "viewer"))
     drawing, name, alt = tmp_path / "drawing.svg", "a 100%", 'The "water"'
-    drawing.write_text("<svg xmlns='http://www.w3.org/2000/svg' width='400' height='99'><text y='60'>High &lt;water</text></svg>")
+    drawing.write_text("<svg xmlns='http://www.w3.org/2000/svg' width='400' height='99'><text y='60' fill='#06c'>High &lt;water</text></svg>")
     edgezoom.dzsave(drawing, tmp_path / "ours" / name, viewer=True, alt=alt)
     program = [os.environ["EDGEZOOM_TILER"], "convert", drawing, "-o", tmp_path / "theirs" / name, "--viewer", "--alt", alt]
     subprocess.run(program, check=True)
     ours, theirs = files(tmp_path / "ours"), files(tmp_path / "theirs")
     assert ours == theirs and {*viewer, f"{name}.dzi", f"{name}_files/9/0_0.jpg"} <= ours.keys()
+    assert b'fill="#06c"' in ours[f"{name}_files/vector/0.svg"]
     assert b"High \\u003cwater" in ours["index.html"] and b"<h1>drawing</h1>" in ours["index.html"]
 
     with pytest.raises(FileExistsError, match="index.html exists already"):
         edgezoom.dzsave(photo, tmp_path / "ours/b", viewer=True)
     edgezoom.dzsave(photo, tmp_path / "ours/b", viewer=True, replace=True)
+    edgezoom.dzsave(drawing, tmp_path / "pixels/a", viewer=True, vectors=False)
+    assert not any("vector/" in path for path in files(tmp_path / "pixels"))
     (tmp_path / "ours/index.html").write_text("my page")
     with pytest.raises(FileExistsError, match="not a page of this viewer"):
         edgezoom.dzsave(photo, tmp_path / "ours/b", viewer=True, replace=True)
