@@ -56,6 +56,11 @@ with open("list.jsonl", "rb") as lines:
     request = urllib.request.Request("${url}", lines.read(), headers)
 print(urllib.request.urlopen(request).read())`,
   }),
+  sendFile: (url) => ({
+    curl: `digest=$(openssl dgst -sha256 -binary city.tif | basenc --base64url | tr -d =)
+curl --data-binary @city.tif -H 'Content-Type: image/tiff' -H "Authorization: Bearer $(cat key)" \\
+  "${url.split("?")[0]}?name=city.tif&digest=$digest"`,
+  }),
   listEntries: (url) => ({ curl: `curl -H "Authorization: Bearer $(cat key)" '${url}?state=failed'` }),
   beginFile: (url) => ({
     curl: `curl -X POST '${url}'`,

@@ -1,6 +1,7 @@
 // Compares the OpenAPI document with the Worker's responses, and checks the pages that are built from it.
 
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { aroundTests } from "./around.mjs";
@@ -156,6 +157,14 @@ test("every response of collections is described", async () => {
   assert.equal((await send(lines.join("\n"))).refused.length, 7);
   for (const body of ["", "{}\n".repeat(10_001)]) await send(body);
   for (const query of ["", "?state=waiting", "?order=added", "?after=1", "?limit=0", "?q=one"]) await of(entries, `described/entries${query}`, { headers });
+  // A file that is too large, another one, none, one of another site, and one by nobody.
+  const file = `${entries.replace("entries", "files")}`;
+  const digest = createHash("sha256").update("a file").digest("base64url");
+  const octets = { ...headers, "Content-Type": "application/octet-stream" };
+  const upload = (init, query = `?name=a.jpg&digest=${digest}`) => of(file, `described/files${query}`, { method: "POST", headers: octets, body: "a file", ...init });
+  assert.equal((await upload()).changed, 1);
+  for (const init of [{ body: "x".repeat(101) }, { body: "b" }, { body: "" }, { headers: { ...octets, Origin: "null" } }, { headers: {} }, { headers: { ...headers, "Content-Type": "application/json" } }, { from: system }]) await upload(init, init.body === "b" ? `?digest=${"A".repeat(43)}` : undefined);
+  await upload({}, "");
   await of(path, "described");
   for (const name of ["described", "unknown"]) {
     await holds("/c/{name}", `/c/${name}`, { from: open });
@@ -166,6 +175,7 @@ test("every response of collections is described", async () => {
   }
   for (const [known, target] of [[path, "unknown"], [entries, "unknown/entries"]]) await of(known, target);
   await of(path, "described", { method: "DELETE", headers });
+  await upload();
   await put("described");
 });
 

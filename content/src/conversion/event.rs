@@ -35,6 +35,9 @@ pub enum Event {
         member: Box<Membership>,
         /// True if a failed content starts again, whatever its date.
         again: bool,
+        /// Key of the file in the store, if the owner has uploaded one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        upload: Option<UploadKey>,
     },
     /// A client has uploaded a file.
     Uploaded {

@@ -73,6 +73,9 @@ pub struct Conversion {
     /// Key of the uploaded file, until the conversion has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     upload: Option<UploadKey>,
+    /// Key of the latest file of the content's collection, which stays when the file is deleted: its message may come again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    entered: Option<UploadKey>,
     /// Time of the last start by a client before its date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     started_early_at: Option<Timestamp>,
@@ -165,12 +168,12 @@ pub fn decide(before: Option<Conversion>, event: Event, now: Timestamp, rules: &
 impl Conversion {
     /// Returns the conversion that begins with an event, if the event can begin one.
     fn create(event: Event, context: &mut Context<'_>) -> (Option<Self>, Reply) {
-        let mut member = None;
+        let (mut member, mut entered) = (None, None);
         let (id, url, alternative, file, removal) = match event {
             Event::Created { id, url, alternative } => (id, url, alternative, None, None),
-            Event::Entered { id, url, member: of, .. } => {
-                member = Some(of);
-                (id, url, None, None, None)
+            Event::Entered { id, url, member: of, upload, .. } => {
+                (member, entered) = (Some(of), upload);
+                (id, url, None, upload.map(|upload| (upload, None)), None)
             }
             Event::Uploaded { id, url, upload, owner, alternative } => {
                 (id, url, alternative, Some((upload, owner)), None)
@@ -194,6 +197,7 @@ impl Conversion {
             alone: false,
             owner: file.and_then(|(_, owner)| owner),
             upload: file.map(|(upload, _)| upload),
+            entered,
             started_early_at: None,
             sweep_at: None,
             times: history::Times::beginning(context.now),
@@ -235,9 +239,14 @@ impl Conversion {
             | Event::Reset
                 if self.is_withheld() =>
             {
-                self.reply()
+                let reply = self.reply();
+                // The collection sends the message again if the removal is not recorded yet.
+                if let (Event::Entered { upload: Some(upload), .. }, true) = (event, reply != Reply::NotYet) {
+                    context.effects.push(Effect::DeleteUpload(upload));
+                }
+                reply
             }
-            Event::Entered { member, again, .. } => self.enter(member, again, context),
+            Event::Entered { member, again, upload, .. } => self.enter(member, upload, again, context),
             Event::Uploaded { url, upload, owner, .. } => self.handle_upload(url, upload, owner, context),
             Event::Created { .. } | Event::Requested => {
                 if self.is_due_again(context.now) {
@@ -301,11 +310,27 @@ impl Conversion {
         self.reply_to_uploader()
     }
 
-    /// Handles the message of the content's collection.
-    fn enter(&mut self, member: Box<Membership>, again: bool, context: &mut Context<'_>) -> Reply {
+    /// Handles the message of the content's collection. Another file than the one before is taken if it starts the
+    /// conversion again; otherwise it is deleted.
+    fn enter(
+        &mut self,
+        member: Box<Membership>,
+        upload: Option<UploadKey>,
+        again: bool,
+        context: &mut Context<'_>,
+    ) -> Reply {
         let is_known = self.member.as_ref() == Some(&member);
         self.member = Some(member);
-        if self.enters_again(again, context.now) {
+        let starts = self.enters_again(upload, again, context.now);
+        if let Some(new) = self.new_file(upload) {
+            self.entered = Some(new);
+            if starts {
+                self.upload = Some(new);
+            } else {
+                context.effects.push(Effect::DeleteUpload(new));
+            }
+        }
+        if starts {
             self.start_over(context);
         } else if !is_known {
             self.record(context);

@@ -204,8 +204,8 @@ impl Conversion {
                 let is_new = url.identity() == self.url.identity() && self.upload != Some(*upload);
                 is_new && self.needs_upload(now, rules)
             }
-            Event::Entered { url, again, .. } => {
-                url.identity() == self.url.identity() && self.enters_again(*again, now)
+            Event::Entered { url, again, upload, .. } => {
+                url.identity() == self.url.identity() && self.enters_again(*upload, *again, now)
             }
             Event::Requested => self.is_due_again(now),
             Event::RetryAsked => self.is_due_again(now) || self.starts_early(now, rules),
@@ -214,21 +214,30 @@ impl Conversion {
     }
 
     /// Returns true if the message of its collection would start the conversion again.
-    pub(super) fn enters_again(&self, again: bool, now: Timestamp) -> bool {
-        let is_failed = matches!(self.state, State::Failed { .. }) && self.has_source();
-        self.is_due_again(now) || again && is_failed
+    pub(super) fn enters_again(&self, upload: Option<UploadKey>, again: bool, now: Timestamp) -> bool {
+        self.is_over(again, now) && (self.new_file(upload).is_some() || self.has_source())
+    }
+
+    /// Returns the file of a message of the content's collection, unless the message has come before.
+    pub(super) fn new_file(&self, upload: Option<UploadKey>) -> Option<UploadKey> {
+        upload.filter(|upload| self.entered != Some(*upload))
     }
 
     /// Returns true if any request would start the conversion again.
     pub(super) fn is_due_again(&self, now: Timestamp) -> bool {
-        let is_due = match self.state {
-            State::Failed { retry_at, .. } => retry_at <= now,
+        self.is_over(false, now) && self.has_source()
+    }
+
+    /// Returns true if the conversion has failed and its date has come, or `again` asks before that, or if a removal is
+    /// over.
+    fn is_over(&self, again: bool, now: Timestamp) -> bool {
+        match self.state {
+            State::Failed { retry_at, .. } => again || retry_at <= now,
             State::Removed { .. } => !self.is_withheld(),
             State::Queued { .. } | State::Claimed { .. } | State::Waiting { .. } | State::Ready { .. } => {
                 false
             }
-        };
-        is_due && self.has_source()
+        }
     }
 
     /// Returns true if [`Event::RetryAsked`] would start the conversion before its date.

@@ -8,7 +8,7 @@ use edgezoom_content::conversion::{Event, Reply};
 use edgezoom_content::{
     Alternative, CollectionName, ContentId, CreditLine, Credits, EntryState, Failure, FailureCode,
     Membership, Removal, RemovalKind, RightsUri, SourceUrl, Stage, Stated, Status, Timestamp, Title,
-    source_name,
+    UploadKey, source_name,
 };
 use serde::{Deserialize, Serialize};
 
@@ -22,11 +22,14 @@ const ASK_AFTER: Duration = Duration::from_secs(600);
 /// Time after which a message that had no effect is sent again.
 const REPEAT_AFTER: Duration = Duration::from_secs(60);
 
+/// Stands for the host of files. No source has it: it has no dot.
+pub const FILES: &str = "files";
+
 /// A row of a collection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     pub id: ContentId,
-    /// Host of the source.
+    /// Host of the source; [`FILES`] for a file.
     pub host: String,
     pub state: EntryState,
     /// True if it takes one of the places of those under way.
@@ -36,6 +39,9 @@ pub struct Row {
     /// Time of the content's latest message. Earlier ones are late.
     pub noted: Timestamp,
     pub entry: Entry,
+    /// Key of the file in the store, until it is converted. The journal does not show it.
+    #[serde(default)]
+    pub upload: Option<UploadKey>,
     /// True if the journal shows the last change.
     #[serde(default)]
     pub shown: bool,
@@ -105,7 +111,18 @@ impl Entry {
 
     /// Returns the title, or the name of the source.
     pub fn label(&self) -> String {
-        self.title.as_ref().map_or_else(|| source_name(&self.url), Title::to_string)
+        match (&self.title, self.source()) {
+            (Some(title), _) => title.to_string(),
+            (None, Some(file)) if file.is_file() => {
+                let title = file.file_name().and_then(|name| Title::of_file(&name));
+                title.map_or_else(|| "Uploaded file".to_owned(), |title| title.to_string())
+            }
+            (None, _) => source_name(&self.url),
+        }
+    }
+
+    fn source(&self) -> Option<SourceUrl> {
+        SourceUrl::try_from(self.url.clone()).ok()
     }
 
     /// Returns the alternative text, or the label.
@@ -138,16 +155,16 @@ impl Entry {
 }
 
 impl Row {
-    fn new(id: ContentId, host: &str, entry: Entry) -> Self {
-        let (host, noted) = (host.to_owned(), Timestamp(0));
+    fn new(id: ContentId, url: &SourceUrl, line: &Line, now: Timestamp) -> Self {
         Self {
             id,
-            host,
+            host: if url.is_file() { FILES } else { url.host() }.to_owned(),
             state: EntryState::Waiting,
             busy: false,
             due: None,
-            noted,
-            entry,
+            noted: Timestamp(0),
+            entry: Entry::of(url, now).edited(&line.words),
+            upload: line.upload,
             shown: true,
             found_by: None,
         }
@@ -170,10 +187,8 @@ impl Row {
                 Name::Id(_) => Err(Refusal::Unknown),
                 Name::Url(_) if line.remove => Ok(Sent::Same),
                 Name::Url(_) if count >= MAX_ENTRIES => Err(Refusal::Full),
-                Name::Url(url) => {
-                    let entry = Entry::of(url, now).edited(&line.words);
-                    Ok(Sent::Changed(Box::new(Self::new(id, url.host(), entry))))
-                }
+                Name::Url(url) if url.is_file() && line.upload.is_none() => Err(Refusal::File),
+                Name::Url(url) => Ok(Sent::Changed(Box::new(Self::new(id, url, line, now)))),
             };
         };
         match (row.state, &line.name, next) {
@@ -193,17 +208,23 @@ impl Row {
                 row.due = Some(now);
             }
             if line.retry && row.state == EntryState::Failed {
+                if row.host == FILES && line.upload.is_none() {
+                    return Err(Refusal::File);
+                }
                 (row.state, row.due, row.entry.failure) = (EntryState::Waiting, None, None);
+                row.upload = line.upload;
             }
         }
         Ok(if row == before { Sent::Same } else { Sent::Changed(Box::new(row.changed_since(&before, now))) })
     }
 
-    /// Removes the entry. A content that was never asked for needs no message.
+    /// Removes the entry. A content that was never asked for needs no message, unless there is a file to delete before
+    /// it.
     pub fn remove(&mut self, now: Timestamp) {
-        let is_unknown = self.state == EntryState::Waiting && self.noted == Timestamp(0);
+        let is_asked = self.state != EntryState::Waiting || self.noted != Timestamp(0);
+        let has_more = is_asked || self.upload.is_some();
         (self.state, self.busy, self.entry.failure) = (EntryState::Removed, false, None);
-        self.due = (!is_unknown).then_some(now);
+        self.due = has_more.then_some(now);
     }
 
     /// Returns the row that follows the one `before`: the journal shows a change of what it prints, with its time, and
@@ -230,9 +251,9 @@ impl Row {
             let removal = Removal::new(RemovalKind::Deleted, "", action, by);
             return Some(Event::Removed { id: self.id, url: None, removal });
         }
-        let url = SourceUrl::parse(&self.entry.url).ok()?.with_options(&self.entry.options).ok()?;
-        let member = Box::new(self.member(settings));
-        Some(Event::Entered { id: self.id, url, member, again: self.state == EntryState::Waiting })
+        let url = self.entry.source()?.with_options(&self.entry.options).ok()?;
+        let (member, again) = (Box::new(self.member(settings)), self.state == EntryState::Waiting);
+        Some(Event::Entered { id: self.id, url, member, again, upload: self.upload })
     }
 
     fn member(&self, settings: &Settings) -> Membership {
@@ -253,6 +274,7 @@ impl Row {
             let is_gone = asked.state == EntryState::Removed && !matches!(answer, Ok(Reply::NotYet) | Err(_));
             self.due =
                 (!is_gone).then(|| if asked.state == EntryState::Removed { now + REPEAT_AFTER } else { now });
+            self.upload = self.upload.filter(|_| !is_gone);
             return (self, false);
         }
         let is_edited = !self.entry.says_the_same(&asked.entry);
@@ -265,7 +287,13 @@ impl Row {
             Ok(Reply::Deleted) => self.end(EntryState::Removed, None),
             Ok(Reply::NotYet) => self.due = Some(now + REPEAT_AFTER),
             Ok(_) => {
-                let failure = Failure::new(FailureCode::Internal, "The content could not be created.");
+                // After a takedown that is lifted, a content whose file is gone does not exist.
+                let reason = if self.host == FILES && self.upload.is_none() {
+                    "The file was deleted. Send it again."
+                } else {
+                    "The content could not be created."
+                };
+                let failure = Failure::new(FailureCode::Internal, reason);
                 self.end(EntryState::Failed, Some(failure));
             }
             Err(_) => {
@@ -295,6 +323,8 @@ impl Row {
 
     fn end(&mut self, state: EntryState, failure: Option<Failure>) {
         (self.state, self.busy, self.due, self.entry.failure) = (state, false, None, failure);
+        // The content deletes the file when it ends.
+        self.upload = self.upload.filter(|_| matches!(state, EntryState::Waiting | EntryState::Converting));
     }
 
     /// Decides what follows from a message of the content; `None`: nothing.

@@ -21,14 +21,14 @@ mod tests;
 use std::collections::{BTreeMap, HashMap};
 
 use edgezoom_content::conversion::{Event, Reply};
-use edgezoom_content::{AddressPolicy, ContentId, DeletionKeyHash, SourceUrl, Timestamp};
+use edgezoom_content::{AddressPolicy, ContentId, DeletionKeyHash, SourceUrl, Timestamp, UploadKey};
 use serde::{Deserialize, Serialize};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use entry::{Note, Row, Sent};
 use face::{Face, NoFace};
-use line::{Line, Name, RefusedLine};
+use line::{FILE, Line, Name, RefusedLine};
 use list::EntryList;
 use notices::Notices;
 use settings::{CollectionError, Put, Settings};
@@ -63,6 +63,10 @@ pub struct SentLines {
     /// The line that is decided about, with the id of its entry, and the number of those with the same URL before it.
     current: Option<(usize, Line, ContentId, u8)>,
     secret: String,
+    /// File that came with the line, until an entry takes it.
+    upload: Option<UploadKey>,
+    /// True if the answer says whether the file is needed.
+    is_asked: bool,
     accepted: usize,
     changed: usize,
     refused: Vec<RefusedLine>,
@@ -70,23 +74,29 @@ pub struct SentLines {
 
 #[wasm_bindgen]
 impl SentLines {
-    /// Parses lines for a collection with these settings. `lists` says which sources are permitted.
+    /// Parses lines for a collection with these settings. `lists` says which sources are permitted. With the key `file` of a
+    /// stored file, the text is the file's URL; with `?`, the answer is empty if the file is needed.
     ///
     /// # Errors
     /// The settings are of another version of the Worker, or the operator's variables are malformed.
     #[wasm_bindgen(constructor)]
-    pub fn new(text: &str, settings: &str, lists: &str) -> Result<Self, JsError> {
+    pub fn new(text: &str, settings: &str, lists: &str, file: Option<String>) -> Result<Self, JsError> {
+        let line = file.as_ref().map(|_| format!(r#"{{"url":"{text}","retry":true}}"#));
+        let text = line.as_deref().unwrap_or(text);
+        let is_asked = file.as_deref() == Some("?");
+        let upload = file.filter(|_| !is_asked).map(|key| key.parse()).transpose()?;
         let settings: Settings = serde_json::from_str(settings)?;
         let policy = &serde_json::from_str::<Lists>(lists)?.policy()?;
         let (mut lines, mut refused) = (vec![], vec![]);
         for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
             match Line::parse(line, policy) {
-                Ok(line) => lines.push((number, line)),
+                Ok(line) => lines.push((number, Line { upload, ..line })),
                 Err(refusal) => refused.push(refusal.of_line(number)),
             }
         }
         let lines = lines.into_iter();
-        Ok(Self { lines, current: None, secret: settings.secret, accepted: 0, changed: 0, refused })
+        let secret = settings.secret;
+        Ok(Self { lines, current: None, secret, upload, is_asked, accepted: 0, changed: 0, refused })
     }
 
     /// Returns the id of the entry that is asked for next; `None` at the end.
@@ -108,7 +118,9 @@ impl SentLines {
     /// The row is of another version of the Worker.
     pub fn decide(&mut self, row: Option<String>, count: f64, now: f64) -> Result<Option<String>, JsError> {
         let Some((number, line, id, generation)) = self.current.take() else { return Ok(None) };
-        let row = row.map(|row| serde_json::from_str(&row)).transpose()?;
+        let row: Option<Row> = row.map(|row| serde_json::from_str(&row)).transpose()?;
+        // The same call again, after the object was reset.
+        self.upload = self.upload.filter(|upload| row.as_ref().and_then(|row| row.upload) != Some(*upload));
         let next = |url: &SourceUrl| {
             let next = generation.checked_add(1).filter(|next| *next < u8::MAX)?;
             Some(ContentId::in_collection(url, &self.secret, next))
@@ -123,11 +135,17 @@ impl SentLines {
             Ok(Sent::Changed(after)) => {
                 self.accepted += 1;
                 self.changed += 1;
+                self.upload = self.upload.filter(|upload| after.upload != Some(*upload));
                 return Ok(Some(serde_json::to_string(&after)?));
             }
             Err(refusal) => self.refused.push(refusal.of_line(number)),
         }
         Ok(None)
+    }
+
+    /// Returns the key of the file that no entry has taken, if there is one.
+    pub fn surplus(&self) -> Option<String> {
+        self.upload.map(String::from)
     }
 
     /// Returns the answer to the owner. `last` is the number of the last change.
@@ -136,6 +154,9 @@ impl SentLines {
     /// Never fails: the answer can always be serialized.
     pub fn answer(&mut self, last: f64) -> Result<String, JsError> {
         let Self { accepted, changed, refused, .. } = self;
+        if self.is_asked && refused.iter().any(|refused| refused.code == FILE) {
+            return Ok(String::new());
+        }
         refused.sort_by_key(|refused| refused.line);
         let refused = serde_json::to_string(refused)?;
         Ok(format!(r#"{{"accepted":{accepted},"changed":{changed},"refused":{refused},"last":{last}}}"#))

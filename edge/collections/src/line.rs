@@ -2,11 +2,14 @@
 
 use edgezoom_content::address::RefusedAddress;
 use edgezoom_content::source_url::SourceUrlError;
-use edgezoom_content::{AddressPolicy, ContentId, OneLine, SourceUrl};
+use edgezoom_content::{AddressPolicy, ContentId, OneLine, SourceUrl, UploadKey};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Maximum number of bytes of a line.
 pub const MAX_BYTES: usize = 16 << 10;
+
+/// Code of a line that names a file which the service does not have.
+pub const FILE: &str = "file";
 
 /// A line.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +19,8 @@ pub struct Line {
     /// True if a failed entry is to be converted again.
     pub retry: bool,
     pub remove: bool,
+    /// Key of the file in the store, if the line came with one.
+    pub upload: Option<UploadKey>,
 }
 
 /// The way a line names its entry.
@@ -59,6 +64,8 @@ pub enum Refusal {
     TakenDown,
     #[error("The collection has as many entries as it may have.")]
     Full,
+    #[error("The service does not have this file. Send it: tiler collection add <name> <folder> --retry.")]
+    File,
 }
 
 /// A refused line as JSON.
@@ -66,7 +73,7 @@ pub enum Refusal {
 pub struct RefusedLine {
     /// Number, from 1.
     pub line: usize,
-    code: &'static str,
+    pub code: &'static str,
     message: String,
 }
 
@@ -109,17 +116,23 @@ impl Line {
             serde_json::from_str(text).map_err(|error| Refusal::of_json(&error))?;
         let name = match (url, id) {
             (Some(url), None) => {
-                let source = SourceUrl::parse(&url)?.with_options(&options.unwrap_or_default())?;
-                policy.admit(&source)?;
-                if source.is_sealed() {
-                    return Err(Refusal::Sealed);
+                let options = options.unwrap_or_default();
+                match SourceUrl::try_from(url.clone()) {
+                    Ok(file) if file.is_file() => Name::Url(file.with_options(&options)?),
+                    _ => {
+                        let source = SourceUrl::parse(&url)?.with_options(&options)?;
+                        policy.admit(&source)?;
+                        if source.is_sealed() {
+                            return Err(Refusal::Sealed);
+                        }
+                        Name::Url(source)
+                    }
                 }
-                Name::Url(source)
             }
             (None, Some(id)) => Name::Id(id.parse().map_err(|_| Refusal::Id)?),
             _ => return Err(Refusal::Name),
         };
-        Ok(Self { name, words: Given { title, alt, credit, rights }, retry, remove })
+        Ok(Self { name, words: Given { title, alt, credit, rights }, retry, remove, upload: None })
     }
 }
 
@@ -143,6 +156,7 @@ impl Refusal {
             Self::Unknown => "unknown",
             Self::TakenDown => "taken-down",
             Self::Full => "full",
+            Self::File => FILE,
         }
     }
 

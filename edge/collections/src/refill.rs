@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use crate::entry::FILES;
+
 /// Maximum number of entries under way.
 pub const UNDER_WAY: usize = 64;
 /// Maximum number of those with sources on one host, of which the service converts as many at a time.
@@ -17,7 +19,8 @@ pub fn refill(busy: &HashMap<String, usize>, hosts: &[String]) -> Vec<(String, u
     while free > 0 {
         let before = free;
         for (host, take) in hosts.iter().zip(&mut takes) {
-            if free > 0 && known(host) + *take < ON_ONE_HOST {
+            let most = if host == FILES { UNDER_WAY } else { ON_ONE_HOST };
+            if free > 0 && known(host) + *take < most {
                 *take += 1;
                 free -= 1;
             }

@@ -9,7 +9,7 @@ use edgezoom_content::{
 };
 use proptest::prelude::*;
 
-use crate::entry::{Note, NotedEnd, Row, Sent};
+use crate::entry::{FILES, Note, NotedEnd, Row, Sent};
 use crate::line::{Line, MAX_BYTES, Name, Refusal};
 use crate::notices::{Due, Notices};
 use crate::refill::{ON_ONE_HOST, UNDER_WAY, refill};
@@ -115,7 +115,7 @@ fn a_line_is_refused_with_its_reason() {
         (r#"{"url":"https://nowhere/1.jpg"}"#, "url"),
         (r#"{"url":"http://127.0.0.1/1.jpg"}"#, "url"),
         (r#"{"url":"http://169.254.169.254/latest"}"#, "url"),
-        (r#"{"url":"ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk"}"#, "url"),
+        (r#"{"url":"ni:///sha-256;short"}"#, "url"),
         (r#"{"url":"https://a.example/","options":"web-width=1"}"#, "url"),
         (&format!(r#"{{"url":"https://a.example/","options":"web-sealed=ez1-{}"}}"#, "s".repeat(60)), "url"),
         (r#"{"id":"../../../etc"}"#, "id"),
@@ -218,6 +218,49 @@ fn a_removed_entry_is_told_and_its_url_may_be_added_as_another() {
     assert_eq!(sent(None, &line(r#","remove":true"#)), Ok(Sent::Same));
     assert_eq!(sent(None, &parse(r#"{"id":"6qy4OXfXSid"}"#).unwrap()), Err(Refusal::Unknown));
     assert_eq!(Row::sent(None, &line(""), (id(0), None), 1_000_000, NOW), Err(Refusal::Full));
+}
+
+const FILE: &str =
+    r#"{"url":"ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk?name=%3Cold%3E%20town.jpg""#;
+
+/// Returns the line of a file with the key of its bytes, if they came with it.
+fn file(rest: &str, upload: Option<&str>) -> Line {
+    let upload = upload.map(|digit| format!("uploads/{}", digit.repeat(32)).parse().unwrap());
+    Line { upload, ..parse(&format!("{FILE}{rest}}}")).unwrap() }
+}
+
+#[test]
+fn a_file_is_an_entry_once_its_bytes_are_there() {
+    assert_eq!(sent(None, &file("", None)), Err(Refusal::File));
+    let Ok(Sent::Changed(new)) = sent(None, &file("", Some("1"))) else { panic!() };
+    assert_eq!((new.entry.label().as_str(), new.host.as_str()), ("<old> town", FILES));
+    assert!(!serde_json::to_string(&new.entry).unwrap().contains("uploads/"), "the journal has no key");
+    assert_eq!(sent(Some(&new), &file("", None)), Ok(Sent::Same));
+    assert_eq!(sent(Some(&new), &file("", Some("2"))), Ok(Sent::Same));
+    let Some(Event::Entered { url, upload, .. }) = new.event(&settings(), NOW) else { panic!() };
+    assert_eq!((url.file_name().as_deref(), upload), (Some("<old> town.jpg"), new.upload));
+    // It is kept until it has ended.
+    let converting = new.clone().answered(&new, &processing(Stage::Queued), NOW).0;
+    assert_eq!(converting.upload, new.upload);
+    let failed = converting.noted(&note(5, NotedEnd::Failed(failure())), NOW).unwrap();
+    assert_eq!((failed.state, failed.upload), (EntryState::Failed, None));
+    assert_eq!(sent(Some(&failed), &file("", None)), Ok(Sent::Same));
+    assert_eq!(sent(Some(&failed), &file(r#","retry":true"#, None)), Err(Refusal::File));
+    let Ok(Sent::Changed(again)) = sent(Some(&failed), &file(r#","retry":true"#, Some("2"))) else {
+        panic!()
+    };
+    assert_eq!((again.state, again.upload.is_some()), (EntryState::Waiting, true));
+}
+
+#[test]
+fn a_file_that_is_removed_before_its_turn_is_deleted() {
+    let Ok(Sent::Changed(new)) = sent(None, &file("", Some("1"))) else { panic!() };
+    let Ok(Sent::Changed(removed)) = sent(Some(&new), &file(r#","remove":true"#, None)) else { panic!() };
+    assert_eq!((removed.due, removed.upload), (Some(LATER), new.upload));
+    let later = removed.clone().answered(&removed, &Ok(Reply::NotYet), NOW).0;
+    assert_eq!(later.upload, new.upload);
+    let gone = removed.clone().answered(&removed, &Ok(Reply::NotFound), NOW).0;
+    assert_eq!((gone.due, gone.upload), (None, None));
 }
 
 #[test]

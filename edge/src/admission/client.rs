@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 
+use edgezoom_content::CollectionName;
 use serde::{Deserialize, Serialize};
 
 /// A client: an IPv4 address, the first 64 bits of an IPv6 address, the name of a signing key, or that of a collection.
@@ -51,6 +52,11 @@ impl Client {
     /// Returns the client that signs with the key of this name, which has only letters, digits, `-` and `_`.
     pub fn signed(name: &str) -> Self {
         Self(format!("{SIGNED}{name}"))
+    }
+
+    /// Returns the client that is a collection.
+    pub fn of_collection(name: &CollectionName) -> Self {
+        Self(format!("{BATCH}{name}"))
     }
 
     /// Returns the client with a [`Client::key`].

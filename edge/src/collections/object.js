@@ -34,15 +34,19 @@ const TABLES = `
   CREATE INDEX IF NOT EXISTS under_way ON entries (host) WHERE busy = 1;
   CREATE INDEX IF NOT EXISTS due ON entries (due) WHERE due IS NOT NULL;
   CREATE VIRTUAL TABLE IF NOT EXISTS titles USING fts5(title, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 0');
+  CREATE TABLE IF NOT EXISTS files (number INTEGER PRIMARY KEY, upload TEXT);
   CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID`;
 /** The hosts with waiting entries behind one, in order. */
 const HOSTS = `WITH RECURSIVE hosts(host) AS (SELECT min(host) FROM entries WHERE state = 'waiting' AND host > ?
   UNION ALL SELECT (SELECT min(host) FROM entries WHERE state = 'waiting' AND host > hosts.host) FROM hosts WHERE hosts.host IS NOT NULL)
   SELECT host FROM hosts WHERE host IS NOT NULL LIMIT ${AT_ONCE}`;
 
+/** Entries with the keys of their files in the store, which no answer has. */
+const ROWS = "SELECT * FROM entries LEFT JOIN files USING (number)";
+
 /** Returns a row as Rust reads it. Its entry is JSON already. */
-const rowJson = ({ id, host, state, busy, due, noted, entry }) =>
-  `{"id":"${id}","host":${JSON.stringify(host)},"state":"${state}","busy":${busy === 1},"due":${due},"noted":${noted},"entry":${entry}}`;
+const rowJson = ({ id, host, state, busy, due, noted, entry, upload = null }) =>
+  `{"id":"${id}","host":${JSON.stringify(host)},"state":"${state}","busy":${busy === 1},"due":${due},"noted":${noted},"upload":${JSON.stringify(upload)},"entry":${entry}}`;
 
 const newSecret = () => `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))}`;
 
@@ -122,16 +126,18 @@ export class CollectionObject extends DurableObject {
   }
 
   #find(id) {
-    return this.#rows("SELECT * FROM entries WHERE id = ?", id)[0];
+    return this.#rows(`${ROWS} WHERE id = ?`, id)[0];
   }
 
   /** Stores a row of Rust's in place of the one `before`. */
-  #write({ id, host, state, busy, due, noted, entry, shown, found_by: title }, before) {
+  #write({ id, host, state, busy, due, noted, entry, upload, shown, found_by: title }, before) {
     const counts = this.#counts;
     const seq = shown ? (counts.last += 1) : before.seq;
     const values = [state, Number(busy), due, noted, seq, JSON.stringify(entry)];
     if (before) this.#sql.exec("UPDATE entries SET state = ?, busy = ?, due = ?, noted = ?, seq = ?, entry = ? WHERE number = ?", ...values, before.number);
     else this.#sql.exec("INSERT INTO entries (number, id, host, state, busy, due, noted, seq, entry) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (counts.entries += 1), id, host, ...values);
+    if (upload) this.#sql.exec("INSERT OR REPLACE INTO files VALUES (?, ?)", before?.number ?? counts.entries, upload);
+    else if (before?.upload) this.#sql.exec("DELETE FROM files WHERE number = ?", before.number);
     if (before) counts[before.state] -= 1;
     counts[state] = (counts[state] ?? 0) + 1;
     if (title) this.#sql.exec("INSERT OR REPLACE INTO titles (rowid, title) VALUES (?, ?)", before.number, indexed(title));
@@ -169,13 +175,17 @@ export class CollectionObject extends DurableObject {
     return JSON.stringify({ ...shown, notify, notices: { secret: this.#secret(), after, failures, off } });
   }
 
-  /** Handles lines: those behind the first, which has the hash of the key. */
+  /**
+   * Handles lines: those behind the first, which has the hash of the key. If `?` or the key of a stored file follows, the
+   * line is the file's URL.
+   */
   async post(message) {
     const end = message.indexOf("\n");
+    const [hash, file] = message.slice(0, end).split(" ");
     const [rust] = await Promise.all([rules(), lists.refresh(this.env)]);
-    const refusal = rust.admitToCollection(this.#settings, message.slice(0, end));
+    const refusal = rust.admitToCollection(this.#settings, hash);
     if (refusal) return refusal;
-    const lines = new rust.SentLines(message.slice(end + 1), this.#settings, this.#lists());
+    const lines = new rust.SentLines(message.slice(end + 1), this.#settings, this.#lists(), file);
     try {
       this.#atOnce(() => {
         for (let id = lines.asked(); id !== undefined; id = lines.asked()) {
@@ -184,6 +194,8 @@ export class CollectionObject extends DurableObject {
           if (change) this.#write(JSON.parse(change), row);
         }
       });
+      const surplus = lines.surplus();
+      if (surplus) await this.env.PYRAMIDS.delete(surplus);
       return lines.answer(this.#counts.last);
     } finally {
       lines.free();
@@ -320,7 +332,7 @@ export class CollectionObject extends DurableObject {
 
   async #work(rust) {
     if (JSON.parse(this.#settings).leaves) this.#leave(rust);
-    const due = this.#rows("SELECT * FROM entries WHERE due IS NOT NULL AND due <= ? ORDER BY due LIMIT ?", Date.now(), AT_ONCE);
+    const due = this.#rows(`${ROWS} WHERE due IS NOT NULL AND due <= ? ORDER BY due LIMIT ?`, Date.now(), AT_ONCE);
     const begun = Date.now() < this.#paused ? [] : this.#begin(rust);
     const reached = await Promise.all([...due, ...begun].map((row) => this.#ask(row, rust)));
     if (reached.length > 0 && !reached.includes(true)) this.#paused = Date.now() + AGAIN;
@@ -332,7 +344,7 @@ export class CollectionObject extends DurableObject {
     const hosts = new Set([...this.#rows(HOSTS, this.#turn), ...this.#rows(HOSTS, "")].map(({ host }) => host));
     const takes = JSON.parse(rust.refillCollection(JSON.stringify(Object.fromEntries(busy)), JSON.stringify([...hosts].slice(0, AT_ONCE))));
     this.#turn = takes.at(-1)?.[0] ?? "";
-    return takes.flatMap(([host, take]) => this.#rows("SELECT * FROM entries WHERE state = 'waiting' AND due IS NULL AND host = ? ORDER BY number LIMIT ?", host, take));
+    return takes.flatMap(([host, take]) => this.#rows(`${ROWS} WHERE state = 'waiting' AND due IS NULL AND host = ? ORDER BY number LIMIT ?`, host, take));
   }
 
   /** Sends the message of a row to its content. Returns the answer. */
@@ -344,6 +356,8 @@ export class CollectionObject extends DurableObject {
   async #ask(row, rust) {
     const asked = rowJson(row);
     try {
+      // Its content may not know the file yet.
+      if (row.state === "removed" && row.upload) await this.env.PYRAMIDS.delete(row.upload);
       const answer = await this.#send(asked, rust);
       const now = this.#find(row.id);
       const settled = JSON.parse(rust.settleEntry(rowJson(now), asked, answer, Date.now()));
@@ -362,7 +376,7 @@ export class CollectionObject extends DurableObject {
 
   /** Removes the next entries of a collection that is deleted. */
   #leave(rust) {
-    const rows = this.#rows("SELECT * FROM entries WHERE number > ? ORDER BY number LIMIT ?", this.#counts.left ?? 0, BATCH);
+    const rows = this.#rows(`${ROWS} WHERE number > ? ORDER BY number LIMIT ?`, this.#counts.left ?? 0, BATCH);
     this.#atOnce(() => {
       for (const row of rows) if (row.state !== "removed") this.#write(JSON.parse(rust.removeEntry(rowJson(row), Date.now())), row);
       this.#counts.left = rows.at(-1)?.number ?? this.#counts.left;

@@ -2,17 +2,18 @@
 
 use std::ops::RangeInclusive;
 
-use edgezoom_content::{CollectionName, DeletionKey};
+use edgezoom_content::{CollectionName, DeletionKey, SourceUrl};
 use http::StatusCode;
 use worker::{Env, Request, console_error};
 
-use crate::config::bearer;
+use crate::admission::client::Client;
+use crate::config::{Addresses, Uploads, bearer};
 use crate::durable::collection::call;
 use crate::lookup::repository::{Repository, RepositoryError};
 use crate::request::route::CollectionCall;
-use crate::request::upload::UploadHeaders;
+use crate::request::upload::{UploadHeaders, UploadQuery};
 use crate::response::{ApiError, CachePolicy, CollectionError, Response, UploadError};
-use crate::uploads::files::new_deletion_key;
+use crate::uploads::files::{self, new_deletion_key};
 
 /// Maximum number of lines in a request, and of their bytes.
 const MAX_LINES: usize = 10_000;
@@ -26,6 +27,8 @@ const KEY_LENGTHS: RangeInclusive<usize> = 32..=200;
 pub struct Sender<'a> {
     pub request: Request,
     pub headers: UploadHeaders,
+    pub uploads: Option<&'a Uploads>,
+    pub addresses: &'a Addresses,
     /// Returns true if the client may begin a collection.
     pub may_begin: &'a dyn Fn() -> bool,
 }
@@ -40,12 +43,12 @@ pub async fn handle(
 ) -> Response {
     let answered = async {
         repository.admit_guess().map_err(RepositoryError::api_error)?;
+        if let (CollectionCall::File(query), Some(uploads)) = (asked, sender.uploads) {
+            let query = query.as_ref().map_err(ApiError::clone)?;
+            return respond(name, asked, sender.file(name, query, uploads, env).await?, None);
+        }
         let (method, message, made) = sender.message(name, asked).await?;
-        let answer = call(name, method, &message, env).await.map_err(|error| {
-            console_error!("the collection {name}: {error}");
-            ApiError::Unavailable
-        })??;
-        respond(name, asked, answer, made)
+        respond(name, asked, ask(name, method, &message, env).await?, made)
     };
     answered.await.unwrap_or_else(|error: ApiError| {
         if let ApiError::Collection(CollectionError::WrongKey | CollectionError::Unknown) = error {
@@ -53,6 +56,15 @@ pub async fn handle(
         }
         error.response()
     })
+}
+
+/// Calls a method of the collection's object.
+async fn ask(name: &CollectionName, method: &str, message: &str, env: &Env) -> Result<String, ApiError> {
+    let answer = call(name, method, message, env).await.map_err(|error| {
+        console_error!("the collection {name}: {error}");
+        ApiError::Unavailable
+    })?;
+    Ok(answer?)
 }
 
 /// Returns the response with the answer of the collection's object. `made` is the key that the service has made.
@@ -70,7 +82,7 @@ fn respond(
             let key = made.map(|key| format!(r#","key":"{}""#, key.reveal())).unwrap_or_default();
             (StatusCode::CREATED, json, format!(r#"{{"name":"{name}"{key}}}"#))
         }
-        CollectionCall::Post => (StatusCode::ACCEPTED, json, answer),
+        CollectionCall::Post | CollectionCall::File(_) => (StatusCode::ACCEPTED, json, answer),
         CollectionCall::List(_) => (StatusCode::OK, "application/x-ndjson", answer),
         CollectionCall::Get | CollectionCall::Put => (StatusCode::OK, json, answer),
     };
@@ -98,7 +110,7 @@ impl Sender<'_> {
             CollectionCall::Put => return self.put(name, key).await,
             _ if hash.is_empty() => return Err(CollectionError::NoKey.into()),
             CollectionCall::Delete => ("remove", hash),
-            CollectionCall::Post => {
+            CollectionCall::Post | CollectionCall::File(_) => {
                 let lines = self.body(MAX_LINES_BYTES).await?;
                 if lines.trim().is_empty() {
                     return Err(CollectionError::NoLines.into());
@@ -110,6 +122,35 @@ impl Sender<'_> {
             }
         };
         Ok((method, message, None))
+    }
+
+    /// Stores a file for its entry, if the collection wants it. Returns the answer to the file's line.
+    async fn file(
+        self,
+        name: &CollectionName,
+        query: &UploadQuery,
+        uploads: &Uploads,
+        env: &Env,
+    ) -> Result<String, ApiError> {
+        let hash = self.key()?.ok_or(CollectionError::NoKey)?.hash();
+        self.headers.check(uploads, self.addresses)?;
+        let digest = query.digest.as_deref().unwrap_or_default();
+        let file_name = query.name.as_deref().unwrap_or_default();
+        let url = SourceUrl::of_file(digest, file_name).ok_or(UploadError::MalformedDigest)?;
+        // As `SentLines` in `edge/collections/` reads it. First without the file: nobody else may fill the store.
+        let mut head = format!("{hash} ?");
+        loop {
+            let answer = ask(name, "post", &format!("{head}\n{}", url.as_str()), env).await?;
+            if !answer.is_empty() {
+                return Ok(answer);
+            }
+            // Files of a collection count as those of one client.
+            let client = Some(&Client::of_collection(name));
+            let (request, length) = (self.request.inner(), self.headers.length());
+            let received =
+                files::receive(request, client, length, Some(digest), uploads.max_bytes, env).await?;
+            head = format!("{hash} {}", received.key);
+        }
     }
 
     /// Returns the message that begins a collection or changes its settings.

@@ -74,6 +74,9 @@ impl Handler<'_> {
                 None => plain::uploads_off(Methods::Upload.names(false)),
                 Some(uploads) => self.upload(uploads).step(step).await,
             },
+            Route::Collection(_, CollectionCall::File(_)) if config.uploads.is_none() => {
+                plain::uploads_off(Methods::Upload.names(false))
+            }
             Route::Collection(name, call) => {
                 // Words that most titles have take as long as a search in a picture.
                 if let CollectionCall::List(query) = call
@@ -84,7 +87,8 @@ impl Handler<'_> {
                 }
                 let (headers, may_begin) =
                     (UploadHeaders::of(self.sent), || client().is_none_or(|client| client.is_trusted()));
-                let by = collections::Sender { request: request(), headers, may_begin: &may_begin };
+                let (request, uploads) = (request(), config.uploads.as_ref());
+                let by = collections::Sender { request, headers, uploads, addresses, may_begin: &may_begin };
                 collections::handle(name, call, by, repository, env).await
             }
             Route::Delete(id) => {

@@ -112,6 +112,8 @@ pub enum CollectionCall {
     Delete,
     /// Send lines.
     Post,
+    /// Send a file.
+    File(Result<UploadQuery, ApiError>),
     /// List the entries that a query names.
     List(String),
 }

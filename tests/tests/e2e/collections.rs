@@ -1,10 +1,12 @@
-//! A collection in the real service: every entry has its end in the journal, though lines are sent twice and a tiler dies.
+//! A collection in the real service: every entry has its end in the journal, though lines are sent twice and a tiler dies;
+//! files of a folder are entries.
 
 use std::collections::BTreeSet;
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use edgezoom_tests::{Client, Options, Source, SourceServer, System, eventually, picture, processes};
+use edgezoom_tests::{Client, Options, Source, SourceServer, System, eventually, picture, processes, system};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -106,5 +108,52 @@ async fn forty_entries_end_in_the_journal_though_a_tiler_dies() -> Result<()> {
     let open = client.convert(&urls[5]).await?;
     assert_ne!(open.id()?, id(5)?);
     assert_eq!(open.ready()?["title"], Value::Null);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_files_of_a_folder_become_entries_and_leave_the_store() -> Result<()> {
+    let system = System::start(Options::default())?;
+    let client = Client::new(system.url())?;
+    let begun = client.put_as(DRAWINGS, KEY, "{}").await?;
+    assert_eq!(begun.status, 201, "{}", begun.text());
+    let folder = tempfile::tempdir()?;
+    std::fs::create_dir(folder.path().join("1937"))?;
+    for (number, name) in ["1937/Old bridge.jpg", "Neue Brücke.jpg"].into_iter().enumerate() {
+        std::fs::write(
+            folder.path().join(name),
+            picture::jpeg(&picture::photograph(400, 300, number as u32))?,
+        )?;
+    }
+    let program = system::built("tiler")?;
+    let add = || {
+        let mut tiler = Command::new(&program);
+        tiler.args(["collection", "add", "drawings", "--watch"]).arg(folder.path());
+        tiler.env("EDGEZOOM_EDGE_URL", system.url()).env("EDGEZOOM_COLLECTION_KEY", KEY);
+        tokio::task::spawn_blocking(move || tiler.output())
+    };
+    let output = add().await??;
+    let text = String::from_utf8(output.stdout)?;
+    let added = "drawings: 2 lines accepted, 2 changed, 0 refused\n";
+    assert_eq!(
+        text,
+        format!("{added}drawings: 2 ready, 0 failed\n"),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    system.keeps_nothing("uploads/").await?;
+    let entries = journal(&client, 0).await?;
+    let mut titles = vec![];
+    for entry in &entries {
+        let content = client.content(entry["id"].as_str().context("no id")?).await?;
+        assert_eq!((&content["ready"], &content["dzi"]["width"]), (&json!(true), &json!(400)));
+        titles.push(content["title"].as_str().context("no title")?.to_owned());
+    }
+    titles.sort_unstable();
+    assert_eq!(titles, ["Neue Brücke", "Old bridge"]);
+    let page = client.get("/c/drawings").await?.text();
+    assert!(titles.iter().all(|title| page.contains(&format!("<b>{title}</b>"))), "{page}");
+    let again = String::from_utf8(add().await??.stdout)?;
+    assert!(again.starts_with("drawings: 2 lines accepted, 0 changed, 0 refused\n"), "{again}");
     Ok(())
 }

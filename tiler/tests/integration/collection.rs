@@ -12,7 +12,10 @@ use axum::extract::{DefaultBodyLimit, Path, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
 
 const KEY: &str = "of-a-collection-in-a-test-0123456789";
@@ -48,6 +51,14 @@ struct Collection {
     /// Lists from elsewhere, by name, with a content coding.
     lists: HashMap<String, (Vec<u8>, Option<&'static str>)>,
     fetched: Vec<String>,
+    /// Files by their URLs without names.
+    files: HashMap<String, Vec<u8>>,
+    /// Names and sizes of files that were sent, whether or not they were accepted.
+    sent: Vec<(String, usize)>,
+    /// Done when a file arrives, before it is looked at.
+    on_file: Option<Box<dyn FnMut() + Send>>,
+    /// Done when lines were answered.
+    on_lines: Option<Box<dyn FnMut() + Send>>,
 }
 
 impl Collection {
@@ -64,19 +75,25 @@ impl Collection {
             Some(url) => self.places.get(url).copied(),
             None => line.get("id").and_then(Value::as_str).and_then(of_id),
         };
+        let bytes = url.map(|url| url.split('?').next().unwrap_or_default());
         let number = match (found, url) {
             (Some(index), _) => index,
-            (None, Some(url)) if url.starts_with("https://") => {
-                let number = self.entries.len() + 1;
-                self.entries.push(json!({"number": number, "id": format!("id{number:09}"), "state": "new"}));
-                self.places.insert(url.to_owned(), number - 1);
-                number - 1
+            (None, Some(url)) if bytes.is_some_and(|bytes| self.files.contains_key(bytes)) => {
+                match self.places.get(bytes.unwrap()).copied() {
+                    Some(index) => index,
+                    None => self.begin(url, bytes.unwrap()),
+                }
             }
+            (None, Some(url)) if url.starts_with("ni:") => return Err(("file", "There is no such file.")),
+            (None, Some(url)) if url.starts_with("https://") => self.begin(url, url),
             (None, _) => return Err(("url", "The URL must begin with https://.")),
         };
         let mut after = self.entries[number].clone();
         for (name, value) in line.iter().filter(|(name, _)| !["retry", "remove"].contains(&name.as_str())) {
-            after[name] = value.clone();
+            // The name of a file stays that under which it came first.
+            if !(name == "url" && after.get("url").is_some()) {
+                after[name] = value.clone();
+            }
         }
         let was = after["state"].as_str().unwrap().to_owned();
         after["state"] = match was.as_str() {
@@ -92,6 +109,15 @@ impl Collection {
             self.entries[number] = after;
         }
         Ok(changes)
+    }
+
+    fn begin(&mut self, url: &str, key: &str) -> usize {
+        let number = self.entries.len() + 1;
+        self.entries.push(json!({"number": number, "id": format!("id{number:09}"), "state": "new"}));
+        for place in [url, key] {
+            self.places.insert(place.to_owned(), number - 1);
+        }
+        number - 1
     }
 
     /// Ends the conversions of all entries that wait; of those with this URL with a failure.
@@ -122,6 +148,7 @@ impl Service {
         let router = Router::new()
             .route("/v1/collections/drawings", get(collection).put(put).delete(delete))
             .route("/v1/collections/drawings/entries", get(journal).post(lines))
+            .route("/v1/collections/drawings/files", axum::routing::post(file))
             .route("/lists/{name}", get(list))
             .layer(DefaultBodyLimit::disable())
             .with_state(state.clone());
@@ -221,8 +248,38 @@ async fn lines(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Stri
             }
         }
     }
+    if let Some(on_lines) = &mut service.on_lines {
+        on_lines();
+    }
     let accepted = body.lines().count() - refused.len();
     let answer = json!({"accepted": accepted, "changed": changed, "refused": refused, "last": service.seq});
+    (StatusCode::ACCEPTED, answer.to_string()).into_response()
+}
+
+async fn file(
+    State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+    body: axum::body::Bytes,
+) -> Response {
+    let query = query.unwrap_or_default();
+    let query: HashMap<_, _> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+    let mut service = shared.service.lock().unwrap();
+    assert!(is_owner(&headers) && headers["content-length"] == body.len().to_string());
+    service.sent.push((query["name"].clone(), body.len()));
+    if let Some(on_file) = &mut service.on_file {
+        on_file();
+    }
+    if body.len() > 10_000 {
+        return (StatusCode::PAYLOAD_TOO_LARGE, "The file is larger than 10000 bytes.").into_response();
+    }
+    if BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(&body)) != query["digest"] {
+        return (StatusCode::BAD_REQUEST, "It is another file.").into_response();
+    }
+    let source = edgezoom_content::SourceUrl::of_file(&query["digest"], &query["name"]).unwrap();
+    service.files.insert(source.without_name().as_str().to_owned(), body.to_vec());
+    let changes = service.take(&json!({"url": source.as_str(), "retry": true}).to_string()).unwrap();
+    let answer = json!({"accepted": 1, "changed": u8::from(changes), "refused": [], "last": service.seq});
     (StatusCode::ACCEPTED, answer.to_string()).into_response()
 }
 
@@ -451,14 +508,125 @@ async fn lists_from_elsewhere_are_fetched_under_the_address_policy_and_only_add(
     assert!(service.get().entries.iter().all(|entry| entry["state"] == "waiting"));
 }
 
+/// Writes files into a folder.
+fn folder_of(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+    folder
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_files_of_a_folder_are_sent_once_and_hidden_ones_never() {
+    let service = Service::start().await;
+    let large = "l".repeat(10_001);
+    let folder = folder_of(&[
+        ("b.jpg", "1"),
+        ("Старый город/мост 橋.jpg", "2"),
+        ("a/b/c.tif", "3"),
+        ("a/copy of b.jpg", "1"),
+        ("a/empty.png", ""),
+        ("a/large.png", &large),
+        (".hidden/d.jpg", "4"),
+        ("a/.thumbnails", "5"),
+    ]);
+    std::os::unix::fs::symlink(folder.path(), folder.path().join("a/loop")).unwrap();
+    let path = folder.path().to_str().unwrap();
+    let refused = |name: &str, reason: &str| format!("tiler: {path}/a/{name}: {reason}");
+    let complaints = vec![
+        refused("empty.png", "The file is empty."),
+        refused("large.png", "The file is larger than 10000 bytes."),
+    ];
+    let (code, output, reasons) = service.run(&["add", "drawings", path], "").await;
+    assert_eq!((code, reasons), (1, complaints.clone()));
+    // The copy was refused beside the other one, and is known when it is sent.
+    assert_eq!(output, "drawings: 4 lines accepted, 3 changed, 2 refused\n");
+    let mut names: Vec<_> =
+        std::mem::take(&mut service.get().sent).into_iter().map(|(name, _)| name).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["b.jpg", "c.tif", "copy of b.jpg", "large.png", "мост 橋.jpg"]);
+
+    let (_, output, reasons) = service.run(&["add", "drawings", path], "").await;
+    assert_eq!(output, "drawings: 4 lines accepted, 0 changed, 2 refused\n");
+    assert_eq!(reasons, complaints);
+    assert_eq!(service.get().sent, [("large.png".to_owned(), 10_001)]);
+
+    // A name that could control the terminal is shown without that.
+    let folder = folder_of(&[("\u{1b}[2J.jpg", &large)]);
+    let (_, _, reasons) = service.run(&["add", "drawings", folder.path().to_str().unwrap()], "").await;
+    assert!(reasons.len() == 1 && !reasons[0].contains('\u{1b}'), "{reasons:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_is_sent_to_its_end_after_the_command_was_killed() {
+    let service = Service::start().await;
+    let names: Vec<_> = (0..7).map(|number| format!("{number}.jpg")).collect();
+    let files: Vec<_> = names.iter().map(|name| (name.as_str(), name.as_str())).collect();
+    let folder = folder_of(&files);
+    let path = folder.path().to_str().unwrap();
+    let child = Arc::new(Mutex::new(None::<std::process::Child>));
+    let (killed, mut arrived) = (child.clone(), 0);
+    service.get().on_file = Some(Box::new(move || {
+        arrived += 1;
+        if arrived == 3 {
+            killed.lock().unwrap().as_mut().unwrap().kill().unwrap();
+        }
+    }));
+    child.lock().unwrap().replace(service.command(&["add", "drawings", path]).spawn().unwrap());
+    while service.get().sent.len() < 3 {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    let done = child.clone();
+    let status = tokio::task::spawn_blocking(move || done.lock().unwrap().take().unwrap().wait().unwrap());
+    assert!(!status.await.unwrap().success());
+    service.get().on_file = None;
+    let before = service.get().files.len();
+    service.get().sent.clear();
+    let (code, output, _) = service.run(&["add", "drawings", path], "").await;
+    assert_eq!((code, service.get().sent.len()), (0, 7 - before));
+    assert_eq!(output, format!("drawings: 7 lines accepted, {} changed, 0 refused\n", 7 - before));
+    assert_eq!(service.get().files.len(), 7);
+
+    service.get().convert("");
+    let failing = service.get().entries[0]["url"].as_str().unwrap().to_owned();
+    service.get().entries[0]["state"] = json!("failed");
+    service.get().files.remove(failing.split('?').next().unwrap());
+    service.get().places.retain(|place, _| !place.contains(failing.split('?').next().unwrap()));
+    let (_, output, _) = service.run(&["add", "drawings", path, "--retry"], "").await;
+    assert_eq!(output, "drawings: 7 lines accepted, 1 changed, 0 refused\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_changes_while_it_is_sent_is_read_again_and_given_up_if_it_never_rests() {
+    let service = Service::start().await;
+    let folder = folder_of(&[("a.jpg", "before")]);
+    let path = folder.path().join("a.jpg");
+    // Between the call with its line and the one with its bytes.
+    let file = path.clone();
+    service.get().on_lines = Some(Box::new(move || std::fs::write(&file, "after").unwrap()));
+    let add = ["add", "drawings", folder.path().to_str().unwrap()];
+    let (code, output, _) = service.run(&add, "").await;
+    assert_eq!((code, output.as_str()), (0, "drawings: 1 lines accepted, 1 changed, 0 refused\n"));
+    assert_eq!(service.get().files.values().collect::<Vec<_>>(), [b"after"]);
+
+    service.get().on_lines = None;
+    std::fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink("/proc/sys/kernel/random/uuid", &path).unwrap(); // another one each time
+    let (code, _, reasons) = service.run(&add, "").await;
+    assert_eq!(
+        (code, reasons),
+        (1, vec![format!("tiler: {}: The file changes while it is read.", path.display())])
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn mistakes_are_explained() {
     let service = Service::start().await;
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path().to_str().unwrap();
     for (arguments, reason) in [
-        (&["add", "drawings", folder][..], "is a folder, but a collection takes URLs"),
-        (&["add", "drawings", "/no/list.csv"], "/no/list.csv: No such file"),
+        (&["add", "drawings", "/no/list.csv"][..], "/no/list.csv: No such file"),
         (&["add", "Drawings", "-"], "Drawings: the name of a collection has 3 to 40 characters"),
         (&["add", "another", "-"], "another: 404"),
         (&["add", "drawings", "--key-file", "/no/key", "-"], "standard input: The list is empty."),

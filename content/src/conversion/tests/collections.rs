@@ -15,7 +15,7 @@ fn member(title: &str) -> Box<Membership> {
 }
 
 pub(super) fn entered(title: &str, again: bool) -> Event {
-    Event::Entered { id: id(), url: url(), member: member(title), again }
+    Event::Entered { id: id(), url: url(), member: member(title), again, upload: None }
 }
 
 fn story() -> Story {
@@ -97,6 +97,81 @@ fn retention_spares_a_collection_and_its_owner_removes_for_good() {
 fn a_content_of_another_url_keeps_its_id() {
     let mut story = story();
     let url = SourceUrl::parse("http://example.com/b.jpg").unwrap();
-    let event = Event::Entered { id: id(), url, member: member("One"), again: true };
+    let event = Event::Entered { id: id(), url, member: member("One"), again: true, upload: None };
     assert_eq!(story.tell(event), Reply::IdTaken);
+}
+
+const ONE: &str = "uploads/00000000000000000000000000000001";
+const TWO: &str = "uploads/00000000000000000000000000000002";
+
+/// Returns the message with a file that is stored under a key.
+fn with_file(key: &str) -> Event {
+    let url = SourceUrl::of_file("f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk", "a.jpg").unwrap();
+    let upload = Some(key.parse().unwrap());
+    Event::Entered { id: id(), url, member: member("One"), again: true, upload }
+}
+
+fn deleted(key: &str) -> Effect {
+    Effect::DeleteUpload(key.parse().unwrap())
+}
+
+/// Returns the story of a file, and its first attempt.
+fn file() -> (Story, Attempt) {
+    let mut story = Story { known: None, now: Timestamp(0), effects: vec![] };
+    assert!(matches!(story.tell(with_file(ONE)), Reply::Content(_)), "nobody gets a deletion key");
+    let Reply::Claim(claim) = story.tell(Event::Claimed(CLAIM)) else { panic!() };
+    assert_eq!(claim.upload, Some(ONE.parse().unwrap()));
+    (story, claim.attempt)
+}
+
+#[test]
+fn a_file_of_a_collection_is_deleted_when_its_conversion_ends_and_a_late_message_starts_nothing() {
+    for end in
+        [finished(), Outcome::GaveUp { failure: failure(FailureCode::CorruptSource), retry: Retry::Never }]
+    {
+        let (mut story, attempt) = file();
+        story.tell(with_file(ONE));
+        assert_eq!(story.effects, [], "the same message again");
+        story.tell(reported(attempt, end));
+        assert!(story.effects.contains(&deleted(ONE)));
+        story.wait(RULES.failed);
+        story.tell(with_file(ONE));
+        assert_eq!((&story.effects, story.stage()), (&vec![], None));
+    }
+}
+
+#[test]
+fn only_a_failed_file_is_replaced_by_another() {
+    let (mut story, attempt) = file();
+    story.tell(with_file(TWO));
+    assert_eq!(story.effects, [deleted(TWO)]);
+    story.tell(gave_up(attempt, FailureCode::CorruptSource, Retry::Never));
+    let Event::Entered { id, url, member, .. } = with_file(ONE) else { unreachable!() };
+    story.tell(Event::Entered { id, url, member, again: true, upload: None });
+    assert_eq!(story.stage(), None, "nothing is left to convert");
+    story.tell(with_file(ONE));
+    assert_eq!(story.stage(), Some(Stage::Queued));
+    let Reply::Claim(claim) = story.tell(Event::Claimed(CLAIM)) else { panic!() };
+    assert_eq!(claim.upload, Some(ONE.parse().unwrap()));
+}
+
+#[test]
+fn a_file_of_a_content_that_is_taken_down_is_deleted() {
+    let (mut story, _) = file();
+    let removal = |kind| {
+        let removal = Removal::new(kind, "x", "1".to_owned(), "anna".to_owned());
+        Event::Removed { id: id(), url: None, removal }
+    };
+    story.tell(removal(RemovalKind::TakenDown));
+    let swept = |effect: &Effect| matches!(effect, Effect::Sweep { upload: Some(_), .. });
+    assert!(story.effects.iter().any(swept));
+    story.tell(Event::RemovalRecorded(RemovalKind::TakenDown));
+    assert_eq!(story.tell(with_file(TWO)), Reply::TakenDown("x".to_owned()));
+    assert_eq!(story.effects, [deleted(TWO)]);
+    story.tell(removal(RemovalKind::Lifted));
+    assert_eq!(story.tell(with_file(TWO)), Reply::NotYet);
+    assert_eq!(story.effects, [], "the message comes again");
+    story.tell(Event::RemovalRecorded(RemovalKind::Lifted));
+    story.tell(with_file(TWO));
+    assert_eq!(story.stage(), Some(Stage::Queued));
 }

@@ -173,16 +173,24 @@ fn upload_in_parts(request: RequestParts<'_>, path: &str) -> Route {
 /// Finds the routes of a collection. `path` is what follows `/v1/collections/`.
 fn collection(request: RequestParts<'_>, path: &str) -> Option<Route> {
     let path = path.strip_suffix('/').unwrap_or(path);
-    let name = path.strip_suffix("/entries");
-    let methods = if name.is_some() { Methods::Entries } else { Methods::Collection };
-    let of = name.unwrap_or(path).parse().ok()?;
-    let call = match (request.method, name.is_some()) {
-        (&Method::GET | &Method::HEAD, true) => CollectionCall::List(request.query.to_owned()),
-        (&Method::POST, true) => CollectionCall::Post,
-        (&Method::GET | &Method::HEAD, false) => CollectionCall::Get,
-        (&Method::PUT, false) => CollectionCall::Put,
-        (&Method::DELETE, false) => CollectionCall::Delete,
+    let (name, part) = path.split_once('/').map_or((path, None), |(name, part)| (name, Some(part)));
+    let of = name.parse().ok()?;
+    let methods = match part {
+        None => Methods::Collection,
+        Some("entries") => Methods::Entries,
+        Some("files") => Methods::Upload,
+        Some(_) => return None,
+    };
+    let call = match (request.method, methods) {
         (&Method::OPTIONS, _) => return Some(Route::Preflight(methods)),
+        (&Method::GET | &Method::HEAD, Methods::Entries) => CollectionCall::List(request.query.to_owned()),
+        (&Method::POST, Methods::Entries) => CollectionCall::Post,
+        (&Method::POST, Methods::Upload) => {
+            CollectionCall::File(UploadQuery::parse(request.query).map_err(ApiError::from))
+        }
+        (&Method::GET | &Method::HEAD, Methods::Collection) => CollectionCall::Get,
+        (&Method::PUT, Methods::Collection) => CollectionCall::Put,
+        (&Method::DELETE, Methods::Collection) => CollectionCall::Delete,
         _ => return Some(Route::MethodNotAllowed(methods)),
     };
     Some(Route::Collection(of, call))

@@ -4,6 +4,7 @@ use edgezoom_content::protocol::{claim_path, report_path};
 use edgezoom_content::source_url::SourceUrlError;
 
 use super::*;
+use crate::response::UploadError;
 use crate::response::negotiation::{Format, NegotiationError};
 
 const ID: &str = "6qy4OXfXSid";
@@ -146,6 +147,11 @@ fn a_collection_and_its_entries_have_paths() {
     assert_eq!(call(Method::POST, "drawings/entries"), Some(CollectionCall::Post));
     let list = CollectionCall::List("order=added".to_owned());
     assert_eq!(call(Method::GET, "drawings/entries?order=added"), Some(list));
+    let Some(CollectionCall::File(query)) = call(Method::POST, "drawings/files?name=a%20b.jpg&digest=")
+    else {
+        panic!()
+    };
+    assert_eq!(query, Err(UploadError::MalformedDigest.into()));
     for path in
         ["", "ab", "Drawings", "drawings/entries/1", "drawings/other", "%2e%2e%2fx", "drawings%2fentries"]
     {
@@ -173,6 +179,7 @@ fn a_refused_method_gets_the_methods_of_its_path() {
         (&format!("/v1/uploads/{file}/7"), "OPTIONS, PUT", "OPTIONS"),
         (&claim_path(id()), "POST", "POST"),
         ("/v1/collections/drawings", "GET, HEAD, OPTIONS, PUT, DELETE", "GET, HEAD, OPTIONS, PUT, DELETE"),
+        ("/v1/collections/drawings/files", "OPTIONS, POST", "OPTIONS"),
         ("/v1/collections/drawings/entries/", "GET, HEAD, OPTIONS, POST", "GET, HEAD, OPTIONS, POST"),
     ] {
         let Route::MethodNotAllowed(methods) = ask(Method::PATCH, path) else { panic!("{path}") };

@@ -165,12 +165,6 @@ impl Place {
         if name.starts_with("http://") || name.starts_with("https://") {
             return Ok(Self::Url(SourceUrl::parse(name).with_context(|| name.to_owned())?));
         }
-        if Path::new(name).is_dir() {
-            bail!(
-                "{name} is a folder, but a collection takes URLs: put its files on a web server, and add a list of their \
-                 URLs"
-            );
-        }
         Ok(Self::File(name.into()))
     }
 

@@ -4,6 +4,7 @@
 mod add;
 mod create;
 mod entries;
+mod files;
 mod lists;
 mod service;
 
@@ -56,13 +57,17 @@ enum Command {
     /// Add the pictures of lists, or change entries; what was added before and is the same stays as it is
     ///
     /// A list is a table with the columns url, title, alt, credit and rights (CSV with commas, semicolons or tabs), one
-    /// URL or one JSON object per line, a IIIF manifest or collection, or a sitemap; each may be gzipped.
+    /// URL or one JSON object per line, a IIIF manifest or collection, or a sitemap; each may be gzipped. Of a folder, all
+    /// files are uploaded but hidden ones; those that the service has are not sent again.
     Add {
         /// Name of the collection
         name: String,
-        /// Files, URLs, or - for standard input
+        /// Files and URLs of lists, folders of pictures, or - for standard input
         #[arg(required = true, value_name = "LIST")]
         lists: Vec<String>,
+        /// Convert failed entries again
+        #[arg(long)]
+        retry: bool,
         /// Wait until all entries are ready or failed
         #[arg(long)]
         watch: bool,
@@ -122,10 +127,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 let signer = variable(SIGNER).map(|signer| signer.parse()).transpose()?;
                 create::run(&open(name)?.with_key()?, settings, signer.as_ref()).await
             }
-            Command::Add { name, lists, watch, policy } => {
+            Command::Add { name, lists, retry, watch, policy } => {
                 let service = open(name)?.with_key()?;
                 let reader = Lists::new(policy.policy(None)?, edge)?;
-                add::run(&service, reader, lists, *watch).await
+                add::run(&service, reader, lists, (*retry, *watch)).await
             }
             Command::List { name, state, json } => entries::list(&open(name)?, state.as_deref(), *json).await,
             Command::Failed { name } => entries::failed(&open(name)?.with_key()?).await,

@@ -1,6 +1,8 @@
 //! Calls to a collection. All are idempotent, so they are repeated after a missing response or a transient failure, when
 //! the service asks for it.
 
+use std::fs::File;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
@@ -10,7 +12,7 @@ use edgezoom_tiler::fetch::is_transient_status;
 use edgezoom_tiler::http_client::{self, retry_after};
 use edgezoom_tiler::secret::Secret;
 use indicatif::ProgressBar;
-use reqwest::{Client, RequestBuilder, Response};
+use reqwest::{Body, Client, RequestBuilder, Response, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
@@ -65,11 +67,23 @@ pub(super) struct Taken {
 pub(super) struct Refusal {
     /// Its number, from 1.
     pub(super) line: usize,
+    pub(super) code: String,
     pub(super) message: String,
+}
+
+/// A call that the service has refused for good.
+#[derive(Debug, thiserror::Error)]
+#[error("{collection}: {status}: {reason}")]
+pub(super) struct Refused {
+    collection: String,
+    pub(super) status: StatusCode,
+    pub(super) reason: String,
 }
 
 /// Time limit of a call: 8 MiB over a slow line.
 const CALL_TIME: Duration = Duration::from_secs(180);
+/// Time limit of a call with a file, which is the service's.
+const FILE_TIME: Duration = Duration::from_secs(30 * 60);
 /// Pauses before a call is repeated, if the service names none.
 const PAUSES: [Duration; 9] = {
     const fn ms(ms: u64) -> Duration {
@@ -98,7 +112,7 @@ impl Service {
 
     /// Returns its settings and counts.
     pub(super) async fn get(&self) -> anyhow::Result<Collection> {
-        let answer = self.call(|| self.client.get(&self.url)).await?;
+        let answer = self.call(|| Ok(self.client.get(&self.url))).await?;
         serde_json::from_str(&answer).context("the service's answer is no collection")
     }
 
@@ -110,7 +124,7 @@ impl Service {
     ) -> anyhow::Result<Value> {
         let mut url = Url::parse(&self.url)?;
         url.query_pairs_mut().extend_pairs(signature);
-        let answer = self.call(|| self.client.put(url.clone()).json(settings)).await?;
+        let answer = self.call(|| Ok(self.client.put(url.clone()).json(settings))).await?;
         serde_json::from_str(&answer).context("the service's answer is no collection")
     }
 
@@ -119,31 +133,46 @@ impl Service {
         let url = format!("{}/entries", self.url);
         let request = || {
             let request = self.client.post(&url).header("Content-Type", "application/x-ndjson");
-            request.body(lines.to_vec())
+            Ok(request.body(lines.to_vec()))
         };
         let answer = self.call(request).await?;
         serde_json::from_str(&answer).context("the service's answer to lines is malformed")
+    }
+
+    /// Sends a file, whose name and hash are in a query.
+    pub(super) async fn send_file(&self, path: &Path, query: &[(&str, String)]) -> anyhow::Result<Taken> {
+        let mut url = Url::parse(&format!("{}/files", self.url))?;
+        url.query_pairs_mut().extend_pairs(query);
+        let request = || {
+            let file = File::open(path)?;
+            let request = self.client.post(url.clone()).timeout(FILE_TIME);
+            let request = request.header("Content-Length", file.metadata()?.len());
+            let request = request.header("Content-Type", "application/octet-stream");
+            Ok(request.body(Body::from(tokio::fs::File::from_std(file))))
+        };
+        let answer = self.call(request).await?;
+        serde_json::from_str(&answer).context("the service's answer to a file is malformed")
     }
 
     /// Returns a page of the journal as JSON Lines.
     pub(super) async fn entries(&self, query: &[(&str, &str)]) -> anyhow::Result<String> {
         let mut url = Url::parse(&format!("{}/entries", self.url))?;
         url.query_pairs_mut().extend_pairs(query);
-        self.call(|| self.client.get(url.clone())).await
+        self.call(|| Ok(self.client.get(url.clone()))).await
     }
 
     /// Deletes the collection.
     pub(super) async fn delete(&self) -> anyhow::Result<ExitCode> {
-        self.call(|| self.client.delete(&self.url)).await?;
+        self.call(|| Ok(self.client.delete(&self.url))).await?;
         println!("{}: the service is deleting it", self.name);
         Ok(ExitCode::SUCCESS)
     }
 
     /// Makes a call until it has a final answer, and returns its body.
-    async fn call(&self, request: impl Fn() -> RequestBuilder) -> anyhow::Result<String> {
+    async fn call(&self, request: impl Fn() -> anyhow::Result<RequestBuilder>) -> anyhow::Result<String> {
         let mut pauses = PAUSES.into_iter();
         loop {
-            let mut request = request();
+            let mut request = request()?;
             if let Some(key) = &self.key {
                 request = request.bearer_auth(key.reveal());
             }
@@ -154,7 +183,8 @@ impl Service {
                     match text(response).await {
                         Ok(text) if status.is_success() => return Ok(text),
                         Ok(text) if !is_transient_status(status.as_u16()) => {
-                            bail!("{}: {status}: {}", self.name, text.trim())
+                            let (collection, reason) = (self.name.clone(), text.trim().to_owned());
+                            return Err(Refused { collection, status, reason }.into());
                         }
                         Ok(text) => (format!("{status}: {}", text.trim()), wish),
                         Err(error) => (format!("broken response: {error:#}"), None),
