@@ -74,7 +74,7 @@ async function allGone(id) {
       const answer = await system.send(address, init);
       assert.equal(statusOf(answer), 410, `${address}: ${answer.status} ${answer.body.slice(0, 200)}`);
       assert.equal(answer.headers.get("Cache-Control"), "no-store", address);
-      assert.match(answer.body, /deleted by the person who uploaded it/, address);
+      assert.match(answer.body, /deleted by its owner/, address);
     }
   }
 }

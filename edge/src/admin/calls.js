@@ -141,7 +141,7 @@ async function retry(body, env, by) {
   if (name === "queued" || name === "claimed") return { id, result: "in progress" };
   const { kind } = state.state.removed?.removal ?? {};
   if (kind === "taken-down") throw new Refused(410, "The content is taken down. Lift the takedown first.");
-  if (kind === "deleted") throw new Refused(410, "The content was deleted by the person who uploaded it.");
+  if (kind === "deleted") throw new Refused(410, "The content was deleted by its owner.");
   // The number of the next attempt makes the action's id the same when the call is repeated.
   const entry = { action: `retry ${id} ${state.next_attempt} ${state.history?.trimEnd().split("\n").at(-1)}`, by, what: "retry", target: `${id} ${state.url}` };
   await operatorOf(env).act(entry);

@@ -31,7 +31,7 @@ pub enum ApiError {
     /// The operator has taken the content down, for this reason.
     #[error("This content was taken down: {0}")]
     TakenDown(String),
-    #[error("This content was deleted by the person who uploaded it.")]
+    #[error("This content was deleted by its owner.")]
     Deleted,
     /// All ids that the content of a file may have belong to deleted contents.
     #[error("This file was uploaded and deleted too often. Change it, then upload it again.")]

@@ -182,7 +182,7 @@ export async function startFakeService() {
     if (down && pathname.startsWith("/v1/")) return { status: 503, headers: CORS };
     if (request.method === "DELETE") return deleted(pathname.split("/").at(-1), request.headers.authorization);
     if (states.get(pathname.slice(1))?.kind === "deleted") {
-      const text = "This content was deleted by the person who uploaded it.";
+      const text = "This content was deleted by its owner.";
       return { ...(await page("notice", "Deleted – Edgezoom", { title: "Deleted", text })), status: 410 };
     }
     const [, id, rest] = /^\/([0-9A-Za-z]{11})(\.js|\/embed|\/thumbnail\.jpg|\/preview\.jpg|\/at\/[\d.,]+\.jpg)?$/.exec(pathname) ?? [];

@@ -168,7 +168,7 @@ test("an uploaded picture can be deleted in the browser that sent it, after a qu
 
   await first.click();
   await page.getByRole("button", { name: "Delete for good" }).click();
-  await page.getByText("This content was deleted by the person who uploaded it.").waitFor();
+  await page.getByText("This content was deleted by its owner.").waitFor();
   assert.equal(await page.locator("h1").textContent(), "Deleted");
   assert.equal(await page.evaluate(() => localStorage.getItem("edgezoom-deletion-keys")), "[]");
   await page.goto(`${service.origin}/`);
