@@ -151,6 +151,29 @@ test("an entry that is removed, and a collection that is deleted, leave no file"
   assert.equal(await kept(), 0);
 });
 
+test("a takedown deletes a file and refuses its lines, and open uploads of the same bytes go on", async () => {
+  const body = bytes("taken down");
+  const id = await converting("taken-down", body);
+  await system.operate("takedown", { target: id, reason: "A claim." });
+  assert.deepEqual([(await list("taken-down"))[0].state, await kept()], ["taken-down", 0]);
+  assert.deepEqual((await accepted(send("taken-down", body))).refused.map(({ code }) => code), ["taken-down"]);
+  for (let time = 0; time < 4; time += 1) {
+    const sent = await system.send("/v1/content/?format=json", { method: "POST", body, headers: { "Content-Type": "image/jpeg" } });
+    const { content } = JSON.parse(sent.body);
+    const gone = await system.send(`/v1/content/${content.id}`, { method: "DELETE", headers: { Authorization: `Bearer ${content.deletionKey}` } });
+    assert.equal(gone.status, 204, "each of the ids that all clients share is free");
+  }
+  await system.operate("lift", { target: id });
+  await system.advance(1);
+  const [entry] = await list("taken-down");
+  assert.deepEqual([entry.state, entry.failure.message], ["failed", "The file was deleted. Send it again."]);
+  assert.equal((await accepted(send("taken-down", body))).changed, 1);
+  await system.advance(1);
+  await system.claim(id);
+  await system.report(id, 1, { finished: { dzi: DZI } });
+  assert.deepEqual([(await list("taken-down"))[0].state, await kept()], ["ready", 0]);
+});
+
 test("a full collection and one whose bytes of the day are used up take no file", async () => {
   await begin("full");
   await system.send("/fill?name=full");

@@ -204,10 +204,11 @@ const inCollections = async ({ url }, env) => (url ? allRows(env, "inCollections
 
 /**
  * Returns the last id that all clients' uploads of a file share, if its content has an id that only one client's have
- * (`content/src/id.rs`): each upload comes to that one first, and is refused if it is taken down.
+ * (`content/src/id.rs`): each upload comes to that one first, and is refused if it is taken down. No upload comes to a
+ * collection's content.
  */
 function sharedBy({ id, state }, env) {
-  if (!state?.url.startsWith("ni:")) return [];
+  if (!state?.url.startsWith("ni:") || state.member) return [];
   const { url, ids } = JSON.parse(rust.namedContent(state.url, env));
   return ids.includes(id) ? [] : [{ id: ids.at(-1), url }];
 }
