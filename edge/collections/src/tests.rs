@@ -448,6 +448,7 @@ fn hosts_share_the_places_in_turn() {
     assert_eq!(take(&[], &["a"]), [16]);
     assert_eq!(take(&[], &["a", "b", "c", "d", "e"]), [13, 13, 13, 13, 12]);
     assert_eq!(take(&[("a", 16)], &["a", "b"]), [16], "a is busy");
+    assert_eq!(take(&[], &["a", FILES]), [16, 48], "files have no host");
     assert_eq!(take(&[("z", 63)], &["a", "b"]), [1]);
     assert_eq!(take(&[("z", 64)], &["a"]), [0_usize; 0]);
 }

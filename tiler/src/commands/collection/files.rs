@@ -122,10 +122,7 @@ impl FoundFile {
 impl Refused {
     /// Returns true if another file may be accepted.
     fn is_of_file(&self) -> bool {
-        matches!(
-            self.status,
-            StatusCode::BAD_REQUEST | StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE
-        )
+        matches!(self.status, StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE)
     }
 }
 
