@@ -12,8 +12,9 @@ use crate::durable::collection::call;
 use crate::lookup::repository::{Repository, RepositoryError};
 use crate::request::route::CollectionCall;
 use crate::request::upload::{UploadHeaders, UploadQuery};
+use crate::request::url::parameter;
 use crate::response::{ApiError, CachePolicy, CollectionError, Response, UploadError};
-use crate::uploads::files::{self, new_deletion_key};
+use crate::uploads::files::{self, ReceivedFile, new_deletion_key};
 
 /// Maximum number of lines in a request, and of their bytes.
 const MAX_LINES: usize = 10_000;
@@ -37,18 +38,25 @@ pub struct Sender<'a> {
 pub async fn handle(
     name: &CollectionName,
     asked: &CollectionCall,
-    sender: Sender<'_>,
+    mut sender: Sender<'_>,
     repository: &Repository<'_>,
     env: &Env,
 ) -> Response {
     let answered = async {
         repository.admit_guess().map_err(RepositoryError::api_error)?;
-        if let (CollectionCall::File(query), Some(uploads)) = (asked, sender.uploads) {
-            let query = query.as_ref().map_err(ApiError::clone)?;
-            return respond(name, asked, sender.file(name, query, uploads, env).await?, None);
+        let (method, mut message, made) = sender.message(name, asked).await?;
+        loop {
+            let answer = call(name, method, &message, env).await.map_err(|error| {
+                console_error!("the collection {name}: {error}");
+                ApiError::Unavailable
+            })??;
+            let CollectionCall::File(query) = asked else { return respond(name, asked, answer, made) };
+            if !answer.is_empty() {
+                return respond(name, asked, answer, made);
+            }
+            let received = sender.receive(name, query, env).await?;
+            message = message.replacen('?', &received.key.to_string(), 1);
         }
-        let (method, message, made) = sender.message(name, asked).await?;
-        respond(name, asked, ask(name, method, &message, env).await?, made)
     };
     answered.await.unwrap_or_else(|error: ApiError| {
         if let ApiError::Collection(CollectionError::WrongKey | CollectionError::Unknown) = error {
@@ -56,15 +64,6 @@ pub async fn handle(
         }
         error.response()
     })
-}
-
-/// Calls a method of the collection's object.
-async fn ask(name: &CollectionName, method: &str, message: &str, env: &Env) -> Result<String, ApiError> {
-    let answer = call(name, method, message, env).await.map_err(|error| {
-        console_error!("the collection {name}: {error}");
-        ApiError::Unavailable
-    })?;
-    Ok(answer?)
 }
 
 /// Returns the response with the answer of the collection's object. `made` is the key that the service has made.
@@ -98,7 +97,7 @@ impl Sender<'_> {
 
     /// Returns the method of the collection's object to call, the message, and the key that the service has made for it.
     async fn message(
-        self,
+        &mut self,
         name: &CollectionName,
         asked: &CollectionCall,
     ) -> Result<(&'static str, String, Option<DeletionKey>), ApiError> {
@@ -110,7 +109,17 @@ impl Sender<'_> {
             CollectionCall::Put => return self.put(name, key).await,
             _ if hash.is_empty() => return Err(CollectionError::NoKey.into()),
             CollectionCall::Delete => ("remove", hash),
-            CollectionCall::Post | CollectionCall::File(_) => {
+            CollectionCall::File(query) => {
+                if let Some(uploads) = self.uploads {
+                    self.headers.check(uploads, self.addresses)?;
+                }
+                let UploadQuery { name, digest } = UploadQuery::parse(query)?;
+                let url = SourceUrl::of_file(&digest.unwrap_or_default(), &name.unwrap_or_default());
+                let url = url.ok_or(UploadError::MalformedDigest)?;
+                // As `SentLines` in `edge/collections/` reads it. First without the file: nobody else may fill the store.
+                ("post", format!("{hash} ?\n{}", url.as_str()))
+            }
+            CollectionCall::Post => {
                 let lines = self.body(MAX_LINES_BYTES).await?;
                 if lines.trim().is_empty() {
                     return Err(CollectionError::NoLines.into());
@@ -124,38 +133,17 @@ impl Sender<'_> {
         Ok((method, message, None))
     }
 
-    /// Stores a file for its entry, if the collection wants it. Returns the answer to the file's line.
-    async fn file(
-        self,
-        name: &CollectionName,
-        query: &UploadQuery,
-        uploads: &Uploads,
-        env: &Env,
-    ) -> Result<String, ApiError> {
-        let hash = self.key()?.ok_or(CollectionError::NoKey)?.hash();
-        self.headers.check(uploads, self.addresses)?;
-        let digest = query.digest.as_deref().unwrap_or_default();
-        let file_name = query.name.as_deref().unwrap_or_default();
-        let url = SourceUrl::of_file(digest, file_name).ok_or(UploadError::MalformedDigest)?;
-        // As `SentLines` in `edge/collections/` reads it. First without the file: nobody else may fill the store.
-        let mut head = format!("{hash} ?");
-        loop {
-            let answer = ask(name, "post", &format!("{head}\n{}", url.as_str()), env).await?;
-            if !answer.is_empty() {
-                return Ok(answer);
-            }
-            // Files of a collection count as those of one client.
-            let client = Some(&Client::of_collection(name));
-            let (request, length) = (self.request.inner(), self.headers.length());
-            let received =
-                files::receive(request, client, length, Some(digest), uploads.max_bytes, env).await?;
-            head = format!("{hash} {}", received.key);
-        }
+    /// Stores the file that the collection asks for. Its files count as those of one client.
+    async fn receive(&self, name: &CollectionName, query: &str, env: &Env) -> Result<ReceivedFile, ApiError> {
+        let (client, digest) = (Client::of_collection(name), parameter(query, "digest"));
+        let (request, length) = (self.request.inner(), self.headers.length());
+        let max_bytes = self.uploads.map(|uploads| uploads.max_bytes).unwrap_or_default();
+        files::receive(request, Some(&client), length, digest.as_deref(), max_bytes, env).await
     }
 
     /// Returns the message that begins a collection or changes its settings.
     async fn put(
-        self,
+        &mut self,
         name: &CollectionName,
         sent: Option<DeletionKey>,
     ) -> Result<(&'static str, String, Option<DeletionKey>), ApiError> {
@@ -172,7 +160,7 @@ impl Sender<'_> {
     }
 
     /// Returns the body, if it has at most this number of bytes.
-    async fn body(mut self, max_bytes: u64) -> Result<String, ApiError> {
+    async fn body(&mut self, max_bytes: u64) -> Result<String, ApiError> {
         // The runtime makes sure that no more arrives.
         let bytes = self.headers.length().ok_or(UploadError::NoLength)?;
         if bytes > max_bytes {

@@ -112,8 +112,8 @@ pub enum CollectionCall {
     Delete,
     /// Send lines.
     Post,
-    /// Send a file.
-    File(Result<UploadQuery, ApiError>),
+    /// Send the file that a query describes.
+    File(String),
     /// List the entries that a query names.
     List(String),
 }

@@ -185,9 +185,7 @@ fn collection(request: RequestParts<'_>, path: &str) -> Option<Route> {
         (&Method::OPTIONS, _) => return Some(Route::Preflight(methods)),
         (&Method::GET | &Method::HEAD, Methods::Entries) => CollectionCall::List(request.query.to_owned()),
         (&Method::POST, Methods::Entries) => CollectionCall::Post,
-        (&Method::POST, Methods::Upload) => {
-            CollectionCall::File(UploadQuery::parse(request.query).map_err(ApiError::from))
-        }
+        (&Method::POST, Methods::Upload) => CollectionCall::File(request.query.to_owned()),
         (&Method::GET | &Method::HEAD, Methods::Collection) => CollectionCall::Get,
         (&Method::PUT, Methods::Collection) => CollectionCall::Put,
         (&Method::DELETE, Methods::Collection) => CollectionCall::Delete,
