@@ -136,16 +136,45 @@ test("a drawing that is not quick is moved with the view, and drawn anew at rest
   await close();
 });
 
-test("a page that is drawn slowly twice is left to its pixels", async () => {
-  const { page, look, drawn, isDrawn, close } = await open(server.content, { prepare: slowDown });
+test("a page that is drawn slowly is drawn more coarsely, then left to its pixels", async () => {
+  const { page, look, drawn, isDrawn, close } = await open(server.content, { prepare: slowDown, deviceScaleFactor: 2 });
   await page.evaluate(() => (window.slow = 400));
-  await look({ ...VIEW, scale: 3 });
-  await drawn();
-  await look({ ...VIEW, scale: 4 });
+  // The first drawing of an image does not count.
+  for (const [scale, width] of [[3, 2400], [4, 2400], [5, 1200]]) {
+    await look({ ...VIEW, scale });
+    await drawn();
+    await assertEventually(() => page.evaluate((width) => vectors().width === width, width), `at ${scale} times the canvas is not ${width} pixels wide`);
+  }
+  await look({ ...VIEW, scale: 6 });
   await assertEventually(async () => !(await isDrawn()), "it is drawn for ever");
-  await look({ ...VIEW, scale: 5 });
+  await look({ ...VIEW, scale: 7 });
   assert.equal(await isDrawn(), false);
-  assert.equal(await page.evaluate(() => window.draws), 2);
+  assert.equal(await page.evaluate(() => window.draws), 4);
+  await close();
+});
+
+test("a coarse drawing is moved with the view, too, and may be slow now and then", async () => {
+  const { page, look, drawn, close } = await open(server.content, { prepare: slowDown, deviceScaleFactor: 2 });
+  await page.evaluate(() => (window.slow = 400));
+  for (const scale of [3, 4]) await look({ ...VIEW, scale }).then(drawn);
+  await page.evaluate(() => (window.slow = 20));
+  await look({ ...VIEW, scale: 5 });
+  await assertEventually(() => page.evaluate(() => vectors().width === 1200 && window.draws === 3), "it is not drawn coarsely");
+  const drawsAfterMove = await page.evaluate(async () => {
+    const moved = new Promise((resolve) => viewer.addOnceHandler("update-viewport", () => resolve(window.draws)));
+    const centre = viewer.viewport.getCenter();
+    centre.x += 0.02;
+    viewer.viewport.panTo(centre, true);
+    return moved;
+  });
+  assert.equal(drawsAfterMove, 3);
+  await assertEventually(() => page.evaluate(() => window.draws === 4), "it is not drawn anew");
+  // A slow one and another after a quick one are not two in turn.
+  for (const [scale, slow] of [[6, 400], [7, 20], [8, 400], [9, 20]]) {
+    await page.evaluate((slow) => (window.slow = slow), slow);
+    await look({ ...VIEW, scale });
+    await drawn();
+  }
   await close();
 });
 

@@ -9,9 +9,10 @@ const MAX_IMAGES = 4;
 const QUICK_MS = 6;
 /** Time that the view rests before another drawing. */
 const REST_MS = 100;
-/** A page is left to its pixels when a drawing has taken more, for the second time. */
+/** A drawing that took more is slow. The first one of an image does not count: it includes the layout of its shapes. */
 const SLOW_MS = 300;
-const MAX_SLOW = 2;
+/** After a slow drawing, a page is drawn with half of the pixels on each side. It is left to its pixels when two more are slow in turn. */
+const MAX_SLOW = 3;
 /** Maximum side of a whole page in screen pixels: Firefox draws nothing from 2^24. */
 const MAX_SIDE = 16e6;
 const FADE_MS = 150;
@@ -36,9 +37,10 @@ export function mountVector({ pages, base = document.baseURI }, viewer, camera) 
   const context = canvas.getContext("2d");
   const settled = document.createElement("canvas").getContext("2d");
   const stillness = matchMedia("(prefers-reduced-motion: reduce)");
-  let drawable = pages.filter(Boolean).map((page) => ({ ...page, image: null, slow: 0 }));
-  /** The camera's matrix of the last drawing, or null if none is shown. */
+  let drawable = pages.filter(Boolean).map((page) => ({ ...page, image: null, isLaidOut: false, slow: 0 }));
+  /** The camera's matrix of the last drawing, or null if none is shown, and the size of the view then. */
   let drawn = null;
+  let size = "";
   /** The view that the canvas shows, drawn or moved. */
   let followed = "";
   let tookMs = 0;
@@ -66,6 +68,7 @@ export function mountVector({ pages, base = document.baseURI }, viewer, camera) 
   function isReady({ page }) {
     if (!page.image) {
       page.image = new Image();
+      page.isLaidOut = false;
       page.image.onload = () => draw();
       page.image.src = new URL(page.url, base);
     }
@@ -74,13 +77,15 @@ export function mountVector({ pages, base = document.baseURI }, viewer, camera) 
     return complete && naturalWidth > 0 && side < MAX_SIDE;
   }
 
-  /** Draws the view, with `density` pixels per CSS pixel. */
-  function draw(density = devicePixelRatio) {
+  /** Draws the view, with `paper` pixels per CSS pixel, or those of the screen. */
+  function draw(paper) {
     clearTimeout(timer);
     timer = 0;
     if (ended.aborted) return;
     const parts = camera.isEnlarged ? visible().filter(isReady) : [];
     if (parts.length === 0) return hide();
+    const isSlow = parts.some(({ page }) => page.slow > 0);
+    const density = paper ?? (isSlow ? Math.max(1, devicePixelRatio / 2) : devicePixelRatio);
     const { matrix } = camera;
     const start = performance.now();
     const [width, height] = [drawer.canvas.width, drawer.canvas.height].map((side) => Math.round((side * density) / devicePixelRatio));
@@ -92,12 +97,12 @@ export function mountVector({ pages, base = document.baseURI }, viewer, camera) 
     requestAnimationFrame(() => performance.now() - start > LATE_MS && (tookMs = LATE_MS)); // the work of another process
     if (parts.some(({ page }) => page.slow === MAX_SLOW)) {
       drawable = drawable.filter(({ slow }) => slow < MAX_SLOW);
-      return draw(density);
+      return draw(paper);
     }
     canvas.hidden = false;
     canvas.style.transform = "none";
     if (!drawn) canvas.animate({ opacity: [0, 1] }, stillness.matches ? 0 : FADE_MS);
-    drawn = matrix;
+    [drawn, size] = [matrix, sizeOf()];
     followed = viewOf(matrix);
   }
 
@@ -110,11 +115,14 @@ export function mountVector({ pages, base = document.baseURI }, viewer, camera) 
     context.fillRect(0, 0, width, height);
     context.drawImage(image, (x - page.x) * across, (y - page.y) * down, width * across, height * down, 0, 0, width, height);
     settled.drawImage(canvas, 0, 0, 1, 1); // or Chromium would put off the work
-    if (performance.now() - start > SLOW_MS) page.slow += 1;
+    const isSlow = performance.now() - start > SLOW_MS;
+    if (!isSlow) page.slow = Math.min(page.slow, 1);
+    else if (page.isLaidOut) page.slow += 1;
+    page.isLaidOut = true;
   }
 
-  const viewOf = (matrix) => [matrix, drawer.canvas.width, drawer.canvas.height].join();
-  const isResized = () => drawn && (canvas.width !== drawer.canvas.width || canvas.height !== drawer.canvas.height);
+  const sizeOf = () => [drawer.canvas.width, drawer.canvas.height].join();
+  const viewOf = (matrix) => [matrix, sizeOf()].join();
 
   /** Draws a view that has changed, or moves the last drawing if that was not quick. */
   function follow() {
@@ -126,10 +134,10 @@ export function mountVector({ pages, base = document.baseURI }, viewer, camera) 
     const view = viewOf(matrix);
     if (view === followed) return; // only tiles have changed
     followed = view;
-    if (tookMs < QUICK_MS || isResized()) return draw();
+    if (tookMs < QUICK_MS || (drawn && size !== sizeOf())) return draw();
     if (drawn) canvas.style.transform = matrix.multiply(drawn.inverse());
     clearTimeout(timer);
-    timer = setTimeout(draw, REST_MS);
+    timer = setTimeout(() => draw(), REST_MS);
   }
 
   function hide() {
