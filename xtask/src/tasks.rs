@@ -29,6 +29,8 @@ pub enum Subject {
     Regions,
     /// PDF, SVG and web pages compared with other renderers
     Sources,
+    /// `tiler convert` with and without the vectors of PDFs
+    Vector,
     /// The Worker's answers for finished contents, compared with a minimal Worker in JavaScript
     Worker,
     /// The Python package compared with pyvips and sharp
@@ -57,6 +59,7 @@ pub fn bench(project: &Project, subject: Subject, options: &[String]) -> Result<
             return command::run_shown(project.npm()?.args(["run", "--silent", "bench:regions"]));
         }
         Subject::Sources => (Purpose::BenchSources, "sources"),
+        Subject::Vector => (Purpose::BenchSources, "vector"),
         Subject::Worker => {
             build::worker_alone(project, Purpose::BenchService)?;
             return command::run_shown(project.npm()?.args(["run", "--silent", "bench:worker"]));

@@ -10,6 +10,7 @@ mod case;
 mod contender;
 mod floor;
 mod kinds;
+mod machine;
 mod measure;
 mod quality;
 mod table;
