@@ -1,11 +1,9 @@
 //! Decides if a drawing looks like the page's own pixels. The two were drawn by different programs, so edges differ; what
 //! counts is if a colour that one has at a place is nowhere near it in the other.
 
-use resvg::tiny_skia::{Color, Pixmap, Transform};
-use resvg::usvg::{Options, Tree};
-
 use crate::bands::Bands;
 use crate::drawing::Drawing;
+use crate::raster::draw;
 use crate::refusal::Refusal;
 
 /// Difference of a colour, of 255, that edges of lines and letters do not reach.
@@ -37,14 +35,13 @@ pub struct Pixels<'a> {
 /// common sizes are told apart.
 ///
 /// # Errors
-/// [`Refusal::Unlike`], or the drawing is beyond the bounds.
+/// [`Refusal::Unlike`].
 pub fn check(drawing: &Drawing, page: Pixels<'_>) -> Result<(), Refusal> {
-    let (width, height) = drawing.size();
-    let pixel = (width / f64::from(page.width.max(1)), height / f64::from(page.height.max(1)));
     let bands = Bands::for_segments(drawing.segments());
-    let drawn =
-        render(&drawing.svg_of_pixels(pixel, bands)?, page.width, page.height).ok_or(Refusal::Unlike)?;
-    let drawn = Pixels { rgb: &drawn, ..page };
+    let drawn = draw(drawing, (page.width, page.height), bands).ok_or(Refusal::Unlike)?;
+    let opaque = drawn.data().as_chunks::<4>().0.iter().map(|&[red, green, blue, _]| [red, green, blue]);
+    let opaque: Vec<_> = opaque.collect();
+    let drawn = Pixels { rgb: opaque.as_flattened(), ..page };
     if are_alike_in(bands, drawn, page) { Ok(()) } else { Err(Refusal::Unlike) }
 }
 
@@ -60,29 +57,31 @@ fn are_alike_in(bands: Bands, one: Pixels<'_>, other: Pixels<'_>) -> bool {
     have_size && is_like(one.rgb, other.rgb, one.width as usize, bands)
 }
 
-/// Draws an SVG on white.
-fn render(svg: &str, width: u32, height: u32) -> Option<Vec<u8>> {
-    let tree = Tree::from_str(svg, &Options::default()).ok()?;
-    let mut pixmap = Pixmap::new(width, height)?;
-    pixmap.fill(Color::WHITE);
-    let (across, down) = (tree.size().width(), tree.size().height());
-    let scale = Transform::from_scale(width as f32 / across, height as f32 / down);
-    resvg::render(&tree, scale, &mut pixmap.as_mut());
-    Some(pixmap.data().chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect())
-}
-
 /// Returns true if two pictures of the same size look alike.
 fn is_like(one: &[u8], other: &[u8], width: usize, bands: Bands) -> bool {
     let mut cells = Cells::new(width, one.len() / 3 / width.max(1));
-    for (at, (first, second)) in one.chunks_exact(3).zip(other.chunks_exact(3)).enumerate() {
-        let is_inked = bands.contain(at / width) && first.iter().chain(second).any(|&part| part < 255 - INK);
-        if is_inked {
-            let is_far = first.iter().zip(second).any(|(one, other)| one.abs_diff(*other) > TOLERANCE);
-            let differs = is_far && (lacks(other, width, first, at) || lacks(one, width, second, at));
-            cells.add(at % width, at / width, differs);
+    let rows = one.chunks_exact(width.max(1) * 3).zip(other.chunks_exact(width.max(1) * 3));
+    for (y, (first, second)) in rows.enumerate().filter(|(y, _)| bands.contain(*y)) {
+        for (cell, (first, second)) in first.chunks(CELL * 3).zip(second.chunks(CELL * 3)).enumerate() {
+            if !is_inked(first) && !is_inked(second) {
+                continue; // most of a page
+            }
+            for (x, (first, second)) in first.chunks_exact(3).zip(second.chunks_exact(3)).enumerate() {
+                if is_inked(first) || is_inked(second) {
+                    let is_far =
+                        first.iter().zip(second).any(|(one, other)| one.abs_diff(*other) > TOLERANCE);
+                    let at = y * width + cell * CELL + x;
+                    let differs = is_far && (lacks(other, width, first, at) || lacks(one, width, second, at));
+                    cells.add(at - y * width, y, differs);
+                }
+            }
         }
     }
     cells.are_like()
+}
+
+fn is_inked(rgb: &[u8]) -> bool {
+    rgb.iter().fold(255, |least, &part| part.min(least)) < 255 - INK
 }
 
 /// Returns true if no pixel of the 3 by 3 at a place is near a colour, or above and others below it.

@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 
 use hayro_interpret::kurbo::{Affine, Cap, Join, Rect, Shape as _};
 
-use crate::bands::Bands;
 use crate::items::{Colour, Item, Kind, Layer, LayerKind, Outline, Pen, Rule, Style};
 use crate::limits::{MAX_AREA, MAX_BYTES, MAX_GROUPS, MAX_NESTED};
 use crate::notation::{number, transform, write};
@@ -16,7 +15,7 @@ use crate::refusal::Refusal;
 
 /// Maximum number of segments of a path of several objects, and of one that spans a large part of the page. A browser
 /// looks at a whole path to draw a part of it.
-const JOINED: usize = 400;
+pub const JOINED: usize = 400;
 const JOINED_AFAR: usize = 24;
 /// Part of the page's longer side above which a path spans a large part.
 const LARGE_PART: f64 = 1.0 / 8.0;
@@ -47,8 +46,6 @@ struct Joining {
 struct Writer<'a> {
     drawing: &'a Drawing,
     least_width: f64,
-    /// Width and height of pixels on whose edges filled rectangles end.
-    pixel: Option<(f64, f64)>,
     svg: String,
     open: Vec<usize>,
     /// Numbers of the clips so far.
@@ -70,34 +67,6 @@ impl Drawing {
     /// # Errors
     /// The SVG would be beyond the bounds.
     pub fn svg(&self, least_width: f64) -> Result<String, Refusal> {
-        self.write(self.items.iter(), least_width, None)
-    }
-
-    /// Returns the SVG as the page's renderer draws it with pixels of this width and height in points. If that is PDFium, lines
-    /// are at least one pixel wide, and filled rectangles have whole pixels.
-    ///
-    /// Has only the objects that reach into rows of pixels of these bands.
-    pub(crate) fn svg_of_pixels(&self, pixel: (f64, f64), bands: Bands) -> Result<String, Refusal> {
-        let row = |y: f64| (y / pixel.1).max(0.0) as usize;
-        // With the pixels around, and a line reaches out by one more, because it is widened.
-        let is_drawn =
-            |item: &&Item| bands.touch(row(item.shown.y0).saturating_sub(2), row(item.shown.y1) + 2);
-        let pixel = Some(pixel).filter(|_| self.is_by_pdfium);
-        self.write(self.items.iter().filter(is_drawn), pixel.map_or(0.0, |pixel| pixel.0), pixel)
-    }
-
-    /// Returns the number of segments of all paths.
-    pub(crate) fn segments(&self) -> usize {
-        let of = |item: &Item| if let Kind::Path(outline) = &item.kind { outline.segments } else { 0 };
-        self.items.iter().map(of).sum()
-    }
-
-    fn write<'a>(
-        &self,
-        items: impl Iterator<Item = &'a Item>,
-        least_width: f64,
-        pixel: Option<(f64, f64)>,
-    ) -> Result<String, Refusal> {
         let (width, height) = self.size();
         let [across, down] = [width, height].map(|side| (side * self.unit).round());
         let svg = format!(
@@ -108,7 +77,6 @@ impl Drawing {
         let mut writer = Writer {
             drawing: self,
             least_width,
-            pixel,
             svg,
             open: Vec::new(),
             clips: HashMap::new(),
@@ -116,7 +84,7 @@ impl Drawing {
             area: 0.0,
             joining: None,
         };
-        for item in items {
+        for item in &self.items {
             writer.item(item)?;
         }
         writer.end_path();
@@ -124,13 +92,38 @@ impl Drawing {
         writer.svg += "</svg>";
         if writer.svg.len() > MAX_BYTES { Err(Refusal::Bytes) } else { Ok(writer.svg) }
     }
+
+    /// Returns the number of segments of all paths.
+    pub(crate) fn segments(&self) -> usize {
+        let of = |item: &Item| if let Kind::Path(outline) = &item.kind { outline.segments } else { 0 };
+        self.items.iter().map(of).sum()
+    }
+
+    /// Returns the layers that an object needs, the outermost first. A rectangle around all of it is none.
+    pub(crate) fn layers_around(&self, item: &Item) -> Vec<usize> {
+        let mut needed = Vec::new();
+        let mut next = Some(item.layer);
+        while let Some((number, layer)) = next.and_then(|number| Some((number, self.layers.get(number)?))) {
+            next = layer.around;
+            let is_needed = match &layer.kind {
+                LayerKind::Page => false,
+                LayerKind::Rect(rect) => rect.union(item.whole) != *rect,
+                LayerKind::Clip(_) | LayerKind::Opacity(_) => true,
+            };
+            if is_needed {
+                needed.push(number);
+            }
+        }
+        needed.reverse();
+        needed
+    }
 }
 
 impl Writer<'_> {
     fn item(&mut self, item: &Item) -> Result<(), Refusal> {
         self.open_layers(item)?;
         match &item.kind {
-            Kind::Path(outline) => self.path(item.shown, outline)?,
+            Kind::Path(outline) => self.path(item.shown, outline),
             Kind::Picture(picture) => {
                 self.end_path();
                 if let Some(picture) = self.drawing.pictures.get(*picture) {
@@ -141,14 +134,9 @@ impl Writer<'_> {
         if self.svg.len() > MAX_BYTES { Err(Refusal::Bytes) } else { Ok(()) }
     }
 
-    fn path(&mut self, bounds: Rect, outline: &Outline) -> Result<(), Refusal> {
+    fn path(&mut self, bounds: Rect, outline: &Outline) {
         let &Outline { style, segments, joins, .. } = outline;
-        let mut snapped = String::new();
-        if let (Some(rect), Some(pixel)) = (outline.rect, self.pixel) {
-            write(&on_pixels(rect, pixel).to_path(0.1), self.drawing.unit, &mut snapped)?;
-        }
         let data = self.drawing.data.get(outline.data.clone()).unwrap_or_default();
-        let data = if snapped.is_empty() { data } else { &snapped };
         if let Some(last) = self.joining.as_mut().filter(|last| joins && last.style == style) {
             let (area, count) = (last.bounds.union(bounds), last.segments + segments);
             let page = self.drawing.page;
@@ -156,7 +144,7 @@ impl Writer<'_> {
             if count <= if is_small { JOINED } else { JOINED_AFAR } {
                 (last.bounds, last.segments) = (area, count);
                 self.svg += data;
-                return Ok(());
+                return;
             }
         }
         self.end_path();
@@ -171,7 +159,6 @@ impl Writer<'_> {
         } else {
             self.svg += r#""/>"#;
         }
-        Ok(())
     }
 
     fn end_path(&mut self) {
@@ -180,24 +167,10 @@ impl Writer<'_> {
         }
     }
 
-    /// Opens and closes groups, until those are open that an object needs. A rectangle around all of it is none.
+    /// Opens and closes groups, until those are open that an object needs.
     fn open_layers(&mut self, item: &Item) -> Result<(), Refusal> {
         let drawing = self.drawing;
-        let mut needed = Vec::new();
-        let mut next = Some(item.layer);
-        while let Some((number, layer)) = next.and_then(|number| Some((number, drawing.layers.get(number)?)))
-        {
-            next = layer.around;
-            let is_needed = match &layer.kind {
-                LayerKind::Page => false,
-                LayerKind::Rect(rect) => rect.union(item.whole) != *rect,
-                LayerKind::Clip(_) | LayerKind::Opacity(_) => true,
-            };
-            if is_needed {
-                needed.push(number);
-            }
-        }
-        needed.reverse();
+        let needed = drawing.layers_around(item);
         let same = needed.iter().zip(&self.open).take_while(|(one, other)| one == other).count();
         if same == needed.len() && same == self.open.len() {
             return Ok(());
@@ -227,7 +200,10 @@ impl Writer<'_> {
                 let _ = write!(self.svg, r#"<g opacity="{}">"#, number(f64::from(*opacity)));
                 return Ok(());
             }
-            LayerKind::Clip(paths) => paths.clone(),
+            LayerKind::Clip(paths) => paths.iter().fold(String::new(), |markup, (data, rule)| {
+                let rule = if *rule == Rule::EvenOdd { r#" clip-rule="evenodd""# } else { "" };
+                markup + &format!(r#"<path{rule} d="{data}"/>"#)
+            }),
             LayerKind::Rect(rect) => {
                 let mut data = String::new();
                 write(&rect.to_path(0.1), self.drawing.unit, &mut data)?;
@@ -249,23 +225,6 @@ impl Writer<'_> {
         }
         self.open.truncate(depth);
     }
-}
-
-/// Returns the pixels that PDFium fills for a rectangle (`CFX_RenderDevice::DrawPathWithBlend`).
-fn on_pixels(rect: Rect, (across, down): (f64, f64)) -> Rect {
-    let side = |from: f64, to: f64, pixel: f64| {
-        let (from, to) = (from / pixel, to / pixel);
-        let (mut first, mut last) = (from.floor(), to.ceil());
-        if first == last {
-            last += 1.0;
-        }
-        if last - first >= (to - from).ceil().max(1.0) + 1.0 {
-            if from - first > last - to { first += 1.0 } else { last -= 1.0 }
-        }
-        (first * pixel, last * pixel)
-    };
-    let ((left, right), (top, bottom)) = (side(rect.x0, rect.x1, across), side(rect.y0, rect.y1, down));
-    Rect::new(left, top, right, bottom)
 }
 
 fn attributes(style: &Style, least_width: f64, unit: f64, svg: &mut String) {

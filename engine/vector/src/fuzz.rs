@@ -5,9 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use hayro_syntax::Pdf;
 use resvg::usvg::{Options, Tree};
 
-use crate::{Document, is_lean, tree};
+use crate::{Document, Pixels, check, is_lean, tree};
 
-/// Draws the first page of a PDF, or an SVG.
+/// Pixels with which a drawing is compared.
+const BLACK: Pixels<'_> = Pixels { width: 32, height: 24, rgb: &[0; 32 * 24 * 3] };
+
+/// Draws the first page of a PDF, or an SVG, and compares it with pixels.
 ///
 /// # Panics
 /// If the SVG is not lean.
@@ -20,8 +23,10 @@ pub fn vector(bytes: &[u8]) {
         let Ok(source) = Tree::from_data(bytes, &Options::default()) else { return };
         tree(&source)
     };
-    if let Ok(svg) = drawing.and_then(|drawing| drawing.svg(0.1)) {
+    let Ok(drawing) = drawing else { return };
+    if let Ok(svg) = drawing.svg(0.1) {
         assert!(is_lean(&svg), "{svg}");
+        let _ = check(&drawing, BLACK);
     }
 }
 

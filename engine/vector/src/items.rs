@@ -49,8 +49,8 @@ pub enum LayerKind {
     /// The page itself.
     Page,
     Rect(Rect),
-    /// The paths of a `clipPath`.
-    Clip(String),
+    /// The data of the paths of a `clipPath`.
+    Clip(Vec<(String, Rule)>),
     Opacity(f32),
 }
 

@@ -30,6 +30,7 @@ mod limits;
 mod notation;
 mod pdf;
 mod picture;
+mod raster;
 mod recorder;
 mod refusal;
 mod svg;

@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use edgezoom_jpeg::encoder::{Encoder, Input};
 use edgezoom_jpeg::quantisation::Quantisation;
 use hayro_interpret::kurbo::{Affine, Point, Rect};
+use resvg::tiny_skia::{ColorU8, IntSize, Pixmap};
 
 use crate::covers::{Cover, hide_together};
 use crate::limits::{MAX_COVERED_PIXELS, MAX_PICTURE_PIXELS};
@@ -134,7 +135,6 @@ impl Picture {
         let first: Vec<u8> = self.pixels.iter().take(4).copied().collect();
         let is_near = |pixel: &[u8]| first.iter().zip(pixel).all(|(one, other)| one.abs_diff(*other) <= NEAR);
         self.is_plain = self.pixels.chunks_exact(4).all(is_near);
-        self.pixels = Vec::new();
         self.url = format!("data:image/{kind};base64,{}", STANDARD.encode(file));
         Ok(self.url.len())
     }
@@ -142,6 +142,28 @@ impl Picture {
     /// Returns true if all its pixels have about the same colour.
     pub fn is_plain(&self) -> bool {
         self.is_plain
+    }
+
+    /// From its pixels to the page.
+    pub fn place(&self) -> Affine {
+        self.place
+    }
+
+    /// Returns false if its pixels show as squares.
+    pub fn is_smooth(&self) -> bool {
+        self.smooth
+    }
+
+    /// Returns its pixels, whose colours are multiplied by their opacity.
+    pub fn pixmap(&self) -> Option<Pixmap> {
+        let premultiplied = |pixel: &[u8; 4]| {
+            let [red, green, blue, alpha] = *pixel;
+            ColorU8::from_rgba(red, green, blue, alpha).premultiply()
+        };
+        let pixels = self.pixels.as_chunks::<4>().0.iter().map(premultiplied);
+        let pixels =
+            pixels.flat_map(|pixel| [pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()]).collect();
+        Pixmap::from_vec(pixels, IntSize::from_wh(self.width, self.height)?)
     }
 
     /// Writes its element.

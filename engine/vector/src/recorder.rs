@@ -8,8 +8,8 @@ use crate::drawing::Drawing;
 use crate::gradients::Gradient;
 use crate::items::{Colour, Item, Kind, Layer, LayerKind, Outline, Pen, Rule, Style};
 use crate::limits::{
-    MAX_AREA, MAX_BYTES, MAX_COVERED_PIXELS, MAX_DASHES, MAX_PICTURE_BYTES, MAX_PICTURE_PIXELS, MAX_SEGMENTS,
-    MAX_SIDE, UNITS,
+    FEW_EDGES, LINES_OF_EDGE, MAX_AREA, MAX_BYTES, MAX_COVERED_PIXELS, MAX_DASHES, MAX_EDGES,
+    MAX_PICTURE_BYTES, MAX_PICTURE_PIXELS, MAX_SEGMENTS, MAX_SIDE, UNITS,
 };
 use crate::notation::write;
 use crate::picture::Picture;
@@ -34,6 +34,8 @@ pub struct Recorder {
     pictures: Vec<Picture>,
     covers: Covers,
     segments: usize,
+    /// Number of edges that a row of the page crosses.
+    edges: f64,
     area: f64,
     dashes: f64,
     picture_pixels: u64,
@@ -59,6 +61,7 @@ impl Recorder {
             pictures: Vec::new(),
             covers: Covers::default(),
             segments: 0,
+            edges: 0.0,
             area: 0.0,
             dashes: 0.0,
             picture_pixels: 0,
@@ -174,13 +177,13 @@ impl Recorder {
             let shown = self.shown().intersect(rect);
             return self.push(LayerKind::Rect(rect), shown, true);
         }
-        let mut markup = String::new();
+        let mut clip = Vec::with_capacity(paths.len());
         let mut shown: Option<Rect> = None;
         for (path, rule) in paths {
             let mut data = String::new();
             self.segments += write(path, self.unit, &mut data)?;
-            let rule = if *rule == Rule::EvenOdd { r#" clip-rule="evenodd""# } else { "" };
-            markup += &format!(r#"<path{rule} d="{data}"/>"#);
+            self.count_edges(path, 0.0, 1.0)?; // the number of clips has a bound
+            clip.push((data, *rule));
             let bounds = path.control_box();
             shown = Some(shown.map_or(bounds, |known| known.union(bounds)));
         }
@@ -188,7 +191,7 @@ impl Recorder {
             return Err(Refusal::Segments);
         }
         let shown = shown.unwrap_or(Rect::ZERO).intersect(self.shown());
-        self.push(LayerKind::Clip(markup), shown, false)
+        self.push(LayerKind::Clip(clip), shown, false)
     }
 
     /// Makes what comes next translucent as a whole.
@@ -269,6 +272,7 @@ impl Recorder {
         if path.elements().is_empty() || opacity <= 0.0 || !bounds.overlaps(self.shown()) {
             return if bounds.is_finite() { Ok(()) } else { Err(Refusal::Coordinates) };
         }
+        self.count_edges(path, bounds.height(), if is_filled { 1.0 } else { 1.0 / LINES_OF_EDGE })?;
         // A path paints no place twice.
         let area = area.min(bounds.intersect(self.shown()).area());
         let start = self.data.len();
@@ -285,6 +289,16 @@ impl Recorder {
         let rect = if is_filled && !joins { rect_of(path) } else { None };
         let outline = Outline { data, style, segments, joins, rect };
         self.item(Kind::Path(outline), bounds, area, segments, covers)
+    }
+
+    /// Counts the edges of a path that has this height on the page. Simple ones cost as much as they paint, which has a bound.
+    fn count_edges(&mut self, path: &BezPath, height: f64, weight: f64) -> Recorded {
+        let own = path.control_box().height();
+        let edges = if own > 0.0 { rise(path) / own * weight } else { 0.0 };
+        if edges > FEW_EDGES {
+            self.edges += edges * height.min(self.page.height()) / self.page.height();
+        }
+        if edges.max(self.edges) > MAX_EDGES { Err(Refusal::Edges) } else { Ok(()) }
     }
 
     fn item(&mut self, kind: Kind, bounds: Rect, area: f64, segments: usize, covers: Vec<Cover>) -> Recorded {
@@ -312,9 +326,18 @@ impl Recorder {
 
 /// Returns the length of a path's control polygon.
 fn length(path: &BezPath) -> f64 {
+    sum_of_sides(path, Vec2::hypot)
+}
+
+/// Returns the sum of all ways up and down along a path's control polygon.
+fn rise(path: &BezPath) -> f64 {
+    sum_of_sides(path, |side| side.y.abs())
+}
+
+fn sum_of_sides(path: &BezPath, of: impl Fn(Vec2) -> f64) -> f64 {
     let (mut at, mut start, mut sum) = (Point::ZERO, Point::ZERO, 0.0);
     let mut to = |at: &mut Point, next: Point| {
-        sum += (next - *at).hypot();
+        sum += of(next - *at);
         *at = next;
     };
     for element in path.elements() {

@@ -39,6 +39,9 @@ pub enum Refusal {
     /// Too many segments.
     #[error("the page has too many segments")]
     Segments,
+    /// Too many lines beside each other, each of which a browser looks at for a row of pixels.
+    #[error("the page has too many lines beside each other")]
+    Edges,
     /// Too many clips or groups, or too deep.
     #[error("the page has too many clips or groups")]
     Groups,

@@ -79,15 +79,21 @@ impl<'a> Plain<'a> {
     fn of(page: Pixels<'a>) -> Self {
         let (width, pixels) = (page.width as usize, page.rgb.as_chunks::<3>().0);
         let mut changes = vec![0; (width + 1) * (page.height as usize + 1)];
+        let mut above: &[[u8; 3]] = &[];
         for (y, row) in pixels.chunks_exact(width.max(1)).enumerate() {
+            above = if y == 0 { row } else { above };
+            let (sums, sum) = changes.split_at_mut((y + 1) * (width + 1));
+            let sums = sums[y * (width + 1)..].iter().skip(1);
             let mut in_row = 0;
-            for (x, pixel) in row.iter().enumerate() {
-                let left = if x > 0 { row.get(x - 1) } else { None };
-                let above = (y * width + x).checked_sub(width).and_then(|above| pixels.get(above));
-                in_row += u32::from([left, above].into_iter().flatten().any(|other| is_far(other, pixel)));
-                let at = (y + 1) * (width + 1) + x + 1;
-                changes[at] = changes[at - width - 1] + in_row;
+            let mut left = row.first().copied().unwrap_or_default();
+            for (((pixel, above), sum), before) in row.iter().zip(above).zip(sum.iter_mut().skip(1)).zip(sums)
+            {
+                let is_same = *pixel == left && pixel == above; // most of a page
+                in_row += u32::from(!is_same && (is_far(&left, pixel) || is_far(above, pixel)));
+                *sum = before + in_row;
+                left = *pixel;
             }
+            above = row;
         }
         Self { page, changes }
     }

@@ -73,10 +73,25 @@ fn bombs_are_refused() {
         )
     };
     let segments = || {
-        let path = format!("M0 0{}", "l.01 .01 .01-.01".repeat(30_000));
+        let path = format!("M0 0{}", "l.01 .01".repeat(60_000));
         sheet(&format!(r#"<path d="{path}"/>"#).repeat(40))
     };
-    let bombs: [Bomb<'_>; 22] = [
+    let chords = |count: usize| {
+        let end = |at: usize| format!("L{} {}", at * 1_289 % 3_371, at * 1_471 % 2_381);
+        format!("M0 0{}", (1..count).map(end).collect::<String>())
+    };
+    let bombs: [Bomb<'_>; 25] = [
+        ("chords", Box::new(|| sheet(&format!(r#"<path d="{}"/>"#, chords(9_000)))), Refusal::Edges),
+        (
+            "stroked chords",
+            Box::new(|| sheet(&format!(r##"<path fill="none" stroke="#000" d="{}"/>"##, chords(90_000)))),
+            Refusal::Edges,
+        ),
+        (
+            "fewer chords in each of many paths",
+            Box::new(|| sheet(&format!(r#"<path d="{}"/>"#, chords(900)).repeat(9))),
+            Refusal::Edges,
+        ),
         ("a line of tiny dashes", Box::new(|| dashed(".001 .001", 1)), Refusal::Dashes),
         ("a hundred lines of small dashes", Box::new(|| dashed(".01 .01", 100)), Refusal::Dashes),
         ("dashes in a page's content", Box::new(|| page("[.001] 0 d 0 0 m 200 100 l S")), Refusal::Dashes),
@@ -146,12 +161,12 @@ fn bombs_are_refused() {
         (
             "forms that draw",
             Box::new(|| document(forms(7, &("0 0 1 1 re ".repeat(99) + "f")))),
-            Refusal::Segments,
+            Refusal::Edges,
         ),
         (
             "forms that clip",
             Box::new(|| document(forms(4, &("0 0 m ".to_owned() + &"5 5 l 3 0 l ".repeat(999) + "W n")))),
-            Refusal::Segments,
+            Refusal::Edges,
         ),
         (
             "a large picture beside the page",
@@ -172,7 +187,7 @@ fn bombs_are_refused() {
         (
             "patterns in many fills",
             Box::new(|| tiled("/BBox [0 0 9 9] /XStep 4 /YStep 4", &"0 0 200 100 re f ".repeat(9_000))),
-            Refusal::Segments,
+            Refusal::Edges,
         ),
         ("wide lines", Box::new(|| page(&"900 w 0 0 m 200 100 l S ".repeat(9_000))), Refusal::Area),
         (

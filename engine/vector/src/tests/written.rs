@@ -48,7 +48,9 @@ fn rectangles_within_each_other_are_one_clip() {
 fn a_gradient_is_a_band_for_each_shade() {
     let shading = "/Resources << /Shading << /S << /ShadingType 2 /ColorSpace /DeviceGray /Coords [0 0 200 0] \
                    /Function << /FunctionType 2 /Domain [0 1] /C0 [0] /C1 [1] /N 1 >> >> >> >>";
-    let svg = body(document(Pdf::new().page_with(200, 100, "/S sh", shading).bytes()).unwrap());
+    let shaded = |content: &str| document(Pdf::new().page_with(200, 100, content, shading).bytes());
+    assert_eq!(shaded(&"/S sh ".repeat(3)).err(), None, "bands count as many edges");
+    let svg = body(shaded("/S sh").unwrap());
     let bands = svg.matches("<path").count() - svg.matches("<clipPath").count();
     assert!((254..=257).contains(&bands), "{bands}");
     assert!(svg.contains(r##"fill="#808080""##), "{svg}");

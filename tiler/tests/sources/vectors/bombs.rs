@@ -7,11 +7,13 @@ use std::fmt::Write as _;
 use edgezoom_test_support::files::file;
 use edgezoom_test_support::pdf::{Mask, Pdf, drawing as form, grey_picture};
 
-use super::{by_chromium, drawing, drawn};
+use super::{ENDED, by_chromium, drawing, drawn};
 use crate::chromium::Driven;
 
-/// Maximum time of a drawing in milliseconds. `vector.js` drops pages that take more, twice.
+/// Maximum time of a drawing in milliseconds. `vector.js` leaves pages that take more to their pixels.
 const SLOW_MS: f64 = 300.0;
+/// Those that are part of each run.
+const QUICKEST: [&str; 3] = ["fewer chords", "a line of chords", "curves over the page"];
 /// The page, and the drawing on it, which is ten times as large.
 const PAGE: (u32, u32) = (337, 238);
 const SCALED: &str = ".1 0 0 .1 0 0 cm ";
@@ -151,6 +153,15 @@ fn bombs() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// A page may be refused, but it must not end its process: the pages after it would have no vectors.
+#[tokio::test]
+async fn chords_do_not_end_the_process() {
+    for (name, bytes) in bombs().into_iter().filter(|(name, _)| QUICKEST.contains(name)) {
+        let reason = drawn(file(&bytes), drawing(40)).await.err();
+        assert_eq!(reason.as_deref(), Some("the page has too many lines beside each other"), "{name}");
+    }
+}
+
 #[tokio::test]
 #[ignore = "cargo xtask judge vectors"]
 async fn bombs_are_drawn_quickly() {
@@ -160,6 +171,9 @@ async fn bombs_are_drawn_quickly() {
             Ok(page) => page.svg,
             Err(reason) => {
                 println!("{name}: {reason}");
+                if reason == ENDED {
+                    slow.push(name);
+                }
                 continue;
             }
         };

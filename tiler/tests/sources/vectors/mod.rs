@@ -98,6 +98,10 @@ fn middle(bytes: &[u8], page: &PageVectors) -> Option<Middle> {
     } else {
         [size.width, size.height]
     };
+    // A large page has fewer pixels than asked for.
+    if size.width < whole[0] || size.height < whole[1] {
+        return None;
+    }
     let [width, height] = whole.map(|side| side.min(SIDE));
     let units: f64 = page.svg.split('"').nth(3)?.parse().ok()?;
     let scale = f64::from(whole[0]) / units;
@@ -212,13 +216,12 @@ async fn judge() {
     let mut unlike = Vec::new();
     for path in files(Path::new(&folder), &["pdf", "svg"]) {
         let compared = compare(&mut chromium, &fs::read(&path).unwrap()).await;
-        if compared == Ok(false) {
+        if compared == Ok(false) || compared.as_ref().is_err_and(|reason| reason == ENDED) {
             unlike.push(path);
         }
         let outcome = compared.map(|alike| if alike { "alike" } else { "UNLIKE" }.to_owned());
         *found.entry(outcome.unwrap_or_else(|reason| reason)).or_default() += 1;
     }
     found.iter().for_each(|(outcome, count)| println!("{count:5} {outcome}"));
-    assert!(unlike.is_empty(), "unlike in Chromium: {unlike:?}");
-    assert!(!found.contains_key(ENDED));
+    assert!(unlike.is_empty(), "unlike in Chromium, or the process has ended: {unlike:?}");
 }

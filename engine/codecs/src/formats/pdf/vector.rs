@@ -97,6 +97,8 @@ impl VectorPages {
             draw_rows(&page, size, 0..size.height, &mut rows)
         });
         let (stride, row_bytes) = (stride.ok()?, size.width as usize * CHANNELS);
-        Some(rows.chunks_exact(stride).flat_map(|row| &row[..row_bytes]).copied().collect())
+        let mut rgb = Vec::with_capacity(row_bytes * size.height as usize);
+        rows.chunks_exact(stride).for_each(|row| rgb.extend_from_slice(&row[..row_bytes]));
+        Some(rgb)
     }
 }
