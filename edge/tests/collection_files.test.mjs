@@ -200,3 +200,12 @@ test("names of files are shown as text, and are short", async () => {
   assert.ok(page.includes("&lt;img src=x onerror=alert(1)&gt;üü") && !page.includes("<img src=x") && !page.includes("\u202e"), page);
   assert.ok((await system.send(`/${id}`)).body.includes("&lt;img src=x onerror=alert(1)&gt;üü"));
 });
+
+test("a file without vectors is another entry", async () => {
+  const body = bytes("a drawing");
+  await begin("no-vectors");
+  await accepted(send("no-vectors", body));
+  await accepted(send("no-vectors", body, { of: `${digest(body)}&vectors=off` }));
+  const urls = (await list("no-vectors")).map(({ url }) => url).sort();
+  assert.deepEqual(urls, [urlOf(body), urlOf(body).replace("?", "?vectors=off&")]);
+});

@@ -113,9 +113,10 @@ impl Sender<'_> {
                 if let Some(uploads) = self.uploads {
                     self.headers.check(uploads, self.addresses)?;
                 }
-                let UploadQuery { name, digest } = UploadQuery::parse(query)?;
+                let UploadQuery { name, digest, no_vectors } = UploadQuery::parse(query)?;
                 let url = SourceUrl::of_file(&digest.unwrap_or_default(), &name.unwrap_or_default());
                 let url = url.ok_or(UploadError::MalformedDigest)?;
+                let url = if no_vectors { url.without_vectors() } else { url };
                 // As `SentLines` in `edge/collections/` reads it. First without the file: nobody else may fill the store.
                 ("post", format!("{hash} ?\n{}", url.as_str()))
             }
