@@ -18,7 +18,7 @@ pub enum Refusal {
     /// A pattern that is translucent, strokes a line, or has too many cells.
     #[error("the page has a pattern that paths cannot show")]
     Pattern,
-    /// A picture that cannot be read or encoded, or is within a drawing of its own.
+    /// A picture that cannot be read or encoded.
     #[error("the page has a picture that cannot be embedded")]
     Picture,
     /// The pictures are too large.
