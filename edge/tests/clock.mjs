@@ -9,7 +9,7 @@ export const BEGIN = Date.UTC(2026, 0, 1);
  * Returns a main module that runs the entry module "./entry.mjs" by the clock. `classes` has the classes of Durable
  * Objects, and `limits` the requests a minute that the rate limiters admit, each by its binding. `/advance` advances
  * the clock by `ms` and fires what is due, one after the other. `/lose` forgets the alarm of the objects with a `name`, as
- * a platform that gives it up. `/timers` returns the time that each timer has left.
+ * a platform that gives it up: the object still hears that it is set. `/timers` returns the time that each timer has left.
  */
 export const clocked = (classes, limits) => `
   import entry, * as inner from "./entry.mjs";
@@ -74,6 +74,8 @@ export const clocked = (classes, limits) => `
     });
   const limited = (env) => ({ ...env, ...Object.fromEntries(Object.keys(LIMITS).map((binding) => [binding, limiter(binding, env[binding])])) });
 
+  /** Times of alarms, as their objects hear them. */
+  const alarms = new Map();
   /** Returns the class of an object whose alarm follows the clock. */
   const timed = (binding, Inner) =>
     class extends Inner {
@@ -81,14 +83,18 @@ export const clocked = (classes, limits) => `
         const { name } = state.id;
         const key = binding + " " + name;
         Object.assign(state.storage, {
-          getAlarm: async () => waiting.get(key)?.at ?? null,
-          setAlarm: async (at) => void wait(key, Number(at), (env) => env[binding].getByName(name).ring()),
-          deleteAlarm: async () => void waiting.delete(key),
+          getAlarm: async () => alarms.get(key) ?? null,
+          setAlarm: async (at) => {
+            alarms.set(key, Number(at));
+            wait(key, Number(at), (env) => env[binding].getByName(name).ring());
+          },
+          deleteAlarm: async () => void (alarms.delete(key), waiting.delete(key)),
         });
         super(state, limited(env));
       }
 
       ring() {
+        alarms.delete(binding + " " + this.ctx.id.name);
         return this.alarm();
       }
     };

@@ -243,6 +243,20 @@ test("ends that are lost or doubled are in the journal once", async () => {
   assert.deepEqual((await list("doubled")).map(({ seq, state }) => [seq, state]), [[3, "ready"]]);
 });
 
+test("a collection whose alarm is lost goes on when its owner looks, or when its object was moved", async () => {
+  const looked = async (name) => (await list(name)).map(({ state }) => state);
+  for (const [name, arrives] of [["looked", () => looked("looked")], ["left", async () => (await system.send("/move?name=left"), await read("left"))]]) {
+    await begin(name);
+    await add(name, [{ url: source() }]);
+    await system.lose(name);
+    await system.advance(200_000);
+    assert.equal((await read(name)).counts.waiting, 1);
+    await arrives();
+    await system.advance(1);
+    assert.deepEqual(await looked(name), ["converting"]);
+  }
+});
+
 test("a content that cannot be reached holds up no other", async () => {
   await begin("unreached");
   await add("unreached", Array.from({ length: 3 }, () => ({ url: source() })));

@@ -5,6 +5,7 @@
 // This is JavaScript over SQL because the same code in Rust adds four times as many bytes to the Worker.
 
 import { DurableObject } from "cloudflare:workers";
+import { ringBy } from "../platform/alarms.js";
 import { DAY, retention } from "./uses.js";
 
 /** Number of unused contents deleted per alarm. */
@@ -76,10 +77,10 @@ export class ContentsObject extends DurableObject {
     return this.sql.exec(`SELECT state, code, count(*) AS contents, ${sums} FROM contents GROUP BY state, code`).toArray();
   }
 
-  /** Sets the alarm that deletes unused contents, if none is set. */
+  /** Sets the alarm that deletes unused contents. */
   async #watch() {
     const kept = retention(this.env);
-    if (kept > 0 && (await this.ctx.storage.getAlarm()) === null) await this.ctx.storage.setAlarm(Date.now() + Math.min(DAY / 4, kept / 2));
+    if (kept > 0) await ringBy(this.ctx.storage, Date.now() + Math.min(DAY / 4, kept / 2));
   }
 
   /** Corrects the state of a content, unless a newer message has arrived since. */

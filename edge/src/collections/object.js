@@ -5,6 +5,7 @@
 
 import { DurableObject } from "cloudflare:workers";
 import * as lists from "../admin/lists.js";
+import { ringBy } from "../platform/alarms.js";
 import { rules } from "./rules.js";
 import { expressionOf, indexed } from "./titles.js";
 
@@ -94,6 +95,7 @@ export class CollectionObject extends DurableObject {
     if (this.#rows("SELECT 1 FROM sqlite_master WHERE name = 'facts'").length === 0) return;
     this.#sql.exec(TABLES); // an earlier version of the Worker made fewer
     this.#read();
+    this.ready = this.#goOn();
   }
 
   #rows(query, ...values) {
@@ -219,6 +221,7 @@ export class CollectionObject extends DurableObject {
     const { place, after, state, limit, words } = JSON.parse(list);
     const refusal = key && rust.admitToCollection(this.#settings, key);
     if (refusal) return refusal;
+    if (key) await this.#goOn();
     // The conditions are constants: an index with a condition is not used for a variable.
     const shown = (key ? STATES : OPEN).filter((known) => !state || known === state);
     const where = shown.length === STATES.length ? "" : `AND state IN (${shown.map((known) => `'${known}'`).join()})`;
@@ -277,11 +280,15 @@ export class CollectionObject extends DurableObject {
     await this.#wake(0);
   }
 
-  /** Sets the alarm, unless an earlier one is set. */
-  async #wake(milliseconds) {
-    const at = Date.now() + milliseconds;
-    const known = await this.ctx.storage.getAlarm();
-    if (known === null || known > at) await this.ctx.storage.setAlarm(at);
+  #wake(milliseconds) {
+    return ringBy(this.ctx.storage, Date.now() + milliseconds);
+  }
+
+  /** Sets the alarm if something is left to do: the one before may be lost. */
+  async #goOn() {
+    if (!this.#settings) return;
+    const isOpen = this.#notices || JSON.parse(this.#settings).leaves;
+    if (isOpen || this.#next(Infinity) !== null) await this.#wake(AGAIN);
   }
 
   async alarm() {

@@ -22,7 +22,9 @@ export class TilerObject extends DurableObject {
 
   async #reconnect() {
     const run = await this.ctx.storage.get("run");
-    if (run && this.ctx.container.running) await this.#connect(run);
+    if (!run) return;
+    await ringBy(this.ctx.storage, Date.now() + LOOK);
+    if (this.ctx.container.running) await this.#connect(run);
   }
 
   /** Starts the container: `{ container, start }` as JSON. */

@@ -7,6 +7,7 @@
 // has no limit for a day (`edge/src/admission/client.rs`).
 
 import { DurableObject } from "cloudflare:workers";
+import { ringBy } from "../platform/alarms.js";
 
 const DAY = 86_400_000;
 /** Maximum number of uploads that a client has begun and not completed. */
@@ -103,7 +104,7 @@ export class UploadsObject extends DurableObject {
       this.settle(token, null); // otherwise it would count as open for a day
       throw error;
     }
-    if ((await this.ctx.storage.getAlarm()) === null) await this.ctx.storage.setAlarm(Date.now() + DAY);
+    await ringBy(this.ctx.storage, Date.now() + DAY);
     return { token };
   }
 
