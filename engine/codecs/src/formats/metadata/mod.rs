@@ -1,5 +1,5 @@
 //! Reads the metadata of pictures: XMP, IPTC and EXIF, which JPEG, TIFF (with most raw files), PNG and WebP have in places
-//! of their own. In files of other formats only XMP is found. XMP counts before IPTC, and IPTC before EXIF,
+//! of their own. In files of other formats, the beginning is searched for XMP and EXIF. XMP counts before IPTC, and IPTC before EXIF,
 //! as the Metadata Working Group says.
 //!
 //! Source: Metadata Working Group, "Guidelines for Handling Image Metadata" 2.0, 4 and 5; XMP Specification Part 3, 1.1.
@@ -26,6 +26,13 @@ const MAX_TEXTS: usize = 100;
 /// Maximum number of chunks of a WebP that are looked at. An animation has one for each frame.
 const MAX_CHUNKS: usize = 1 << 16;
 
+/// Maximum number of places in a file of another format where EXIF may begin, and of bytes from its name to there.
+const MAX_NAMES: usize = 16;
+const MAX_BETWEEN: usize = 16;
+
+/// Beginnings of TIFF.
+const TIFF: [[u8; 4]; 2] = [*b"II\x2a\0", *b"MM\0\x2a"];
+
 const ARTIST: u16 = 315;
 const XMP: u16 = 700;
 const COPYRIGHT: u16 = 33_432;
@@ -48,7 +55,7 @@ pub fn read(file: &SourceFile) -> Metadata {
         [0x89, b'P', b'N', b'G', ..] => of_png(file),
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P'] => of_webp(file),
         [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => of_tiff(file).unwrap_or_default(),
-        _ => Found { xmp: xmp::of_file(file), ..Found::default() },
+        _ => of_other(file),
     };
     xmp.or(iptc).or(exif)
 }
@@ -169,6 +176,30 @@ fn of_webp(file: &SourceFile) -> Found {
         at += 8 + length + length % 2;
     }
     found
+}
+
+/// Searches the beginning of a file for a packet of XMP and a block of EXIF. HEIF, JPEG XL and JPEG 2000 have a name before that:
+///
+/// ```text
+/// HEIF's item      offset: u32  "Exif"  0  0  TIFF
+/// JPEG XL's box    length: u32  "Exif"  offset: u32  TIFF
+/// JPEG 2000's box  length: u32  "uuid"  "JpgTiffExif->JP2"  TIFF
+/// ```
+/// Source: ISO/IEC 23008-12, A.2.1; ISO/IEC 18181-2; ExifTool, "Jpeg2000.pm".
+fn of_other(file: &SourceFile) -> Found {
+    let mut head = Vec::new();
+    if file.apart().take(xmp::MAX_BYTES).read_to_end(&mut head).is_err() {
+        return Found::default();
+    }
+    let names = head.windows(4).enumerate().filter(|(_, name)| name == b"Exif").take(MAX_NAMES);
+    let blocks = names.filter_map(|(name, _)| {
+        let rest = &head[name + 4..];
+        let begin =
+            rest.windows(4).take(MAX_BETWEEN).position(|mark| TIFF.iter().any(|tiff| mark == tiff))?;
+        Some(of_exif(&rest[begin..rest.len().min(begin + MAX_BYTES as usize)]))
+    });
+    let exif = blocks.fold(Metadata::default(), Metadata::or);
+    Found { xmp: xmp::of_packet(&head), exif, ..Found::default() }
 }
 
 /// Reads a block of EXIF. Some programs write the name of JPEG's segment before it in other formats, too.

@@ -224,6 +224,24 @@ fn texts_of_exif_have_parts_and_padding() {
 }
 
 #[test]
+fn exif_of_other_formats_is_behind_its_name() {
+    let exif = exif(b"Ann\0", b"Ann\0");
+    for (before, between) in [
+        (b"\0\0\0\x18ftypheic Exif mime".as_slice(), b"\0\0\0\x06Exif\0\0".as_slice()),
+        (b"\0\0\0\x0cJXL \r\n\x87\n", b"Exif\0\0\0\0"),
+        (b"\0\0\0\x0cjP  \r\n\x87\n", b"uuidJpgTiffExif->JP2"),
+    ] {
+        let file = [before, &[7; 1000], between, &exif, PACKET.as_bytes()].concat();
+        let found = read_bytes(&file);
+        assert_eq!((found.creator, found.copyright), (some("Ann"), some("of XMP")), "{before:?}");
+    }
+    let apart = [b"Exif".as_slice(), &[0; 30], &exif].concat();
+    let far = [&vec![0; xmp::MAX_BYTES as usize], b"Exif".as_slice(), &exif, PACKET.as_bytes()].concat();
+    assert_eq!([read_bytes(&apart), read_bytes(&far)], [Metadata::default(), Metadata::default()]);
+    assert_eq!(read_bytes(&[&b"Exif".repeat(20), exif.as_slice()].concat()), Metadata::default());
+}
+
+#[test]
 fn hostile_blocks_are_bounded() {
     let long = "é".repeat(30_000);
     let megabytes = vec![b'a'; 2 << 20];
