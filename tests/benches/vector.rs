@@ -85,7 +85,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What was measured of a document.
+/// The measurements of a document.
 struct Measured {
     line: String,
     /// The number of pages that have no vectors for each reason.

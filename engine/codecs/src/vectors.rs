@@ -12,7 +12,7 @@ use edgezoom_vector::Refusal;
 const PAGE_TIME: Duration = Duration::from_secs(2);
 /// Maximum side of the pixels that a page is compared with.
 #[cfg(feature = "vector")]
-pub(crate) const SIDE: f64 = 2600.0;
+pub(crate) const SIDE: f64 = 2048.0;
 
 /// A page as vectors. A drawing has one.
 #[derive(Clone, Debug, PartialEq, Eq)]

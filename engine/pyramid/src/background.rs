@@ -11,7 +11,7 @@ use crate::{Options, TileLayout};
 /// Treatment of the background in one picture.
 #[derive(Clone, Copy, Debug)]
 pub struct Background {
-    /// A pixel of it in the picture's layout.
+    /// Its colour in the picture's layout.
     pixel: [u8; 4],
     channels: usize,
     /// Largest difference of a channel at which a tile counts as blank and is left out.
@@ -35,7 +35,7 @@ impl Background {
     /// Leaves tiles as they are.
     pub const NONE: Self = Self { pixel: [255; 4], channels: 3, skips_within: None, pads: false };
 
-    /// Returns a pixel of it.
+    /// Returns its colour as a pixel.
     pub fn pixel(&self) -> &[u8] {
         &self.pixel[..self.channels]
     }

@@ -39,40 +39,43 @@ pub struct Pixels<'a> {
 pub fn check(drawing: &Drawing, page: Pixels<'_>) -> Result<(), Refusal> {
     let bands = Bands::for_segments(drawing.segments());
     let drawn = draw(drawing, (page.width, page.height), bands).ok_or(Refusal::Unlike)?;
-    let opaque = drawn.data().as_chunks::<4>().0.iter().map(|&[red, green, blue, _]| [red, green, blue]);
-    let opaque: Vec<_> = opaque.collect();
-    let drawn = Pixels { rgb: opaque.as_flattened(), ..page };
-    if are_alike_in(bands, drawn, page) { Ok(()) } else { Err(Refusal::Unlike) }
+    let (drawn, rgb) = (drawn.data().as_chunks::<4>().0, page.rgb.as_chunks::<3>().0);
+    let is_alike = drawn.len() == rgb.len() && is_like(drawn, rgb, page.width as usize, bands);
+    if is_alike { Ok(()) } else { Err(Refusal::Unlike) }
 }
 
 /// Returns true if two pictures of a page look alike by the rule of [`check`].
 #[must_use]
 pub fn are_alike(one: Pixels<'_>, other: Pixels<'_>) -> bool {
-    are_alike_in(Bands::ALL, one, other)
+    let [first, second] = [one, other].map(|of| of.rgb.as_chunks::<3>().0);
+    let size = one.width as usize * one.height as usize;
+    let have_size = first.len() == size && second.len() == size && one.width == other.width;
+    have_size && is_like(first, second, one.width as usize, Bands::ALL)
 }
 
-fn are_alike_in(bands: Bands, one: Pixels<'_>, other: Pixels<'_>) -> bool {
-    let length = one.width as usize * one.height as usize * 3;
-    let have_size = [one, other].iter().all(|of| of.rgb.len() == length && of.width == one.width);
-    have_size && is_like(one.rgb, other.rgb, one.width as usize, bands)
-}
-
-/// Returns true if two pictures of the same size look alike.
-fn is_like(one: &[u8], other: &[u8], width: usize, bands: Bands) -> bool {
-    let mut cells = Cells::new(width, one.len() / 3 / width.max(1));
-    let rows = one.chunks_exact(width.max(1) * 3).zip(other.chunks_exact(width.max(1) * 3));
-    for (y, (first, second)) in rows.enumerate().filter(|(y, _)| bands.contain(*y)) {
-        for (cell, (first, second)) in first.chunks(CELL * 3).zip(second.chunks(CELL * 3)).enumerate() {
-            if !is_inked(first) && !is_inked(second) {
+/// Returns true if two pictures of the same size look alike. Pixels begin with red, green and blue; opacity may follow.
+fn is_like<const A: usize, const B: usize>(
+    one: &[[u8; A]],
+    other: &[[u8; B]],
+    width: usize,
+    bands: Bands,
+) -> bool {
+    let width = width.max(1);
+    let mut cells = Cells::new(width, one.len() / width);
+    let rows = one.chunks_exact(width).zip(other.chunks_exact(width)).enumerate();
+    for (y, (first, second)) in rows.filter(|(y, _)| bands.contain(*y)) {
+        for (cell, (first, second)) in first.chunks(CELL).zip(second.chunks(CELL)).enumerate() {
+            if !is_inked(first.as_flattened()) && !is_inked(second.as_flattened()) {
                 continue; // most of a page
             }
-            for (x, (first, second)) in first.chunks_exact(3).zip(second.chunks_exact(3)).enumerate() {
+            for (x, (first, second)) in first.iter().zip(second).enumerate() {
                 if is_inked(first) || is_inked(second) {
+                    let x = cell * CELL + x;
                     let is_far =
-                        first.iter().zip(second).any(|(one, other)| one.abs_diff(*other) > TOLERANCE);
-                    let at = y * width + cell * CELL + x;
-                    let differs = is_far && (lacks(other, width, first, at) || lacks(one, width, second, at));
-                    cells.add(at - y * width, y, differs);
+                        colour(first).zip(colour(second)).any(|(one, other)| one.abs_diff(other) > TOLERANCE);
+                    let differs =
+                        is_far && (lacks(other, width, first, (x, y)) || lacks(one, width, second, (x, y)));
+                    cells.add(x, y, differs);
                 }
             }
         }
@@ -80,25 +83,33 @@ fn is_like(one: &[u8], other: &[u8], width: usize, bands: Bands) -> bool {
     cells.are_like()
 }
 
-fn is_inked(rgb: &[u8]) -> bool {
-    rgb.iter().fold(255, |least, &part| part.min(least)) < 255 - INK
+/// Returns true if a part of a colour is far from white.
+fn is_inked(pixels: &[u8]) -> bool {
+    pixels.iter().fold(255, |least, &part| part.min(least)) < 255 - INK
+}
+
+fn colour<const N: usize>(pixel: &[u8; N]) -> impl Iterator<Item = u8> {
+    pixel.iter().take(3).copied()
 }
 
 /// Returns true if no pixel of the 3 by 3 at a place is near a colour, or above and others below it.
-fn lacks(rgb: &[u8], width: usize, colour: &[u8], at: usize) -> bool {
+fn lacks<const A: usize, const B: usize>(
+    pixels: &[[u8; A]],
+    width: usize,
+    of: &[u8; B],
+    (x, y): (usize, usize),
+) -> bool {
     let (mut least, mut greatest) = ([255; 3], [0; 3]);
-    let column = at % width;
-    for row in (at / width).saturating_sub(1)..=at / width + 1 {
-        let pixels = row * width + column.saturating_sub(1)..row * width + (column + 2).min(width);
-        let row = rgb.get(pixels.start * 3..pixels.end * 3).unwrap_or_default();
-        for pixel in row.chunks_exact(3) {
-            for (part, &value) in pixel.iter().enumerate() {
+    for row in y.saturating_sub(1)..=y + 1 {
+        let around = row * width + x.saturating_sub(1)..row * width + (x + 2).min(width);
+        for pixel in pixels.get(around).unwrap_or_default() {
+            for (part, value) in colour(pixel).enumerate() {
                 least[part] = value.min(least[part]);
                 greatest[part] = value.max(greatest[part]);
             }
         }
     }
-    colour.iter().zip(least.iter().zip(greatest)).any(|(&part, (least, greatest))| {
+    colour(of).zip(least.iter().zip(greatest)).any(|(part, (least, greatest))| {
         part < least.saturating_sub(TOLERANCE) || part > greatest.saturating_add(TOLERANCE)
     })
 }

@@ -99,7 +99,7 @@ impl Drawing {
         self.items.iter().map(of).sum()
     }
 
-    /// Returns the layers that an object needs, the outermost first. A rectangle around all of it is none.
+    /// Returns the layers that an object needs, the outermost first. A rectangle around the whole object is none.
     pub(crate) fn layers_around(&self, item: &Item) -> Vec<usize> {
         let mut needed = Vec::new();
         let mut next = Some(item.layer);

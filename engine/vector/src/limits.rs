@@ -35,6 +35,8 @@ pub const MAX_CELLS: f64 = 4096.0;
 pub const MAX_CALLS: usize = 1 << 20;
 /// Maximum number of objects that may hide earlier ones. The largest count.
 pub const MAX_COVERS: usize = 1 << 12;
+/// Minimum width in points of a line that may hide something: below a thinner one, no letter can be read.
+pub const MIN_COVER: f64 = 0.5;
 /// Maximum number of pixels of pictures that are looked at because something covers them.
 pub const MAX_COVERED_PIXELS: u64 = 64 << 20;
 /// Maximum distance from the page's corner in units of the SVG. Browsers compute with 24 bits.

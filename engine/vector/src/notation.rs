@@ -1,6 +1,6 @@
 //! Numbers, matrices and paths as an SVG writes them, in few bytes.
 
-use hayro_interpret::kurbo::{Affine, BezPath, PathEl, Point};
+use hayro_interpret::kurbo::{Affine, BezPath, PathEl, Point, Vec2};
 use resvg::tiny_skia::PathBuilder;
 
 use crate::limits::MAX_COORDINATE;
@@ -30,11 +30,7 @@ pub fn number(of: f64) -> String {
 pub fn write(path: &BezPath, unit: f64, data: &mut String) -> Result<usize, Refusal> {
     let mut writer = PathData { data, command: ' ', at: (0, 0), start: (0, 0) };
     for (index, element) in path.elements().iter().enumerate() {
-        let to = |point: Point| {
-            let (x, y) = ((point.x * unit).round(), (point.y * unit).round());
-            let is_near = x.abs() <= MAX_COORDINATE && y.abs() <= MAX_COORDINATE;
-            if is_near { Ok((x as i64, y as i64)) } else { Err(Refusal::Coordinates) }
-        };
+        let to = |point: Point| near(point.to_vec2() * unit);
         match *element {
             PathEl::MoveTo(next) if index == 0 => writer.begin(to(next)?),
             PathEl::MoveTo(next) => writer.moved(to(next)?),
@@ -45,6 +41,22 @@ pub fn write(path: &BezPath, unit: f64, data: &mut String) -> Result<usize, Refu
         }
     }
     Ok(path.elements().len())
+}
+
+/// Begins the data of a path at a place in units.
+pub fn begin(at: Vec2, data: &mut String) -> Result<(), Refusal> {
+    PathData { data, command: ' ', at: (0, 0), start: (0, 0) }.begin(near(at)?);
+    Ok(())
+}
+
+fn near(Vec2 { x, y }: Vec2) -> Result<(i64, i64), Refusal> {
+    let is_near = x.abs() <= MAX_COORDINATE && y.abs() <= MAX_COORDINATE;
+    if is_near { Ok((nearest(x), nearest(y))) } else { Err(Refusal::Coordinates) }
+}
+
+/// Rounds a number. `f64::round` is a call of the C library on processors as old as those that we compile for.
+fn nearest(number: f64) -> i64 {
+    (number + 0.5_f64.copysign(number)) as i64
 }
 
 struct PathData<'a> {
@@ -102,7 +114,7 @@ impl PathData<'_> {
             if follows_number && number >= 0 {
                 self.data.push(' ');
             }
-            self.data.push_str(&number.to_string());
+            self.data.push_str(itoa::Buffer::new().format(number));
             follows_number = true;
         }
         self.command = command;
@@ -153,7 +165,7 @@ pub fn read(data: &str, (across, down): (f64, f64), path: &mut PathBuilder) {
     }
 }
 
-/// What is left of a path's data.
+/// The rest of a path's data.
 struct Numbers<'a> {
     data: &'a [u8],
 }

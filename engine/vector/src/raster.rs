@@ -3,7 +3,7 @@
 
 use hayro_interpret::kurbo::{Affine, Cap, Join, Rect};
 use resvg::tiny_skia::{
-    Color, FillRule, FilterQuality, LineCap, LineJoin, Mask, Paint, Path, PathBuilder, Pattern, Pixmap,
+    FillRule, FilterQuality, IntSize, LineCap, LineJoin, Mask, Paint, Path, PathBuilder, Pattern, Pixmap,
     PixmapPaint, SpreadMode, Stroke, StrokeDash, Transform,
 };
 
@@ -12,13 +12,13 @@ use crate::drawing::{Drawing, JOINED};
 use crate::items::{Colour, Item, Kind, LayerKind, Outline, Pen, Rule, Style};
 use crate::notation::read;
 
-/// What is drawn on: the page, or a clip or group of it.
+/// A surface to draw on: the page, or a clip or group.
 struct Ground {
     layer: usize,
     /// Its place on the page in pixels.
     left: i32,
     top: i32,
-    /// Absent if nothing of it shows.
+    /// Absent if nothing shows.
     pixels: Option<Pixmap>,
 }
 
@@ -35,8 +35,8 @@ struct Canvas<'a> {
 
 /// Draws on white the objects that reach into rows of these bands. Returns `None` if there are no pixels.
 pub fn draw(drawing: &Drawing, (width, height): (u32, u32), bands: Bands) -> Option<Pixmap> {
-    let mut pixels = Pixmap::new(width, height)?;
-    pixels.fill(Color::WHITE);
+    let pixels = vec![0xff; width as usize * height as usize * 4];
+    let pixels = Pixmap::from_vec(pixels, IntSize::from_wh(width, height)?)?;
     let (across, down) = drawing.size();
     let pixel = (across / f64::from(width), down / f64::from(height));
     let page = Ground { layer: 0, left: 0, top: 0, pixels: Some(pixels) };

@@ -1,6 +1,9 @@
 //! Records what a page draws: outlines, clips, groups and pictures, in the page's coordinates and within the bounds.
 //! It is written when all is known, because a later object may hide an earlier one.
 
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use hayro_interpret::kurbo::{Affine, BezPath, PathEl, Point, Rect, Vec2};
 
 use crate::covers::{Cover, Covers};
@@ -9,16 +12,16 @@ use crate::gradients::Gradient;
 use crate::items::{Colour, Item, Kind, Layer, LayerKind, Outline, Pen, Rule, Style};
 use crate::limits::{
     FEW_EDGES, LINES_OF_EDGE, MAX_AREA, MAX_BYTES, MAX_COVERED_PIXELS, MAX_DASHES, MAX_EDGES,
-    MAX_PICTURE_BYTES, MAX_PICTURE_PIXELS, MAX_SEGMENTS, MAX_SIDE, UNITS,
+    MAX_PICTURE_BYTES, MAX_PICTURE_PIXELS, MAX_SEGMENTS, MAX_SIDE, MIN_COVER, UNITS,
 };
-use crate::notation::write;
+use crate::notation::{begin, write};
 use crate::picture::Picture;
 use crate::refusal::Refusal;
 
 /// Number of styles among which one is looked for that is used again.
 const RECENT: usize = 8;
 
-/// What every method of the recorder returns.
+/// The result of every method of the recorder.
 pub type Recorded = Result<(), Refusal>;
 
 pub struct Recorder {
@@ -32,6 +35,8 @@ pub struct Recorder {
     /// The open layers, each with the number in `layers`.
     open: Vec<usize>,
     pictures: Vec<Picture>,
+    letters: HashMap<(u128, [u64; 6]), Rc<Letter>>,
+    letter_bytes: usize,
     covers: Covers,
     segments: usize,
     /// Number of edges that a row of the page crosses.
@@ -59,6 +64,8 @@ impl Recorder {
             layers: vec![whole],
             open: vec![0],
             pictures: Vec::new(),
+            letters: HashMap::new(),
+            letter_bytes: 0,
             covers: Covers::default(),
             segments: 0,
             edges: 0.0,
@@ -95,7 +102,40 @@ impl Recorder {
         let bounds = path.control_box();
         let area = bounds.intersect(self.shown()).area();
         let covers = if joins { Vec::new() } else { Cover::of_fill(path, rule, colour.0) };
-        self.path(path, Style::Fill(colour, rule), bounds, area, covers, joins)
+        let rect = if joins { None } else { rect_of(path) };
+        let shape = Shape { bounds, area, edges: edges(path, bounds), covers, joins, rect };
+        let unit = self.unit;
+        self.path(Style::Fill(colour, rule), shape, |data| write(path, unit, data))
+    }
+
+    /// Fills a letter of which others have the same key. On the grid, it has the same numbers wherever it is.
+    pub fn letter(
+        &mut self,
+        key: u128,
+        outline: impl FnOnce() -> BezPath,
+        place: Affine,
+        colour: Colour,
+        rule: Rule,
+    ) -> Recorded {
+        let at = self.on_grid(place.translation());
+        let form = place.with_translation(Vec2::ZERO);
+        let key = (key, form.as_coeffs().map(f64::to_bits));
+        let letter = match self.letters.get(&key) {
+            Some(letter) => letter.clone(),
+            None => {
+                let letter = Rc::new(Letter::new(&(form * outline()), self.unit)?);
+                self.letter_bytes += letter.data.len();
+                if self.letter_bytes <= MAX_BYTES {
+                    self.letters.insert(key, letter.clone());
+                }
+                letter
+            }
+        };
+        let bounds = letter.bounds + at;
+        let area = bounds.intersect(self.shown()).area();
+        let shape = Shape { bounds, area, edges: letter.edges, covers: Vec::new(), joins: true, rect: None };
+        let unit = self.unit;
+        self.path(Style::Fill(colour, rule), shape, |data| letter.write(at * unit, data))
     }
 
     /// Fills a path of the page with a gradient.
@@ -106,9 +146,12 @@ impl Recorder {
         }
         self.push_clip(path, rule)?;
         for band in gradient.bands(bounds)? {
-            let covers = Cover::of_fill(&band.path, Rule::EvenOdd, band.colour);
+            let (bounds, path, unit) = (band.path.control_box(), &band.path, self.unit);
+            let covers = Cover::of_fill(path, Rule::EvenOdd, band.colour);
+            let edges = edges(path, bounds);
+            let shape = Shape { bounds, area: band.area, edges, covers, joins: false, rect: rect_of(path) };
             let style = Style::Fill(Colour(band.colour, 1.0), Rule::EvenOdd);
-            self.path(&band.path, style, band.path.control_box(), band.area, covers, false)?;
+            self.path(style, shape, |data| write(path, unit, data))?;
         }
         self.pop();
         Ok(())
@@ -121,9 +164,10 @@ impl Recorder {
         let scale = place.determinant().abs().sqrt();
         let is_round =
             (across - down).abs() <= 1e-3 * across.max(down) && (a * c + b * d).abs() <= 1e-3 * across * down;
-        let placed = place * path.clone();
+        let placed = place * path;
+        let control_box = placed.control_box();
         let reach = pen.width.max(0.0) / 2.0 * across.max(down) * pen.miter_limit.max(1.5);
-        let bounds = placed.control_box().inflate(reach, reach);
+        let bounds = control_box.inflate(reach, reach);
         let length = length(&placed);
         let mut pen = pen.clone();
         let period: f64 = pen.dashes.iter().sum();
@@ -135,20 +179,23 @@ impl Recorder {
                 return Err(Refusal::Dashes);
             }
         }
-        let is_whole = pen.dashes.is_empty();
-        let covers = if is_whole { Cover::of_line(&placed, pen.width * scale, colour.0) } else { Vec::new() };
+        let hides = pen.dashes.is_empty() && pen.width * scale >= MIN_COVER;
+        let covers = if hides { Cover::of_line(&placed, pen.width * scale, colour.0) } else { Vec::new() };
         let area = length * (pen.width * scale).max(0.1);
         // A pen that is not round keeps a space of its own, in which a unit is about as large as the page's.
         let by = if is_round { scale } else { scale.max(1e-6) };
         pen.width *= by;
         pen.dash_offset *= by;
         pen.dashes.iter_mut().for_each(|dash| *dash *= by);
+        let edges = edges(&placed, control_box) / LINES_OF_EDGE;
+        let shape = Shape { bounds, area, edges, covers, joins: is_round, rect: None };
+        let unit = self.unit;
         if is_round {
-            return self.path(&placed, Style::Stroke(colour, pen, None), bounds, area, covers, true);
+            return self.path(Style::Stroke(colour, pen, None), shape, |data| write(&placed, unit, data));
         }
         let own = (place * Affine::scale(1.0 / by)).as_coeffs();
-        let style = Style::Stroke(colour, pen, Some(own));
-        self.path(&(Affine::scale(by) * path.clone()), style, bounds, area, covers, false)
+        let path = Affine::scale(by) * path;
+        self.path(Style::Stroke(colour, pen, Some(own)), shape, |data| write(&path, unit, data))
     }
 
     /// Draws a picture, which the place maps from its pixels to the page.
@@ -182,9 +229,9 @@ impl Recorder {
         for (path, rule) in paths {
             let mut data = String::new();
             self.segments += write(path, self.unit, &mut data)?;
-            self.count_edges(path, 0.0, 1.0)?; // the number of clips has a bound
-            clip.push((data, *rule));
             let bounds = path.control_box();
+            self.count_edges(edges(path, bounds), 0.0)?; // the number of clips has a bound
+            clip.push((data, *rule));
             shown = Some(shown.map_or(bounds, |known| known.union(bounds)));
         }
         if self.segments > MAX_SEGMENTS {
@@ -218,7 +265,7 @@ impl Recorder {
     }
 
     /// Returns a place on the grid of whole units.
-    pub fn on_grid(&self, place: Vec2) -> Vec2 {
+    fn on_grid(&self, place: Vec2) -> Vec2 {
         Vec2::new((place.x * self.unit).round() / self.unit, (place.y * self.unit).round() / self.unit)
     }
 
@@ -258,25 +305,26 @@ impl Recorder {
         Ok(())
     }
 
+    /// Records a path, which `write` adds to the data of all; it returns the number of segments.
     fn path(
         &mut self,
-        path: &BezPath,
         style: Style,
-        bounds: Rect,
-        area: f64,
-        covers: Vec<Cover>,
-        joins: bool,
+        shape: Shape,
+        write: impl FnOnce(&mut String) -> Result<usize, Refusal>,
     ) -> Recorded {
-        let is_filled = matches!(style, Style::Fill(..));
+        let Shape { bounds, area, edges, covers, joins, rect } = shape;
         let (Style::Fill(Colour(_, opacity), _) | Style::Stroke(Colour(_, opacity), ..)) = style;
-        if path.elements().is_empty() || opacity <= 0.0 || !bounds.overlaps(self.shown()) {
+        if opacity <= 0.0 || !bounds.overlaps(self.shown()) {
             return if bounds.is_finite() { Ok(()) } else { Err(Refusal::Coordinates) };
         }
-        self.count_edges(path, bounds.height(), if is_filled { 1.0 } else { 1.0 / LINES_OF_EDGE })?;
+        self.count_edges(edges, bounds.height())?;
         // A path paints no place twice.
         let area = area.min(bounds.intersect(self.shown()).area());
         let start = self.data.len();
-        let segments = write(path, self.unit, &mut self.data)?;
+        let segments = write(&mut self.data)?;
+        if segments == 0 {
+            return Ok(());
+        }
         let data = start..self.data.len();
         let mut recent = self.styles.iter().enumerate().rev().take(RECENT);
         let known = recent.find(|(_, known)| **known == style).map(|(number, _)| number);
@@ -286,15 +334,12 @@ impl Recorder {
         });
         let joins = joins && opacity >= 1.0;
         let covers = if opacity >= 1.0 { covers } else { Vec::new() };
-        let rect = if is_filled && !joins { rect_of(path) } else { None };
         let outline = Outline { data, style, segments, joins, rect };
         self.item(Kind::Path(outline), bounds, area, segments, covers)
     }
 
-    /// Counts the edges of a path that has this height on the page. Simple ones cost as much as they paint, which has a bound.
-    fn count_edges(&mut self, path: &BezPath, height: f64, weight: f64) -> Recorded {
-        let own = path.control_box().height();
-        let edges = if own > 0.0 { rise(path) / own * weight } else { 0.0 };
+    /// Counts the edges of a path of this height on the page. Simple ones cost as much as they paint, which has a bound.
+    fn count_edges(&mut self, edges: f64, height: f64) -> Recorded {
         if edges > FEW_EDGES {
             self.edges += edges * height.min(self.page.height()) / self.page.height();
         }
@@ -322,6 +367,63 @@ impl Recorder {
         self.items.push(item);
         Ok(())
     }
+}
+
+/// Facts about a path.
+struct Shape {
+    bounds: Rect,
+    /// Painted area.
+    area: f64,
+    /// Number of edges that a row of pixels crosses.
+    edges: f64,
+    covers: Vec<Cover>,
+    joins: bool,
+    /// Its place, if it is a filled rectangle.
+    rect: Option<Rect>,
+}
+
+/// A letter at the page's corner.
+struct Letter {
+    /// Its first point, in units.
+    first: Vec2,
+    /// The data of the rest.
+    data: String,
+    segments: usize,
+    bounds: Rect,
+    edges: f64,
+}
+
+impl Letter {
+    fn new(path: &BezPath, unit: f64) -> Result<Self, Refusal> {
+        let mut data = String::new();
+        let segments = write(path, unit, &mut data)?;
+        let first = path.elements().first().and_then(PathEl::end_point).unwrap_or_default();
+        let rest = data.get(1..).and_then(|rest| rest.find(|byte: char| byte.is_ascii_alphabetic()));
+        data.replace_range(..rest.map_or(data.len(), |rest| rest + 1), "");
+        let bounds = path.control_box();
+        let first = first.to_vec2() * unit;
+        Ok(Self {
+            first: Vec2::new(first.x.round(), first.y.round()),
+            data,
+            segments,
+            bounds,
+            edges: edges(path, bounds),
+        })
+    }
+
+    /// Writes the letter at a place on the grid.
+    fn write(&self, at: Vec2, data: &mut String) -> Result<usize, Refusal> {
+        if self.segments > 0 {
+            begin(self.first + at, data)?;
+            data.push_str(&self.data);
+        }
+        Ok(self.segments)
+    }
+}
+
+/// Returns the number of edges that a row of pixels crosses, on average over the height of a path with these bounds.
+fn edges(path: &BezPath, bounds: Rect) -> f64 {
+    if bounds.height() > 0.0 { rise(path) / bounds.height() } else { 0.0 }
 }
 
 /// Returns the length of a path's control polygon.

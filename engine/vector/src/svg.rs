@@ -223,7 +223,7 @@ impl Walk {
 }
 
 /// Splits the outline of a text, which is written along the x axis, into parts beside each other: letters with their holes.
-/// What hides one letter need not hide the others.
+/// A shape that hides one letter need not hide the others.
 fn letters(text: &BezPath) -> Vec<BezPath> {
     let mut figures: Vec<BezPath> = Vec::new();
     for &element in text.elements() {

@@ -20,82 +20,70 @@ const NEAR: u8 = 8;
 const LEAST: f64 = 16.0;
 /// Distance in pixels around a letter in its own colour: if it showed, there would be another colour.
 const AROUND: f64 = 2.0;
+/// Maximum number of looks at every pixel of the page. What shows is known after a few rows of its box.
+const MAX_LOOKS: usize = 16;
 
 impl Drawing {
     /// Returns the drawing without objects that the page's pixels do not show: their box has one colour alone, and that is not
     /// theirs, or it is, and reaches beyond the letter.
     ///
     /// # Errors
-    /// [`Refusal::NoOutlines`]: nothing but pictures is left. [`Refusal::Unlike`]: a picture is not shown.
+    /// [`Refusal::NoOutlines`]: nothing but pictures is left. [`Refusal::Unlike`]: a picture is not shown. [`Refusal::Area`]: too
+    /// many large objects may be hidden.
     pub fn without_unseen(mut self, page: Pixels<'_>) -> Result<Self, Refusal> {
-        let plain = Plain::of(page);
-        if self.items.iter().any(|item| self.is_unseen_picture(item, &plain)) {
-            return Err(Refusal::Unlike);
+        let mut looks = Looks::at(page);
+        for item in std::mem::take(&mut self.items) {
+            if self.is_unseen_picture(&item, &mut looks)? {
+                return Err(Refusal::Unlike);
+            }
+            if !self.is_unseen(&item, &mut looks)? {
+                self.items.push(item);
+            }
         }
-        let items = std::mem::take(&mut self.items);
-        self.items = items.into_iter().filter(|item| !self.is_unseen(item, &plain)).collect();
         let has_outlines = self.items.iter().any(|item| matches!(item.kind, Kind::Path(_)));
         if has_outlines { Ok(self) } else { Err(Refusal::NoOutlines) }
     }
 
-    fn is_unseen(&self, item: &Item, plain: &Plain<'_>) -> bool {
-        let Kind::Path(outline) = &item.kind else { return false };
+    fn is_unseen(&self, item: &Item, looks: &mut Looks<'_>) -> Result<bool, Refusal> {
+        let Kind::Path(outline) = &item.kind else { return Ok(false) };
         let (colour, is_letter) = match self.styles.get(outline.style) {
             Some(Style::Fill(colour, _)) => (colour, outline.joins),
             Some(Style::Stroke(colour, ..)) => (colour, false),
-            None => return false,
+            None => return Ok(false),
         };
-        let place = plain.place(item, self.size());
-        let Some(seen) = plain.colour(place) else { return false };
+        let place = looks.place(item, self.size());
+        let Some(seen) = looks.colour(place)? else { return Ok(false) };
         let Colour(own, opacity) = colour;
-        let contrast = own.iter().zip(seen).map(|(own, seen)| own.abs_diff(*seen)).max().unwrap_or(0);
+        let contrast = own.iter().zip(seen).map(|(own, seen)| own.abs_diff(seen)).max().unwrap_or(0);
         if contrast <= NEAR {
-            return is_letter && plain.colour(place.inflate(AROUND, AROUND)).is_some();
+            return Ok(is_letter && looks.colour(place.inflate(AROUND, AROUND))?.is_some());
         }
         let pixels = (place.width().ceil() + 1.0) * (place.height().ceil() + 1.0);
         let is_narrow = place.width().max(place.height()) > NARROW * place.width().min(place.height());
         let ink = if is_narrow { INK_OF_NARROW } else { INK };
         let ink = ink * place.area() / pixels * f64::from(*opacity);
-        ink * f64::from(contrast) >= LEAST
+        Ok(ink * f64::from(contrast) >= LEAST)
     }
 
     /// Something that is no cover hides the picture, or covers hide only a part.
-    fn is_unseen_picture(&self, item: &Item, plain: &Plain<'_>) -> bool {
-        let Kind::Picture(number) = item.kind else { return false };
-        let place = plain.place(item, self.size());
+    fn is_unseen_picture(&self, item: &Item, looks: &mut Looks<'_>) -> Result<bool, Refusal> {
+        let Kind::Picture(number) = item.kind else { return Ok(false) };
+        let place = looks.place(item, self.size());
         let is_drawn = |picture: &Picture| place.area() >= 1.0 && !picture.is_plain();
-        self.pictures.get(number).is_some_and(is_drawn) && plain.colour(place).is_some()
+        Ok(self.pictures.get(number).is_some_and(is_drawn) && looks.colour(place)?.is_some())
     }
 }
 
-/// The parts of a page that have one colour.
-struct Plain<'a> {
+/// A page of which the boxes of objects are looked at.
+struct Looks<'a> {
     page: Pixels<'a>,
-    /// For each pixel, the number of pixels above and left of its corner that differ from the one left of them or above.
-    changes: Vec<u32>,
+    /// Number of pixels that may still be looked at.
+    left: usize,
 }
 
-impl<'a> Plain<'a> {
-    fn of(page: Pixels<'a>) -> Self {
-        let (width, pixels) = (page.width as usize, page.rgb.as_chunks::<3>().0);
-        let mut changes = vec![0; (width + 1) * (page.height as usize + 1)];
-        let mut above: &[[u8; 3]] = &[];
-        for (y, row) in pixels.chunks_exact(width.max(1)).enumerate() {
-            above = if y == 0 { row } else { above };
-            let (sums, sum) = changes.split_at_mut((y + 1) * (width + 1));
-            let sums = sums[y * (width + 1)..].iter().skip(1);
-            let mut in_row = 0;
-            let mut left = row.first().copied().unwrap_or_default();
-            for (((pixel, above), sum), before) in row.iter().zip(above).zip(sum.iter_mut().skip(1)).zip(sums)
-            {
-                let is_same = *pixel == left && pixel == above; // most of a page
-                in_row += u32::from(!is_same && (is_far(&left, pixel) || is_far(above, pixel)));
-                *sum = before + in_row;
-                left = *pixel;
-            }
-            above = row;
-        }
-        Self { page, changes }
+impl<'a> Looks<'a> {
+    fn at(page: Pixels<'a>) -> Self {
+        Self { page, left: page.rgb.len() / 3 * MAX_LOOKS }
     }
 
     /// Returns the box of an object of a page of this size in points.
@@ -106,26 +94,24 @@ impl<'a> Plain<'a> {
     }
 
     /// Returns the colour of a rectangle of pixels that has no other.
-    fn colour(&self, place: Rect) -> Option<&'a [u8; 3]> {
+    fn colour(&mut self, place: Rect) -> Result<Option<[u8; 3]>, Refusal> {
         let (width, height) = (self.page.width as usize, self.page.height as usize);
         let side = |from: f64, to: f64, end: usize| {
             let first = (from.floor().max(0.0) as usize).min(end.saturating_sub(1));
-            (first, (to.ceil().max(0.0) as usize).clamp(first + 1, end.max(first + 1)))
+            first..(to.ceil().max(0.0) as usize).clamp(first + 1, end.max(first + 1))
         };
-        let ((left, right), (top, bottom)) =
-            (side(place.x0, place.x1, width), side(place.y0, place.y1, height));
-        // Inside, neighbours are near each other; the edge is near one colour, so that it is no gradient.
-        let sum = |x: usize, y: usize| self.changes.get(y * (width + 1) + x).copied().unwrap_or(0);
-        let inside =
-            sum(right, bottom) + sum(left + 1, top + 1) - sum(left + 1, bottom) - sum(right, top + 1);
-        let colours = self.page.rgb.as_chunks::<3>().0;
-        let at = |x: usize, y: usize| colours.get(y * width + x);
-        let first = at(left, top)?;
-        let is_near = |x, y| at(x, y).is_some_and(|colour| !is_far(colour, first));
-        let is_plain = inside == 0
-            && (left..right).all(|x| is_near(x, top) && is_near(x, bottom - 1))
-            && (top..bottom).all(|y| is_near(left, y) && is_near(right - 1, y));
-        is_plain.then_some(first)
+        let (columns, rows) = (side(place.x0, place.x1, width), side(place.y0, place.y1, height));
+        let pixels = self.page.rgb.as_chunks::<3>().0;
+        let mut first = None;
+        for row in rows {
+            self.left = self.left.checked_sub(columns.len()).ok_or(Refusal::Area)?;
+            let row = pixels.get(row * width + columns.start..row * width + columns.end).unwrap_or_default();
+            let first = *first.get_or_insert(row.first().copied().unwrap_or_default());
+            if row.iter().any(|pixel| is_far(pixel, &first)) {
+                return Ok(None);
+            }
+        }
+        Ok(first)
     }
 }
 

@@ -24,7 +24,7 @@ struct Held {
     fields: Fields,
 }
 
-/// What a tiler may send to the origin of a source.
+/// Headers and cookies that a tiler may send to the origin of a source.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     /// Key of the boxes of a service's clients.

@@ -17,7 +17,7 @@ use rustix::time::{ClockId, clock_gettime};
 use super::protocol::{Ending, FrameWriter};
 use super::reported;
 use super::request::{Arriving, RenderRequest};
-use super::vectors::{MAX_DOCUMENT_BYTES, pack};
+use super::vectors::MAX_DOCUMENT_BYTES;
 use crate::{descriptors, sandbox};
 
 /// Renders as requested. Reports a failure to the parent; the exit code says only whether there was one.
@@ -156,15 +156,11 @@ fn send(vectors: Box<dyn Vectors>, frames: &FrameWriter) -> io::Result<()> {
             Ok(page) => page,
             Err(page) => return frames.pixels_only(&page),
         };
-        match pack(&page)?.filter(|packed| packed.len() <= left) {
-            Some(packed) => {
-                left -= packed.len();
-                frames.vectors(&packed)
-            }
-            None => {
-                let reason = Refusal::Bytes.to_string();
-                frames.pixels_only(&PixelsOnly { page: page.page, reason })
-            }
-        }
+        let Some(rest) = left.checked_sub(page.svg.len()) else {
+            let reason = Refusal::Bytes.to_string();
+            return frames.pixels_only(&PixelsOnly { page: page.page, reason });
+        };
+        left = rest;
+        frames.vectors(&page)
     })
 }

@@ -28,7 +28,7 @@ use std::io::{self, IoSlice, Write};
 use std::sync::{Mutex, PoisonError};
 
 use bytes::{Buf, Bytes, BytesMut};
-use edgezoom_codecs::{BrowserDrawing, Damage, Metadata, PixelsOnly};
+use edgezoom_codecs::{BrowserDrawing, Damage, Metadata, PageVectors, PixelsOnly};
 use edgezoom_content::{Dzi, Failure, PreviewKind, Scale};
 use edgezoom_pyramid::{TileCoord, TileOutput};
 use edgezoom_text::{MAX_PACKED_BYTES, Text};
@@ -36,10 +36,10 @@ use serde::{Deserialize, Serialize};
 
 use super::labels::Labels;
 use super::text;
-use super::vectors::MAX_PAGE_BYTES;
+use super::vectors;
 
 /// Version of this protocol. Parent and child run the same executable, but the file may be replaced between two starts.
-const VERSION: u8 = 10;
+const VERSION: u8 = 11;
 /// Number of bytes before a frame's content.
 const HEADER_BYTES: usize = 5;
 /// Number of bytes before the file in a tile's frame.
@@ -118,8 +118,8 @@ impl FrameWriter {
         self.write(b'F', &[], &serde_json::to_vec(&ending)?)
     }
 
-    pub fn vectors(&self, packed: &[u8]) -> io::Result<()> {
-        self.write(b'G', &[], packed)
+    pub fn vectors(&self, page: &PageVectors) -> io::Result<()> {
+        self.write(b'G', &vectors::head(page), page.svg.as_bytes())
     }
 
     pub fn pixels_only(&self, PixelsOnly { page, reason }: &PixelsOnly) -> io::Result<()> {
@@ -207,7 +207,7 @@ pub fn read_frame(received: &mut BytesMut, max_tile_bytes: usize) -> Result<Opti
         b'V' => MAX_PREVIEW_BYTES,
         b'C' => MAX_COARSE_BYTES,
         b'D' => MAX_PACKED_BYTES,
-        b'G' => MAX_PAGE_BYTES,
+        b'G' => vectors::MAX_PAGE_BYTES,
         b'R' | b'W' => MAX_METADATA_BYTES,
         b'B' | b'P' | b'N' | b'O' | b'F' | b'X' => MAX_CONTROL_BYTES,
         other => return Err(ProtocolError::UnknownKind(other)),
@@ -299,7 +299,8 @@ mod tests {
         let metadata = Metadata { title: words("A\ntitle"), rights: words("\0Mine"), ..Metadata::default() };
         frames.metadata(Metadata { creator: words("\u{202e}"), ..Metadata::default() }).unwrap(); // none
         frames.metadata(metadata).unwrap();
-        frames.vectors(b"page").unwrap();
+        let page = PageVectors { page: 0, pages: 1, at: Rect::new(0, 0, 1, 1), svg: "page".to_owned() };
+        frames.vectors(&page).unwrap();
         let scan = PixelsOnly { page: 7, reason: "a scan".to_owned() };
         frames.pixels_only(&scan).unwrap();
         let failure = Failure::new(FailureCode::Internal, "sorry");
@@ -322,7 +323,7 @@ mod tests {
         let text = Frame::Text(text::pack(&text).unwrap().unwrap().into());
         let title = Frame::Title(Bytes::from_static(b"A title"));
         let credits = Frame::Credits(Bytes::from_static(br#"{"credit":"Mine"}"#));
-        let vectors = Frame::Vectors(Bytes::from_static(b"page"));
+        let vectors = Frame::Vectors([&vectors::head(&page), b"page".as_slice()].concat().into());
         let scan = Frame::PixelsOnly(scan);
         let expected = [expected, vec![text, title, credits, vectors, scan, Frame::Failed(failure)]].concat();
         assert_eq!(read, expected);

@@ -109,15 +109,14 @@ impl FrameValidator {
                 pyramid.has_credits = true;
                 Ok(Output::Credits(credits))
             }
-            Frame::Vectors(packed) => {
+            Frame::Vectors(frame) => {
                 let is_requested = self.request.options.drawing.vectors;
                 let max_pages = self.request.bounds.pdf_pages.get();
                 let pyramid = self.pyramid()?;
-                let left = pyramid.vector_bytes.checked_sub(packed.len());
-                let page =
-                    left.filter(|_| is_requested).and_then(|_| vectors::unpack(packed, pyramid.dzi.size));
+                let page = if is_requested { vectors::read(frame, pyramid.dzi.size) } else { None };
                 let page =
                     page.filter(|page| page.page >= pyramid.next_vectors && page.pages as usize <= max_pages);
+                let left = page.as_ref().and_then(|page| pyramid.vector_bytes.checked_sub(page.svg.len()));
                 let (Some(page), Some(left)) = (page, left) else {
                     return Err(ProtocolError::Unexpected("vectors that no page has").into());
                 };
@@ -413,7 +412,7 @@ mod tests {
         let root = r#"<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" viewBox="0 0 9 9"/>"#;
         let vectors = |page, pages| {
             let page = edgezoom_codecs::PageVectors { page, pages, at, svg: root.to_owned() };
-            Frame::Vectors(vectors::pack(&page).unwrap().unwrap().into())
+            Frame::Vectors([&vectors::head(&page), root.as_bytes()].concat().into())
         };
         assert_refused(&mut started().0, vectors(0, 1));
         let mut asked = request();

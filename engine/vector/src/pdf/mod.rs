@@ -136,10 +136,10 @@ impl Interpreted {
     fn path<'a>(&mut self, path: &BezPath, props: &DrawProps<'a>, mode: &DrawMode, joins: bool) -> Recorded {
         is_simple(props.soft_mask.as_ref(), props.blend_mode)?;
         match mode {
-            DrawMode::Fill(rule) => self.fill(&(props.transform * path.clone()), *rule, &props.paint, joins),
+            DrawMode::Fill(rule) => self.fill(&(props.transform * path), *rule, &props.paint, joins),
             DrawMode::Stroke(pen) => self.stroke(path, props, pen),
             DrawMode::FillAndStroke(rule, pen) => {
-                self.fill(&(props.transform * path.clone()), *rule, &props.paint, false)?;
+                self.fill(&(props.transform * path), *rule, &props.paint, false)?;
                 self.stroke(path, props, pen)
             }
             DrawMode::Invisible => Ok(()),
@@ -258,16 +258,16 @@ impl<'a> Device<'a> for Interpreted {
         }
         for glyph in run.glyphs() {
             self.count(1, |device| match &**glyph {
-                Glyph::Outline(outline) => {
-                    let DrawMode::Fill(_) = mode else {
-                        return device.path(&(glyph.transform() * outline.outline()), &props, mode, false);
-                    };
-                    // On the grid, so that a letter has the same numbers wherever it is.
-                    let place = props.transform * glyph.transform();
-                    let place = place.with_translation(device.recorder.on_grid(place.translation()));
-                    let props = DrawProps { transform: place, ..props.clone() };
-                    device.path(&outline.outline(), &props, mode, true)
-                }
+                Glyph::Outline(letter) => match (mode, &props.paint) {
+                    (DrawMode::Fill(rule), paint @ Paint::Color(_)) => {
+                        is_simple(props.soft_mask.as_ref(), props.blend_mode)?;
+                        let (key, place) =
+                            (letter.identifier().cache_key(), props.transform * glyph.transform());
+                        let colour = colour_of(paint)?;
+                        device.recorder.letter(key, || letter.outline(), place, colour, rule_of(*rule))
+                    }
+                    _ => device.path(&(glyph.transform() * letter.outline()), &props, mode, true),
+                },
                 Glyph::Type3(glyph_of_drawings) => {
                     glyph_of_drawings.interpret(device, props.transform, glyph.transform(), &props.paint);
                     Ok(())

@@ -181,7 +181,7 @@ fn text_is_outlines_of_single_letters() {
         r##"x="10" y="60" fill="#06c" stroke="#c00" stroke-width=".5" text-decoration="underline""##,
     )));
     lean(&sheet(&text(r#"transform="translate(10 20) rotate(60)" letter-spacing="2""#)));
-    // What hides a part of a word does not leave the letters below in the file.
+    // A shape over a part of a word takes the letters below out of the file.
     let covered = lean(&sheet(&format!(
         r##"{}<rect x="40" y="30" width="60" height="50" fill="#222"/>"##,
         text(r#"x="10" y="60""#)

@@ -103,6 +103,10 @@ fn what_the_pixels_do_not_show_is_dropped() {
     assert!(letters(&format!("{ground} 0 g {rest}")).contains("#fff"), "it may hide something");
 
     assert_eq!(shown(NAME, "1 g 0 0 9 9 re f"), Err(Refusal::NoOutlines));
+    let lines = |count| format!("{NAME} {} {rest}", "0 g 3 w 0 0 m 200 100 l S ".repeat(count));
+    assert_eq!(shown(&lines(9), &format!("{NAME} {rest}")), Ok(true));
+    assert_eq!(shown(&lines(9), "0 0 1 1 re f"), Ok(false));
+    assert_eq!(shown(&lines(20), "0 0 1 1 re f"), Err(Refusal::Area), "there is more to look at than time");
 }
 
 #[test]

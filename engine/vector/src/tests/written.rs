@@ -1,4 +1,4 @@
-//! What is written, and what is refused because it cannot be.
+//! Pages that are written, and pages that are refused because they cannot be.
 
 use edgezoom_test_support::pdf::{Mask, Pdf, grey_picture};
 
@@ -28,6 +28,19 @@ fn letters_are_outlines_on_the_grid() {
     assert_eq!(svg.matches("<path").count(), 1);
     let letters: Vec<&str> = svg.split('M').skip(1).map(|letter| letter.split_once('c').unwrap().1).collect();
     assert!(letters.len() >= 3 && letters[0].trim_end_matches(['"', '/', '>']) == letters[1], "{svg}");
+}
+
+#[test]
+fn a_letter_that_comes_again_is_as_if_it_were_alone() {
+    let letter = |size: u32, place: &str| format!("BT /F1 {size} Tf {place} Tm (o) Tj ET ");
+    let again = ["1 0 0 1 150 60", "0 1 -1 0 60 20", "-1 0 0 1 60 60"];
+    let all: String = again.iter().flat_map(|place| [letter(12, place), letter(30, place)]).collect();
+    let all = written(&format!("{}{all}", letter(12, "1 0 0 1 10 20")));
+    for (place, size) in again.iter().flat_map(|place| [(place, 12), (place, 30)]) {
+        let alone = written(&letter(size, place));
+        let data = alone.split_once(r#"d=""#).unwrap().1.trim_end_matches(r#""/>"#);
+        assert!(all.contains(data), "{place} {size}: {data} is not in {all}");
+    }
 }
 
 #[test]

@@ -305,11 +305,15 @@ fn draw_rows(
 ) -> Result<usize, SourceError> {
     let (width, height) = (size.width as i32, size.height as i32);
     let stride = (size.width as usize * CHANNELS).next_multiple_of(4);
-    into.resize(stride * rows.len(), 0);
+    into.clear();
+    into.resize(stride * rows.len(), 0xff); // the paper; PDFium fills pixel by pixel
     let mut bitmap =
         PdfBitmap::from_bytes(width, rows.len() as i32, PdfBitmapFormat::BGR, into).map_err(broken)?;
-    // By default, the page is filled with white first, and the byte order is red, green, blue.
-    let config = PdfRenderConfig::new().set_fixed_size(width, height).set_origin(0, -(rows.start as i32));
+    // By default, the byte order is red, green, blue.
+    let config = PdfRenderConfig::new()
+        .clear_before_rendering(false)
+        .set_fixed_size(width, height)
+        .set_origin(0, -(rows.start as i32));
     page.render_into_bitmap_with_config(&mut bitmap, &config).map_err(broken)?;
     Ok(stride)
 }
