@@ -297,7 +297,7 @@ async fn a_renderer_that_ends_after_its_pixels_has_only_no_more_vectors() {
     let mut options = RenderOptions::default();
     let dzi = options.dzi(Size { width: 1, height: 1 }, TileFormat::Jpg);
     let frames = [
-        frame(b'B', &[&[10], &serde_json::to_vec(&dzi).unwrap()]),
+        frame(b'B', &[&[11], &serde_json::to_vec(&dzi).unwrap()]),
         frame(b'T', &[&[0; 12], &[0xff, 0xd8, 0xff, 0xe0]]),
         frame(b'F', &[br#"{"damage":null,"scale":null}"#]),
     ];

@@ -134,8 +134,14 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
     let vectors = None;
     #[cfg(feature = "vector")]
     let vectors = options.drawing.vectors.then(|| -> Box<dyn crate::Vectors> {
-        let (document, areas) = (Rc::clone(&document), layout.areas.clone());
-        Box::new(vector::VectorPages { document, source, memory: bounds.memory, first: chosen.start, areas })
+        Box::new(vector::VectorPages {
+            document: Rc::clone(&document),
+            source,
+            memory: bounds.memory,
+            first: chosen.start,
+            areas: layout.areas.clone(),
+            are_scans: papers.iter().map(|paper| paper.native.is_some()).collect(),
+        })
     });
     let pages = Decoded::plain(Pages {
         open: Vec::new(),

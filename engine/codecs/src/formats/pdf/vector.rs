@@ -42,6 +42,8 @@ pub struct VectorPages {
     /// The first page that is drawn, counted from 0.
     pub first: i32,
     pub areas: Vec<Area>,
+    /// True for pages that are one scanned picture: they have no outlines.
+    pub are_scans: Vec<bool>,
 }
 
 impl Vectors for VectorPages {
@@ -64,10 +66,12 @@ impl Vectors for VectorPages {
             if let Some(pdf) = &pdf {
                 scope.spawn(move || interpret(pdf, &asked, &answer));
             }
-            for (page, area) in self.areas.iter().enumerate() {
+            for (page, (area, is_scan)) in self.areas.iter().zip(&self.are_scans).enumerate() {
                 let number = self.first as usize + page;
                 let start = clock();
-                let drawn = if pdf.is_none() {
+                let drawn = if *is_scan {
+                    Err(Refusal::NoOutlines)
+                } else if pdf.is_none() {
                     Err(Refusal::Interpreter)
                 } else if start > until {
                     Err(Refusal::Time)
