@@ -149,9 +149,12 @@ fn of_render(error: &RenderError) -> Class {
         RenderError::TooComplex { .. } => Class::never(TooComplex),
         RenderError::UnpacksTooLarge(_) => Class::never(SourceTooLarge),
         RenderError::OutOfMemory => Class::never(TooManyPixels),
-        RenderError::Crashed { .. } | RenderError::Died | RenderError::Protocol(_) | RenderError::Pipe(_) => {
-            Class::never(Internal)
-        }
+        // The pipeline renders a document again that needs its pixels.
+        RenderError::NeedsPixels
+        | RenderError::Crashed { .. }
+        | RenderError::Died
+        | RenderError::Protocol(_)
+        | RenderError::Pipe(_) => Class::never(Internal),
     }
 }
 

@@ -30,6 +30,9 @@ pub struct DrawingOptions {
     pub text: bool,
     /// True to draw the pages of a PDF, or an SVG, as vectors, too, with the feature `vector`.
     pub vectors: bool,
+    /// True to draw the pages of a PDF with half the resolution if they may all have vectors, which show the rest.
+    /// [`Vectors::are_needed`](crate::Vectors::are_needed) tells for which that is done.
+    pub halved: bool,
 }
 
 /// Options for decoding a source. The default suits every caller: any layout but planes, and one thread.
@@ -72,6 +75,7 @@ impl Default for DrawingOptions {
             to_browser: false,
             text: false,
             vectors: false,
+            halved: false,
         }
     }
 }

@@ -38,6 +38,12 @@ pub struct PixelsOnly {
 
 /// The pages of an open document, to be drawn as vectors.
 pub trait Vectors {
+    /// Returns true if the picture has half its resolution because all pages may have vectors: it must be drawn again without
+    /// [`halved`](crate::DrawingOptions::halved) if one has none.
+    fn are_needed(&self) -> bool {
+        false
+    }
+
     /// Passes on each page, in order: its vectors if they look like its pixels, otherwise its number and why it has none. `clock`
     /// returns the time that has been used for the document: vectors add a part of that.
     ///

@@ -61,9 +61,18 @@ impl ConversionArgs {
     /// Returns the options for one page of a document, or for all its pages, with their vectors unless a flag turns them
     /// off; with `text` for their words, too.
     pub fn drawing(&self, page: Option<NonZeroU32>, text: bool) -> DrawingOptions {
-        let DrawingArgs { pdf_dpi, pdf_width, svg_side, no_vectors } = self.drawing;
+        let DrawingArgs { pdf_dpi, pdf_width, svg_side, no_vectors, halve_pdf } = self.drawing;
         let (defaults, vectors) = (DrawingOptions::default(), !no_vectors);
-        DrawingOptions { page, dpi: pdf_dpi, page_width: pdf_width, svg_side, text, vectors, ..defaults }
+        DrawingOptions {
+            page,
+            dpi: pdf_dpi,
+            page_width: pdf_width,
+            svg_side,
+            text,
+            vectors,
+            halved: halve_pdf,
+            ..defaults
+        }
     }
 }
 
@@ -187,4 +196,8 @@ struct DrawingArgs {
     /// Leave out the vectors of a PDF's pages and of SVGs, which viewers show where the pixels end
     #[arg(long, env = "EDGEZOOM_NO_VECTORS")]
     no_vectors: bool,
+    /// Store a PDF with half its resolution if all its pages have vectors: a third of the bytes, but other viewers, previews
+    /// and downloads have no more than these pixels
+    #[arg(long, env = "EDGEZOOM_HALVE_PDF")]
+    halve_pdf: bool,
 }

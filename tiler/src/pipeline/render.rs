@@ -56,25 +56,29 @@ impl Pipeline {
                         source.input = Input::Whole { file, capturing: None };
                         continue;
                     }
-                    if let (Err(PipelineError::Render(RenderError::NeedsBrowser(asked))), Some(file)) =
-                        (&rendered, again)
-                    {
-                        *labels = Metadata::clone(&asked.metadata).into();
-                        source.input = match self.draw_in_browser(&file, asked, &options).await {
-                            Ok(input) => {
-                                drawing = Some(file);
-                                input
+                    source.input = match (rendered, again) {
+                        (Err(PipelineError::Render(RenderError::NeedsBrowser(asked))), Some(file)) => {
+                            *labels = Metadata::clone(&asked.metadata).into();
+                            match self.draw_in_browser(&file, &asked, &options).await {
+                                Ok(input) => {
+                                    drawing = Some(file);
+                                    input
+                                }
+                                Err(error) => {
+                                    tracing::warn!(%error, features = %asked.features, "no browser draws an SVG");
+                                    options.drawing.to_browser = false;
+                                    Input::Whole { file, capturing: None }
+                                }
                             }
-                            Err(error) => {
-                                tracing::warn!(%error, features = %asked.features, "no browser draws an SVG");
-                                options.drawing.to_browser = false;
-                                Input::Whole { file, capturing: None }
-                            }
-                        };
-                        continue;
-                    }
-                    // `None` does not happen: a complete source does not change.
-                    return rendered?.ok_or_else(|| RenderError::Died.into());
+                        }
+                        (Err(PipelineError::Render(RenderError::NeedsPixels)), Some(file)) => {
+                            sink.restart().await?;
+                            options.drawing.halved = false;
+                            Input::Whole { file, capturing: None }
+                        }
+                        // `None` does not happen: a complete source does not change.
+                        (rendered, _) => return rendered?.ok_or_else(|| RenderError::Died.into()),
+                    };
                 }
                 Input::Tiles(file, mosaic) => {
                     on_progress(Progress::Rendering { rows: 0.0, is_web_page: false });
@@ -182,7 +186,7 @@ async fn render_tiles(
                 }
                 (Ok(Output::Finished(built)), _) => rendered = Some(built),
                 // The complete source may be readable, or fail for another reason.
-                (Err(RenderError::Reported(_)), _) if is_early => break None,
+                (Err(RenderError::Reported(_) | RenderError::NeedsPixels), _) if is_early => break None,
                 (Err(error), _) => return Err(error.into()),
             },
         }

@@ -140,7 +140,8 @@ pub(super) fn render(
     })?;
     let vectors = source.take_vectors();
     let built = source.with_thumbnail(thumbnail).build(&request.options, frames)?;
-    frames.finished(Ending { damage: built.damage, scale: built.scale })?;
+    let halved = vectors.as_ref().is_some_and(|vectors| vectors.are_needed());
+    frames.finished(Ending { damage: built.damage, scale: built.scale, halved })?;
     Ok(vectors.map_or(Ok(()), |vectors| send(vectors, frames))?)
 }
 

@@ -20,6 +20,9 @@ pub enum RenderError {
     /// The process leaves the source, a drawing, to a browser.
     #[error("The drawing needs a browser.")]
     NeedsBrowser(BrowserDrawing),
+    /// The process has drawn a document with half its resolution, and has no vectors of some page.
+    #[error("The document has pages without vectors.")]
+    NeedsPixels,
     /// The process used up its wall time.
     #[error("Rendering took longer than allowed.")]
     TimedOut,
@@ -71,7 +74,7 @@ impl RenderError {
     #[must_use]
     pub fn cause_of_death(&self) -> Option<&'static str> {
         match self {
-            Self::Reported(_) | Self::NeedsBrowser(_) => None,
+            Self::Reported(_) | Self::NeedsBrowser(_) | Self::NeedsPixels => None,
             Self::NotStarted(_) => Some("not-started"),
             Self::TimedOut => Some("timed-out"),
             Self::Idle(_) => Some("idle"),

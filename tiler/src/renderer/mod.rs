@@ -52,7 +52,7 @@ pub use error::RenderError;
 pub use labels::Labels;
 pub use lists::{ListRequest, Listed, Listing};
 use process::RendererProcess;
-pub use protocol::ProtocolError;
+pub use protocol::{PROTOCOL_VERSION, ProtocolError};
 pub use reported::of_source;
 pub use request::RenderOptions;
 use request::{Arriving, RenderRequest};
@@ -221,11 +221,12 @@ impl Renderer {
             }
             self.reader.process.kill();
         }
+        let needs_pixels = self.reader.validator.needs_pixels();
         match (result, self.reader.finished) {
+            (Err(RenderError::Protocol(error)), _) => Err(error.into()),
+            (Err(_) | Ok(Output::Finished(_)), Some(_)) if needs_pixels => Err(RenderError::NeedsPixels),
             // Another interpreter of the document has crashed, or used up the process's memory or time.
-            (Err(error), Some(built))
-                if self.reader.may_follow && !matches!(error, RenderError::Protocol(_)) =>
-            {
+            (Err(error), Some(built)) if self.reader.may_follow => {
                 tracing::warn!(%error, "a document has no more vectors");
                 Ok(Output::Finished(built))
             }

@@ -39,7 +39,7 @@ use super::text;
 use super::vectors;
 
 /// Version of this protocol. Parent and child run the same executable, but the file may be replaced between two starts.
-const VERSION: u8 = 11;
+pub const PROTOCOL_VERSION: u8 = 12;
 /// Number of bytes before a frame's content.
 const HEADER_BYTES: usize = 5;
 /// Number of bytes before the file in a tile's frame.
@@ -80,6 +80,8 @@ pub struct Ending {
     pub damage: Option<Damage>,
     /// Physical size of a pixel.
     pub scale: Option<Scale>,
+    /// True if all pages must have vectors: otherwise the pixels are too few.
+    pub halved: bool,
 }
 
 /// The way in which a renderer process broke the protocol, for the log.
@@ -155,7 +157,7 @@ impl FrameWriter {
 
 impl TileOutput for FrameWriter {
     fn begin(&self, dzi: &Dzi) -> io::Result<()> {
-        self.write(b'B', &[VERSION], &serde_json::to_vec(dzi)?)
+        self.write(b'B', &[PROTOCOL_VERSION], &serde_json::to_vec(dzi)?)
     }
 
     fn progress(&self, rows: u32) -> io::Result<()> {
@@ -228,7 +230,10 @@ fn parse(kind: u8, mut content: Bytes) -> Option<Frame> {
     match kind {
         b'B' => {
             let (&version, dzi) = content.split_first()?;
-            (version == VERSION).then(|| serde_json::from_slice(dzi).ok()).flatten().map(Frame::Begin)
+            (version == PROTOCOL_VERSION)
+                .then(|| serde_json::from_slice(dzi).ok())
+                .flatten()
+                .map(Frame::Begin)
         }
         b'P' => content.try_get_u32_le().ok().filter(|_| content.is_empty()).map(Frame::Progress),
         b'T' => {
@@ -288,8 +293,8 @@ mod tests {
         let scale = Scale::new(2.5e-7, 2.5e-7, ScaleUnit::Metre, ScaleBasis::Aperio);
         let endings = [
             Ending::default(),
-            Ending { damage: Some(Damage::FromRow { row: 7, rows: 300 }), scale: None },
-            Ending { damage: None, scale },
+            Ending { damage: Some(Damage::FromRow { row: 7, rows: 300 }), scale: None, halved: true },
+            Ending { damage: None, scale, halved: false },
         ];
         endings.iter().for_each(|ending| frames.finished(*ending).unwrap());
         let text = Text { pages: vec![Page::new(Rect::new(0, 0, 1, 1)); 2], ..Text::default() };

@@ -42,6 +42,10 @@ struct ReceivedTiles {
     has_text: bool,
     has_title: bool,
     has_credits: bool,
+    /// True if a page without vectors needs more pixels, from the last frame of the pyramid on.
+    halved: bool,
+    /// Number of pages that have not sent vectors. It is known from the first one that has.
+    missing_vectors: Option<u32>,
     /// Number of the page from which vectors may come, and the bytes that they may have.
     next_vectors: u32,
     vector_bytes: usize,
@@ -121,6 +125,8 @@ impl FrameValidator {
                     return Err(ProtocolError::Unexpected("vectors that no page has").into());
                 };
                 (pyramid.next_vectors, pyramid.vector_bytes) = (page.page + 1, left);
+                let missing = pyramid.missing_vectors.unwrap_or(page.pages);
+                pyramid.missing_vectors = Some(missing.saturating_sub(1));
                 Ok(Output::Vectors(page))
             }
             Frame::PixelsOnly(page) => {
@@ -135,9 +141,10 @@ impl FrameValidator {
                     return Err(ProtocolError::Unexpected("a reason that no page has").into());
                 }
                 pyramid.next_vectors = number + 1;
-                Ok(Output::PixelsOnly(page))
+                if pyramid.halved { Err(RenderError::NeedsPixels) } else { Ok(Output::PixelsOnly(page)) }
             }
-            Frame::Finished(Ending { damage, scale }) => {
+            Frame::Finished(Ending { damage, scale, halved }) => {
+                let is_requested = self.request.options.drawing.halved;
                 let pyramid = self.pyramid()?;
                 let is_incomplete = pyramid.missing > 0 && !pyramid.skips;
                 if is_incomplete || !pyramid.missing_previews.is_empty() {
@@ -150,6 +157,10 @@ impl FrameValidator {
                 if scale.is_some_and(|scale| !scale.is_valid()) {
                     return Err(ProtocolError::Unexpected("a scale that no file states").into());
                 }
+                if halved && !is_requested {
+                    return Err(ProtocolError::Unexpected("fewer pixels than requested").into());
+                }
+                pyramid.halved = halved;
                 Ok(Output::Finished(Built { dzi, damage, scale }))
             }
             Frame::NeedsBrowser(drawing) => {
@@ -162,6 +173,11 @@ impl FrameValidator {
             }
             Frame::Failed(failure) => Err(RenderError::Reported(sanitized(&failure))),
         }
+    }
+
+    /// Returns true if the pyramid has too few pixels for the vectors that have come.
+    pub fn needs_pixels(&self) -> bool {
+        self.pyramid.as_ref().is_some_and(|pyramid| pyramid.halved && pyramid.missing_vectors != Some(0))
     }
 
     fn pyramid(&mut self) -> Result<&mut ReceivedTiles, ProtocolError> {
@@ -202,6 +218,8 @@ impl ReceivedTiles {
             has_text: false,
             has_title: false,
             has_credits: false,
+            halved: false,
+            missing_vectors: None,
             next_vectors: 0,
             vector_bytes: MAX_DOCUMENT_BYTES,
         }
@@ -319,15 +337,18 @@ mod tests {
         }
         for (row, rows) in [(0, 0), (300, 300), (0, 301), (u32::MAX, u32::MAX)] {
             let damage = Some(Damage::FromRow { row, rows });
-            assert_refused(&mut validator, Frame::Finished(Ending { damage, scale: None }));
+            assert_refused(&mut validator, Frame::Finished(Ending { damage, ..Ending::default() }));
         }
         let invalid = r#"{"significand":0,"exponent":0,"unit":"metre","basis":"ome"}"#;
         let scale = Some(serde_json::from_str(invalid).unwrap());
-        assert_refused(&mut validator, Frame::Finished(Ending { damage: None, scale }));
+        assert_refused(&mut validator, Frame::Finished(Ending { scale, ..Ending::default() }));
         let scale = Scale::new(2.5e-7, 2.5e-7, ScaleUnit::Metre, ScaleBasis::Aperio);
         for damage in [None, Some(Damage::Partial), Some(Damage::FromRow { row: 299, rows: 300 })] {
             let finished = Output::Finished(Built { dzi, damage, scale });
-            assert_eq!(validator.accept(Frame::Finished(Ending { damage, scale })).unwrap(), finished);
+            assert_eq!(
+                validator.accept(Frame::Finished(Ending { damage, scale, halved: false })).unwrap(),
+                finished
+            );
         }
     }
 
@@ -442,6 +463,46 @@ mod tests {
         assert_refused(&mut validator, Frame::Vectors(Bytes::from_static(b"<svg/>")));
         validator.pyramid.as_mut().unwrap().vector_bytes = 9;
         assert_refused(&mut validator, vectors(4, 5));
+    }
+
+    #[test]
+    fn half_the_pixels_are_enough_only_if_all_pages_have_vectors() {
+        let root = r#"<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" viewBox="0 0 9 9"/>"#;
+        let vectors = |page| {
+            let at = edgezoom_text::Rect::new(0, 0, 10, 10);
+            let page = edgezoom_codecs::PageVectors { page, pages: 2, at, svg: root.to_owned() };
+            Frame::Vectors([&vectors::head(&page), root.as_bytes()].concat().into())
+        };
+        let finished = |halved| Frame::Finished(Ending { halved, ..Ending::default() });
+        let complete = || {
+            let mut asked = request();
+            (asked.options.drawing.vectors, asked.options.drawing.halved) = (true, true);
+            let mut validator = FrameValidator::new(asked);
+            let dzi = Dzi { size: Size { width: 1, height: 1 }, ..started().1 };
+            validator.accept(Frame::Begin(dzi)).unwrap();
+            validator.accept(tile(0, 0, 0)).unwrap();
+            validator.pyramid.as_mut().unwrap().dzi.size = SIZE;
+            validator
+        };
+        let mut validator = complete();
+        validator.accept(finished(true)).unwrap();
+        for page in [0, 1] {
+            assert!(validator.needs_pixels(), "{page}");
+            validator.accept(vectors(page)).unwrap();
+        }
+        assert!(!validator.needs_pixels());
+
+        let without = || Frame::PixelsOnly(PixelsOnly { page: 0, reason: "the page has a mask".to_owned() });
+        for halved in [true, false] {
+            let mut validator = complete();
+            validator.accept(finished(halved)).unwrap();
+            assert_eq!(validator.needs_pixels(), halved);
+            let passed = validator.accept(without());
+            assert_eq!(matches!(passed, Err(RenderError::NeedsPixels)), halved, "{passed:?}");
+        }
+        let mut others = complete();
+        others.request.options.drawing.halved = false;
+        assert_refused(&mut others, finished(true));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use edgezoom_codecs::{Damage, Layout};
 use edgezoom_content::{Dzi, Failure, FailureCode, Scale, ScaleBasis, ScaleUnit, Size, TileFormat};
 use edgezoom_tiler::limits::Limits;
-use edgezoom_tiler::renderer::{Built, Output, RenderError, RenderOptions, Renderer};
+use edgezoom_tiler::renderer::{Built, Output, PROTOCOL_VERSION, RenderError, RenderOptions, Renderer};
 use tempfile::TempDir;
 
 use edgezoom_test_support::files::{self, Jpeg, file};
@@ -297,9 +297,9 @@ async fn a_renderer_that_ends_after_its_pixels_has_only_no_more_vectors() {
     let mut options = RenderOptions::default();
     let dzi = options.dzi(Size { width: 1, height: 1 }, TileFormat::Jpg);
     let frames = [
-        frame(b'B', &[&[11], &serde_json::to_vec(&dzi).unwrap()]),
+        frame(b'B', &[&[PROTOCOL_VERSION], &serde_json::to_vec(&dzi).unwrap()]),
         frame(b'T', &[&[0; 12], &[0xff, 0xd8, 0xff, 0xe0]]),
-        frame(b'F', &[br#"{"damage":null,"scale":null}"#]),
+        frame(b'F', &[br#"{"damage":null,"scale":null,"halved":false}"#]),
     ];
     let limits = Limits {
         renderer_cpu: Duration::from_millis(300),

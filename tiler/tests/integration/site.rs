@@ -149,6 +149,32 @@ fn pages_of_a_pdf_are_vectors_where_these_show_what_the_pixels_show_and_no_more(
 }
 
 #[test]
+fn a_pdf_has_half_its_pixels_only_if_all_its_pages_are_vectors() {
+    let folder = folder();
+    let lines = "5 5 m 290 160 l S 20 120 9 20 re f";
+    let redaction = "/Annots [<< /Type /Annot /Subtype /Redact /Rect [0 0 50 50] >>]";
+    let document =
+        |more: &str| Pdf::new().page_with(300, 200, lines, "").page_with(300, 200, lines, more).bytes();
+    let dzi = |pdf: &[u8], more: &[&str]| {
+        let (content, files) = converted(folder.path(), pdf, more);
+        let side = |name: &str| content["dzi"][name].as_u64().unwrap();
+        (side("width"), side("height"), files.len())
+    };
+    let vectors = document("");
+    let (width, height, _) = dzi(&vectors, &[]);
+    let halved = dzi(&vectors, &["--halve-pdf"]);
+    assert_eq!((halved.0, halved.2), (width / 2, 2));
+    assert!(halved.1.abs_diff(height / 2) <= 1, "gaps are rounded up: {halved:?}, {height}");
+    assert_eq!(dzi(&vectors, &["--halve-pdf", "--no-vectors"]), (width, height, 0));
+    // The first page's vectors are dropped with its pixels, and come again.
+    for (pdf, memory) in [(document(redaction), "2000"), (bomb(), "100")] {
+        let whole = dzi(&pdf, &["--memory", memory]);
+        assert_eq!(dzi(&pdf, &["--memory", memory, "--halve-pdf"]), whole);
+        assert_eq!(whole.2, 1);
+    }
+}
+
+#[test]
 fn a_drawing_is_vectors_unless_its_pixels_may_be_transparent() {
     let folder = folder();
     let converted = |content: &str, more: &[&str]| {
@@ -174,8 +200,8 @@ fn a_drawing_is_vectors_unless_its_pixels_may_be_transparent() {
     assert_eq!(converted(&format!("{words}{blurred}"), &[]).1, None);
 }
 
-#[test]
-fn a_document_whose_vectors_take_all_memory_has_its_pixels() {
+/// Returns a document of three pages, whose second one has vectors that take more than 100 MB.
+fn bomb() -> Vec<u8> {
     let deflated = |content: &[u8]| {
         let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
         encoder.write_all(content).unwrap();
@@ -194,7 +220,12 @@ fn a_document_whose_vectors_take_all_memory_has_its_pixels() {
         .page_with(300, 200, lines, &resources)
         .page_with(300, 200, &format!("{lines} q 90 0 0 90 0 0 cm /X Do Q"), &resources)
         .page_with(300, 200, lines, &resources);
-    let (content, files) = converted(folder().path(), &pdf.bytes(), &["--memory", "100"]);
+    pdf.bytes()
+}
+
+#[test]
+fn a_document_whose_vectors_take_all_memory_has_its_pixels() {
+    let (content, files) = converted(folder().path(), &bomb(), &["--memory", "100"]);
     assert_eq!((&content["dzi"]["tileFormat"], files), (&json!("jpg"), vec!["0.svg".to_owned()]));
     assert_eq!(content["vector"]["pages"].as_array().unwrap().len(), 3);
 }

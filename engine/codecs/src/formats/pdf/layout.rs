@@ -11,6 +11,8 @@ const GAP: f64 = 0.02;
 const LEGIBLE_DPI: f64 = 130.0;
 /// Number by which its pixels may exceed the bound.
 const MORE_PIXELS: u64 = 4;
+/// Minimum resolution of pages with half their resolution: other viewers, which see no vectors, show headings and lines with it.
+const LEAST_DPI: f64 = 100.0;
 /// PDF measures in points of 1/72 inch (ISO 32000-1, 8.3.2.3).
 const POINTS_PER_INCH: f64 = 72.0;
 
@@ -43,6 +45,8 @@ pub struct Layout {
     pub size: Size,
     /// The area of each page, in page order.
     pub areas: Vec<Area>,
+    /// True if each page has half the pixels per inch that it could have.
+    pub halved: bool,
 }
 
 /// Returns the maximum number of pixels of a document with these pages.
@@ -54,7 +58,8 @@ pub fn pixels_of(papers: &[Paper], bounds: Bounds) -> u64 {
     legible.clamp(bounds.pixels, bounds.pixels.saturating_mul(MORE_PIXELS))
 }
 
-/// Arranges pages within the bounds.
+/// Arranges pages within the bounds, with half their resolution if that is asked for and vectors can show the rest: no page has
+/// pictures with more pixels, and each keeps [`LEAST_DPI`].
 pub fn lay_out(papers: &[Paper], options: &DrawingOptions, bounds: Bounds) -> Layout {
     let greatest = |of: fn(&Paper) -> f64| papers.iter().map(of).fold(1.0, f64::max);
     let wanted = (f64::from(options.dpi) / POINTS_PER_INCH)
@@ -86,7 +91,13 @@ pub fn lay_out(papers: &[Paper], options: &DrawingOptions, bounds: Bounds) -> La
         let excess = too_long.max(too_many);
         // A picture of a few pixels cannot shrink further. If it is still too large, the caller refuses it.
         if excess <= 1.0 || longest <= 64 {
-            return layout;
+            let half = shrunk / 2.0;
+            let may_be_halved = |(paper, page): (&Paper, &(f64, f64))| {
+                let scale = page.0 * half / paper.width;
+                paper.native.is_none() && scale >= LEAST_DPI / POINTS_PER_INCH && scale >= paper.finest
+            };
+            let halved = options.vectors && options.halved && papers.iter().zip(&pages).all(may_be_halved);
+            return if halved { Layout { halved, ..grid(&pages, columns, half) } } else { layout };
         }
         // A little more than needed, because sizes are rounded up.
         shrunk /= excess * 1.000_1;
@@ -118,7 +129,7 @@ fn grid(pages: &[(f64, f64)], columns: usize, scale: f64) -> Layout {
         let ((left, width), (top, height)) = (columns_at[index % columns], rows_at[index / columns]);
         Area { left: left + (width - size.width) / 2, top: top + (height - size.height) / 2, size }
     });
-    Layout { areas: areas.collect(), size: Size { width, height } }
+    Layout { areas: areas.collect(), size: Size { width, height }, halved: false }
 }
 
 /// Returns the start and the length of each cell, with gaps between and around them, and the end of the last gap.
@@ -211,6 +222,33 @@ mod tests {
         assert_eq!(layout(&[Paper { finest: 1.0, ..A4 }]).size.width, 4000);
         let pixels = layout(&[Paper { finest: 1e9, ..A4 }]).size.pixels();
         assert!((199_000_000..201_000_000).contains(&pixels), "{pixels}");
+    }
+
+    #[test]
+    fn pages_are_halved_if_that_keeps_their_pictures_and_a_hundred_dots_per_inch() {
+        let halved = |papers: &[Paper], bounds| {
+            let options = DrawingOptions { vectors: true, halved: true, ..DrawingOptions::default() };
+            let (whole, layout) =
+                (lay_out(papers, &DrawingOptions::default(), bounds), lay_out(papers, &options, bounds));
+            assert!(layout.halved || layout == whole);
+            let sides = [whole.areas[0].size.width, layout.areas[0].size.width];
+            assert_eq!(layout.halved, (sides[0] / 2).abs_diff(sides[1]) <= 1, "{sides:?}");
+            layout.halved
+        };
+        let bounds = Bounds::default();
+        let poster = Paper { width: 2384.0, height: 3370.0, ..A4 };
+        for papers in [&[A4][..], &[A4; 12], &[poster], &[Paper { finest: 3.3, ..A4 }], &[A4, poster]] {
+            assert!(halved(papers, bounds), "{papers:?}");
+        }
+        let scan = Paper { native: Some(Size { width: 4960, height: 7016 }), ..A4 };
+        let huge = Paper { width: 14_400.0, height: 14_400.0, ..A4 };
+        for papers in [&[scan][..], &[A4, scan], &[Paper { finest: 3.4, ..A4 }], &[huge]] {
+            assert!(!halved(papers, bounds), "{papers:?}");
+        }
+        let few = Bounds { pixels: 3_000_000, ..bounds };
+        assert!(!halved(&[A4], few), "its letters could not be read");
+        let asked = DrawingOptions { halved: true, ..DrawingOptions::default() };
+        assert!(!lay_out(&[A4], &asked, bounds).halved, "it gets no vectors");
     }
 
     #[test]

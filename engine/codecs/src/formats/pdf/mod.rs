@@ -141,6 +141,7 @@ fn open(Input { file, bounds, options, .. }: Input<'_>, library: Library) -> Res
             first: chosen.start,
             areas: layout.areas.clone(),
             are_scans: papers.iter().map(|paper| paper.native.is_some()).collect(),
+            halved: layout.halved,
         })
     });
     let pages = Decoded::plain(Pages {

@@ -25,6 +25,8 @@ const SHARE: f64 = 0.4;
 const LEAST_TIME: Duration = Duration::from_secs(1);
 /// Part for documents of many pages, of which the last ones may have none.
 const SHARE_OF_LONG: f64 = 0.22;
+/// Part for documents with half their resolution: together, both take about as long as all pixels would.
+const SHARE_OF_HALVED: f64 = 2.0;
 /// Number of pages from which a document is long.
 const LONG: usize = 50;
 /// Maximum number of pixels with which all pages together are compared.
@@ -44,17 +46,28 @@ pub struct VectorPages {
     pub areas: Vec<Area>,
     /// True for pages that are one scanned picture: they have no outlines.
     pub are_scans: Vec<bool>,
+    /// True if the pages have half their resolution, as [`Vectors::are_needed`] says.
+    pub halved: bool,
 }
 
 impl Vectors for VectorPages {
+    fn are_needed(&self) -> bool {
+        self.halved
+    }
+
     fn draw(
         self: Box<Self>,
         clock: &dyn Fn() -> Duration,
         each: &mut dyn FnMut(Result<PageVectors, PixelsOnly>) -> io::Result<()>,
     ) -> io::Result<()> {
         let began = clock();
-        let is_long = self.areas.len() >= LONG;
-        let time = if is_long { began.mul_f64(SHARE_OF_LONG) } else { began.mul_f64(SHARE).max(LEAST_TIME) };
+        let time = if self.halved {
+            began.mul_f64(SHARE_OF_HALVED).max(LEAST_TIME)
+        } else if self.areas.len() >= LONG {
+            began.mul_f64(SHARE_OF_LONG)
+        } else {
+            began.mul_f64(SHARE).max(LEAST_TIME)
+        };
         let until = began + time;
         let pages = calling_pdfium(|| self.document.pages().len());
         let pdf = parse(&self.source, pages, self.memory);
