@@ -16,8 +16,8 @@ import { eventually, start, startWithClock } from "./system.mjs";
 
 /** An entry module whose collections do not hear of a number of ends, or hear of each twice, cannot reach a content, or are moved. */
 const LOSING = `
-  import edge, { CollectionObject as Inner } from "./index.js";
-  export * from "./index.js"; // except for the class below
+  import edge, { CollectionObject as Inner, OperatorObject as Operator } from "./index.js";
+  export * from "./index.js"; // except for the classes below
 
   let lost = 0;
   let isDoubled = false;
@@ -38,12 +38,19 @@ const LOSING = `
     }
   }
 
+  export class OperatorObject extends Operator {
+    deletedEntries() {
+      return this.ctx.storage.sql.exec("SELECT id FROM deleted_entries").toArray();
+    }
+  }
+
   export default {
     ...edge,
     queue() {},
     async fetch(request, env, context) {
       const { pathname, searchParams } = new URL(request.url);
       if (pathname === "/lose-notes") return Response.json((lost = Number(searchParams.get("notes"))));
+      if (pathname === "/deleted-entries") return Response.json(await env.OPERATOR.getByName("operator").deletedEntries());
       if (pathname === "/unreach") return Response.json((unreachable = searchParams.get("id")));
       if (pathname === "/move") return Response.json(await env.COLLECTIONS.getByName(searchParams.get("name")).move().catch(() => 0));
       if (pathname === "/double-notes") return Response.json((isDoubled = true));
@@ -282,6 +289,8 @@ test("a removed entry is gone for good, and its URL may be added again", async (
   for (const gone of [id, other]) assert.equal((await system.request(`/v1/content/${gone}`)).status, 410);
   assert.equal((await system.claim(other)).status, 409, "the tiler stops");
   assert.deepEqual((await list("removing", "", "")).map(({ state }) => state), ["removed", "removed"]);
+  const listed = (await (await system.fetch("/deleted-entries")).json()).map((row) => row.id);
+  assert.ok(listed.includes(id) && listed.includes(other), "apart from uploaders' deletions");
   assert.equal((await add("removing", [{ url }])).changed, 1);
   const [, , again] = await list("removing", "?order=added");
   assert.ok(again.url === url && again.id !== id);

@@ -11,8 +11,8 @@ const LEASE = 60_000;
 const REASON = `The owner's <wish> & "right".`;
 
 /**
- * An entry module with a count of calls for the operator's lists, and a way to take a content down as another isolate
- * does: without this one.
+ * An entry module with a count of calls for the operator's lists, a way to take a content down as another isolate does,
+ * without this one, and many deletions of entries.
  */
 const ELSEWHERE = `
   import edge, { OperatorObject as Inner } from "./index.js";
@@ -30,6 +30,12 @@ const ELSEWHERE = `
       return changes;
     }
 
+    flood() {
+      const rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000)";
+      this.ctx.storage.sql.exec(rows + " INSERT INTO deleted_entries SELECT printf('%011d', i), ? + i FROM n", Date.now());
+      this.ctx.storage.sql.exec(rows + " INSERT INTO log (action, what, target) SELECT 'flood' || i, 'delete', printf('%011d url', i) FROM n");
+    }
+
     note(entry) {
       if (outages-- > 0) throw new Error("from the test");
       return super.note(entry);
@@ -41,6 +47,8 @@ const ELSEWHERE = `
       const { pathname, searchParams } = new URL(request.url);
       if (pathname === "/lists") return Response.json(lists);
       if (pathname === "/loaded") return Response.json(loaded);
+      if (pathname === "/listed") return Response.json((await env.OPERATOR.getByName("operator").changes()).removed.includes(searchParams.get("id")));
+      if (pathname === "/flood") return Response.json((await env.OPERATOR.getByName("operator").flood()) ?? 0);
       if (pathname === "/outage") return Response.json((outages = Number(searchParams.get("calls"))));
       if (pathname !== "/elsewhere") return edge.fetch(request, env, context);
       return new Response(await env.CONVERSIONS.getByName(searchParams.get("id")).send(await request.text()));
@@ -181,6 +189,28 @@ test("isolates load what has changed, once for all requests, and not the whole l
   await system.advance(21_000);
   for (const id of ids.slice(1)) assert.equal((await system.send(`/v1/content/${id}`)).status, 410);
   assert.notEqual((await system.send(`/v1/content/${ids[0]}`)).status, 410, "lifted");
+});
+
+test("many deleted entries displace neither takedowns nor uploaders' deletions, and fill no isolate", async () => {
+  const count = async (path) => (await system.fetch(path)).json();
+  const { id: upload, deletionKey } = JSON.parse((await system.send("/v1/content/", { method: "POST", body: "deleted before many" })).body);
+  assert.equal((await system.send(`/v1/content/${upload}`, { method: "DELETE", headers: { Authorization: `Bearer ${deletionKey}` } })).status, 204);
+  const url = "http://example.com/before-many.jpg";
+  await takeDown(url);
+  await count("/flood");
+  const loads = [];
+  for (let refreshed = 0; refreshed < 3; refreshed += 1) {
+    const before = await count("/loaded");
+    await system.advance(21_000);
+    for (const path of [`/v1/content/${upload}`, tile(upload), `/v1/content/?url=${url}`]) assert.equal((await system.send(path)).status, 410, path);
+    loads.push((await count("/loaded")) - before);
+  }
+  assert.equal(loads[0], 60_000);
+  assert.ok(loads[1] > 50_000 && loads[1] < 50_100, "the latest ones, uploaders' deletions and takedowns");
+  assert.equal(loads[2], 0);
+  for (const [id, isListed] of Object.entries({ [upload]: true, "00000060000": true, "00000000001": false })) {
+    assert.equal(await count(`/listed?id=${id}`), isListed, id);
+  }
 });
 
 test("a takedown stops the conversion, ends event streams, and deletes late uploads", async () => {

@@ -16,10 +16,14 @@ const MAX_AGE = 20_000;
 /** Maximum time in milliseconds to wait for the operator's object. After that, the known lists stay in force. */
 const MAX_WAIT = 5_000;
 
+/** Number of removals since all of the lists were loaded from which they are loaded again: then they have the latest alone. */
+const MAX_GROWN = 50_000;
+
 let at = 0;
 /** Time at which a request began to load the lists. */
 let begun = 0;
 let version;
+let grown = 0;
 const takenDown = new Set();
 
 /** Returns true if this isolate knows that the content is taken down, or deleted by its uploader. */
@@ -74,5 +78,6 @@ function apply(changes, env) {
   rust.changeOperatorLists(blocked, removed.join(), lifted.join(), env);
   for (const id of removed) takenDown.add(id);
   for (const id of lifted) takenDown.delete(id);
-  version = changes.version;
+  grown = changes.isWhole ? 0 : grown + removed.length;
+  version = grown > MAX_GROWN ? undefined : changes.version;
 }

@@ -10,10 +10,12 @@ import { DurableObject } from "cloudflare:workers";
  */
 const LISTED = 366 * 86_400_000;
 /**
- * Maximum number of deletions by uploaders in the list, which every isolate loads once: those that one client may have
- * in eight months.
+ * Maximum number of deletions in the list, which every isolate loads once: those by uploaders, as many as one client may
+ * have in eight months, and those of entries. A large collection that is deleted displaces no uploader's deletion.
  */
 const MAX_DELETED = 50_000;
+const DELETED = ["deleted", "deleted_entries"];
+const LATEST = DELETED.map((table) => `SELECT id FROM (SELECT id FROM ${table} WHERE at > ?1 ORDER BY at DESC LIMIT ?2)`);
 
 export class OperatorObject extends DurableObject {
   constructor(state, env) {
@@ -22,8 +24,10 @@ export class OperatorObject extends DurableObject {
     this.sql.exec(`CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY AUTOINCREMENT, action TEXT UNIQUE, at INTEGER, by TEXT,
       what TEXT, target TEXT, reason TEXT, result TEXT, contents INTEGER DEFAULT 0)`);
     this.sql.exec("CREATE TABLE IF NOT EXISTS taken_down (id TEXT PRIMARY KEY, at INTEGER) WITHOUT ROWID");
-    this.sql.exec("CREATE TABLE IF NOT EXISTS deleted (id TEXT PRIMARY KEY, at INTEGER) WITHOUT ROWID");
-    this.sql.exec("CREATE INDEX IF NOT EXISTS latest_deleted ON deleted (at)");
+    for (const table of DELETED) {
+      this.sql.exec(`CREATE TABLE IF NOT EXISTS ${table} (id TEXT PRIMARY KEY, at INTEGER) WITHOUT ROWID`);
+      this.sql.exec(`CREATE INDEX IF NOT EXISTS latest_${table} ON ${table} (at)`);
+    }
     this.sql.exec("CREATE TABLE IF NOT EXISTS renderings (day INTEGER PRIMARY KEY, taken INTEGER)");
     this.sql.exec("CREATE TABLE IF NOT EXISTS rendered (day INTEGER, party TEXT, number INTEGER, PRIMARY KEY (day, party)) WITHOUT ROWID");
     this.sql.exec("CREATE TABLE IF NOT EXISTS hosts (host TEXT PRIMARY KEY, at INTEGER, by TEXT, reason TEXT) WITHOUT ROWID");
@@ -50,11 +54,11 @@ export class OperatorObject extends DurableObject {
     const ids = (query, ...values) => this.#rows(query, ...values).map(({ id }) => id);
     const hosts = ids("SELECT host AS id FROM hosts");
     if (isWhole) {
-      const all = "SELECT id FROM taken_down WHERE at > ?1 UNION SELECT id FROM (SELECT id FROM deleted WHERE at > ?1 ORDER BY at DESC LIMIT ?2)";
+      const all = ["SELECT id FROM taken_down WHERE at > ?1", ...LATEST].join(" UNION ");
       return { version, isWhole, hosts, removed: ids(all, Date.now() - LISTED, MAX_DELETED) };
     }
     const changed = "WITH changed AS (SELECT substr(target, 1, 11) AS id FROM log WHERE number > ? AND what IN ('takedown', 'delete', 'lift')) SELECT id FROM changed WHERE id";
-    const listed = "IN (SELECT id FROM taken_down WHERE id = changed.id UNION SELECT id FROM deleted WHERE id = changed.id)";
+    const listed = `IN (${["taken_down", ...DELETED].map((table) => `SELECT id FROM ${table} WHERE id = changed.id`).join(" UNION ")})`;
     return { version, hosts, removed: ids(`${changed} ${listed}`, known), lifted: ids(`${changed} NOT ${listed}`, known) };
   }
 
@@ -70,12 +74,12 @@ export class OperatorObject extends DurableObject {
    * followed.
    */
   note(entry) {
-    const { id, url, at, removal } = JSON.parse(entry);
+    const { id, url, at, collection, removal } = JSON.parse(entry);
     const { kind, action, by, reason } = removal;
     const what = { "taken-down": "takedown", deleted: "delete", lifted: "lift" }[kind];
     this.#atOnce(() => {
       if (!this.#add({ action, at, by, what, target: `${id} ${url}`, reason, result: "done" })) return;
-      if (kind === "deleted") this.sql.exec("INSERT OR REPLACE INTO deleted VALUES (?, ?)", id, at);
+      if (kind === "deleted") this.sql.exec(`INSERT OR REPLACE INTO ${DELETED[collection ? 1 : 0]} VALUES (?, ?)`, id, at);
       else if (kind === "taken-down") this.sql.exec("INSERT OR REPLACE INTO taken_down VALUES (?, ?)", id, at);
       else this.sql.exec("DELETE FROM taken_down WHERE id = ?", id);
     });

@@ -42,6 +42,8 @@ struct Entry<'a> {
     id: ContentId,
     url: String,
     at: Timestamp,
+    /// Name of the collection that it belongs to; empty if there is none.
+    collection: &'a str,
     removal: &'a Removal,
 }
 
@@ -82,9 +84,10 @@ pub fn index_row(id: &str, record: String) -> Option<String> {
 pub async fn removed(conversion: &Conversion, removal: &Removal, now: Timestamp, env: &Env) -> Result<()> {
     let (id, url, of) = (conversion.job().id, conversion.url(), conversion.collection());
     let state = if removal.kind == RemovalKind::TakenDown { "taken-down" } else { "deleted" };
+    let collection = of.map_or("", CollectionName::as_str);
     // First the operator's log, whose list of removed contents is effective everywhere in seconds; KV takes a minute.
     if removal.kind != RemovalKind::Unused {
-        let entry = serde_json::to_string(&Entry { id, url: url.to_string(), at: now, removal })?;
+        let entry = serde_json::to_string(&Entry { id, url: url.to_string(), at: now, collection, removal })?;
         bridge::call_object(env, "OPERATOR", ["operator", "note"], &entry, AfterReset::Repeat).await?;
     }
     match removal.kind {
@@ -92,8 +95,7 @@ pub async fn removed(conversion: &Conversion, removal: &Removal, now: Timestamp,
         RemovalKind::Deleted => kv::put_removal(id, url, None, env).await?,
         RemovalKind::Lifted | RemovalKind::Unused => kv::delete(id, env).await?,
     }
-    let name = of.map_or("", CollectionName::as_str);
-    index(&Row { collection: name, ..Row::of(id, url, state, now) }, env).await?;
+    index(&Row { collection, ..Row::of(id, url, state, now) }, env).await?;
     let end = match removal.kind {
         RemovalKind::TakenDown => End::TakenDown,
         RemovalKind::Lifted => End::Lifted,
