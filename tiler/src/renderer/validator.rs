@@ -84,85 +84,12 @@ impl FrameValidator {
                 }
                 Ok(Output::Coarse(bytes))
             }
-            Frame::Text(packed) => {
-                let is_requested = self.request.options.drawing.text;
-                let pyramid = self.pyramid()?;
-                let unpacked = text::unpack(&packed, pyramid.dzi.size);
-                let Some(text) = unpacked.filter(|_| is_requested && !pyramid.has_text) else {
-                    return Err(ProtocolError::Unexpected("words that no picture has").into());
-                };
-                pyramid.has_text = true;
-                Ok(Output::Text(text))
-            }
-            Frame::Title(text) => {
-                let pyramid = self.pyramid()?;
-                let title = str::from_utf8(&text).ok().and_then(Title::of_document);
-                let title = title.filter(|title| title.as_str().as_bytes() == text && !pyramid.has_title);
-                let title = title.ok_or(ProtocolError::Unexpected("a title that no file has"))?;
-                pyramid.has_title = true;
-                Ok(Output::Title(title))
-            }
-            Frame::Credits(json) => {
-                let pyramid = self.pyramid()?;
-                // Parsing cleans the texts, so others do not come back.
-                let credits = serde_json::from_slice(&json).ok().and_then(Credits::some);
-                let is_clean =
-                    |credits: &Credits| serde_json::to_vec(credits).is_ok_and(|clean| clean == json);
-                let credits = credits.filter(|credits| is_clean(credits) && !pyramid.has_credits);
-                let credits = credits.ok_or(ProtocolError::Unexpected("credits that no file has"))?;
-                pyramid.has_credits = true;
-                Ok(Output::Credits(credits))
-            }
-            Frame::Vectors(frame) => {
-                let is_requested = self.request.options.drawing.vectors;
-                let max_pages = self.request.bounds.pdf_pages.get();
-                let pyramid = self.pyramid()?;
-                let page = if is_requested { vectors::read(frame, pyramid.dzi.size) } else { None };
-                let page =
-                    page.filter(|page| page.page >= pyramid.next_vectors && page.pages as usize <= max_pages);
-                let left = page.as_ref().and_then(|page| pyramid.vector_bytes.checked_sub(page.svg.len()));
-                let (Some(page), Some(left)) = (page, left) else {
-                    return Err(ProtocolError::Unexpected("vectors that no page has").into());
-                };
-                (pyramid.next_vectors, pyramid.vector_bytes) = (page.page + 1, left);
-                let missing = pyramid.missing_vectors.unwrap_or(page.pages);
-                pyramid.missing_vectors = Some(missing.saturating_sub(1));
-                Ok(Output::Vectors(page))
-            }
-            Frame::PixelsOnly(page) => {
-                let PixelsOnly { page: number, reason } = &page;
-                let is_requested = self.request.options.drawing.vectors;
-                let max_pages = self.request.bounds.pdf_pages.get();
-                let pyramid = self.pyramid()?;
-                let is_next = *number >= pyramid.next_vectors && (*number as usize) < max_pages;
-                // It is for the log, so it has neither lines nor escapes.
-                let is_plain = reason.bytes().all(|byte| byte.is_ascii_lowercase() || b" ',".contains(&byte));
-                if !(is_requested && is_next && is_plain && reason.len() <= MAX_REASON_BYTES) {
-                    return Err(ProtocolError::Unexpected("a reason that no page has").into());
-                }
-                pyramid.next_vectors = number + 1;
-                if pyramid.halved { Err(RenderError::NeedsPixels) } else { Ok(Output::PixelsOnly(page)) }
-            }
-            Frame::Finished(Ending { damage, scale, halved }) => {
-                let is_requested = self.request.options.drawing.halved;
-                let pyramid = self.pyramid()?;
-                let is_incomplete = pyramid.missing > 0 && !pyramid.skips;
-                if is_incomplete || !pyramid.missing_previews.is_empty() {
-                    return Err(ProtocolError::Unexpected("the last frame before all tiles").into());
-                }
-                let dzi = pyramid.dzi;
-                if damage.is_some_and(|damage| !can_have(dzi.size, damage)) {
-                    return Err(ProtocolError::Unexpected("damage that the picture cannot have").into());
-                }
-                if scale.is_some_and(|scale| !scale.is_valid()) {
-                    return Err(ProtocolError::Unexpected("a scale that no file states").into());
-                }
-                if halved && !is_requested {
-                    return Err(ProtocolError::Unexpected("fewer pixels than requested").into());
-                }
-                pyramid.halved = halved;
-                Ok(Output::Finished(Built { dzi, damage, scale }))
-            }
+            Frame::Text(packed) => Ok(self.text(&packed)?),
+            Frame::Title(text) => Ok(Output::Title(self.pyramid()?.title(&text)?)),
+            Frame::Credits(json) => Ok(Output::Credits(self.pyramid()?.credits(&json)?)),
+            Frame::Finished(ending) => Ok(self.finish(ending)?),
+            Frame::Vectors(frame) => Ok(self.vectors(frame)?),
+            Frame::PixelsOnly(page) => self.pixels_only(page),
             Frame::NeedsBrowser(drawing) => {
                 let Size { width, height } = drawing.size;
                 let is_within = width > 0 && height > 0;
@@ -173,6 +100,67 @@ impl FrameValidator {
             }
             Frame::Failed(failure) => Err(RenderError::Reported(sanitized(&failure))),
         }
+    }
+
+    fn text(&mut self, packed: &[u8]) -> Result<Output, ProtocolError> {
+        let is_requested = self.request.options.drawing.text;
+        let pyramid = self.pyramid()?;
+        let unpacked = text::unpack(packed, pyramid.dzi.size);
+        let text = unpacked.filter(|_| is_requested && !pyramid.has_text);
+        pyramid.has_text |= text.is_some();
+        text.map(Output::Text).ok_or(ProtocolError::Unexpected("words that no picture has"))
+    }
+
+    fn finish(&mut self, Ending { damage, scale, halved }: Ending) -> Result<Output, ProtocolError> {
+        let is_requested = self.request.options.drawing.halved;
+        let pyramid = self.pyramid()?;
+        let is_incomplete = pyramid.missing > 0 && !pyramid.skips;
+        if is_incomplete || !pyramid.missing_previews.is_empty() {
+            return Err(ProtocolError::Unexpected("the last frame before all tiles"));
+        }
+        let dzi = pyramid.dzi;
+        if damage.is_some_and(|damage| !can_have(dzi.size, damage)) {
+            return Err(ProtocolError::Unexpected("damage that the picture cannot have"));
+        }
+        if scale.is_some_and(|scale| !scale.is_valid()) {
+            return Err(ProtocolError::Unexpected("a scale that no file states"));
+        }
+        if halved && !is_requested {
+            return Err(ProtocolError::Unexpected("fewer pixels than requested"));
+        }
+        pyramid.halved = halved;
+        Ok(Output::Finished(Built { dzi, damage, scale }))
+    }
+
+    fn vectors(&mut self, frame: Bytes) -> Result<Output, ProtocolError> {
+        let is_requested = self.request.options.drawing.vectors;
+        let max_pages = self.request.bounds.pdf_pages.get();
+        let pyramid = self.pyramid()?;
+        let page = if is_requested { vectors::read(frame, pyramid.dzi.size) } else { None };
+        let page = page.filter(|page| page.page >= pyramid.next_vectors && page.pages as usize <= max_pages);
+        let left = page.as_ref().and_then(|page| pyramid.vector_bytes.checked_sub(page.svg.len()));
+        let (Some(page), Some(left)) = (page, left) else {
+            return Err(ProtocolError::Unexpected("vectors that no page has"));
+        };
+        (pyramid.next_vectors, pyramid.vector_bytes) = (page.page + 1, left);
+        let missing = pyramid.missing_vectors.unwrap_or(page.pages);
+        pyramid.missing_vectors = Some(missing.saturating_sub(1));
+        Ok(Output::Vectors(page))
+    }
+
+    fn pixels_only(&mut self, page: PixelsOnly) -> Result<Output, RenderError> {
+        let PixelsOnly { page: number, reason } = &page;
+        let is_requested = self.request.options.drawing.vectors;
+        let max_pages = self.request.bounds.pdf_pages.get();
+        let pyramid = self.pyramid()?;
+        let is_next = *number >= pyramid.next_vectors && (*number as usize) < max_pages;
+        // It is for the log, so it has neither lines nor escapes.
+        let is_plain = reason.bytes().all(|byte| byte.is_ascii_lowercase() || b" ',".contains(&byte));
+        if !(is_requested && is_next && is_plain && reason.len() <= MAX_REASON_BYTES) {
+            return Err(ProtocolError::Unexpected("a reason that no page has").into());
+        }
+        pyramid.next_vectors = number + 1;
+        if pyramid.halved { Err(RenderError::NeedsPixels) } else { Ok(Output::PixelsOnly(page)) }
     }
 
     /// Returns true if the pyramid has too few pixels for the vectors that have come.
@@ -223,6 +211,22 @@ impl ReceivedTiles {
             next_vectors: 0,
             vector_bytes: MAX_DOCUMENT_BYTES,
         }
+    }
+
+    fn title(&mut self, text: &[u8]) -> Result<Title, ProtocolError> {
+        let title = str::from_utf8(text).ok().and_then(Title::of_document);
+        let title = title.filter(|title| title.as_str().as_bytes() == text && !self.has_title);
+        self.has_title |= title.is_some();
+        title.ok_or(ProtocolError::Unexpected("a title that no file has"))
+    }
+
+    fn credits(&mut self, json: &[u8]) -> Result<Credits, ProtocolError> {
+        // Parsing cleans the texts, so others do not come back.
+        let credits = serde_json::from_slice(json).ok().and_then(Credits::some);
+        let is_clean = |credits: &Credits| serde_json::to_vec(credits).is_ok_and(|clean| clean == json);
+        let credits = credits.filter(|credits| is_clean(credits) && !self.has_credits);
+        self.has_credits |= credits.is_some();
+        credits.ok_or(ProtocolError::Unexpected("credits that no file has"))
     }
 
     fn receive_preview(&mut self, kind: PreviewKind, bytes: &[u8]) -> Result<(), ProtocolError> {
