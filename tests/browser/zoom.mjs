@@ -3,8 +3,8 @@
 // whole picture and near its centre, as `[x, y, colour]` in a 4×4 grid, and the level expected there.
 
 import { PATIENCE_MS } from "../../edge/tests/patience.mjs";
-import { decodePng } from "../../edge/viewer/png.mjs";
 import { run } from "./chromium.mjs";
+import { coloursOf, isNear, look } from "./colours.mjs";
 
 await run(async (browser, { service, source, parts, whole, closer, level }) => {
   const context = await browser.newContext({ viewport: { width: 900, height: 700 } });
@@ -83,32 +83,4 @@ async function changed(read, before) {
     if (value !== before) return value;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-}
-
-/**
- * Returns the colours at the centres of a 4×4 grid over the window, once they are as expected and `holds()`, or
- * after `PATIENCE_MS`.
- */
-async function look(page, expected, holds = () => true) {
-  for (const end = Date.now() + PATIENCE_MS; ; ) {
-    const colours = await coloursOf(page);
-    if ((holds() && alike(colours, expected)) || Date.now() > end) return colours;
-  }
-}
-
-function alike(colours, expected) {
-  return expected.every(([x, y, colour]) => isNear(colours[y][x], colour));
-}
-
-function isNear(shown, colour) {
-  return colour.every((value, channel) => Math.abs(value - shown[channel]) <= 8);
-}
-
-/** Returns the colours at the centres of a grid over the window. */
-async function coloursOf(page, side = 4) {
-  // Hiding the caret would take an inline style.
-  const { width, height, channels, pixels } = decodePng(await page.screenshot({ type: "png", caret: "initial" }));
-  const centres = Array.from({ length: side }, (_, index) => (index + 0.5) / side);
-  const colourAt = (x, y) => [...pixels.subarray((Math.floor(y * height) * width + Math.floor(x * width)) * channels).subarray(0, 3)];
-  return centres.map((y) => centres.map((x) => colourAt(x, y)));
 }

@@ -1,8 +1,10 @@
 //! A visitor with a browser pastes a URL, sees the progress and the picture, and zooms in, and sees pictures in pages of
 //! another site. The viewer's own tests use a fake service, which is compared with the real one here.
 
+use std::process::Command;
+
 use anyhow::{Context, Result};
-use edgezoom_tests::{Client, Source, SourceServer, System, picture, programs};
+use edgezoom_tests::{Client, Source, SourceServer, System, picture, programs, system};
 use serde_json::{Value, json};
 
 /// The aspect ratio of the window, so that the picture fills it.
@@ -59,6 +61,29 @@ async fn a_visitor_pastes_a_url_and_zooms_into_the_picture() -> Result<()> {
 fn is_near(shown: &Value, wanted: [u8; 3]) -> bool {
     let shown: Option<[u8; 3]> = serde_json::from_value(shown.clone()).ok();
     shown.is_some_and(|shown| shown.into_iter().zip(wanted).all(|(a, b)| a.abs_diff(b) <= 8))
+}
+
+/// The viewer's own tests fill the page of a site themselves.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_site_that_the_tiler_writes_shows_its_picture_from_a_disk() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let field = picture::cells(1800, 1400, (450, 350), colour);
+    std::fs::write(folder.path().join("field.jpg"), picture::jpeg(&field)?)?;
+    let viewer = concat!(env!("CARGO_MANIFEST_DIR"), "/../edge/build/site");
+    let mut tiler = Command::new(system::built("tiler")?);
+    tiler.current_dir(&folder).env("EDGEZOOM_VIEWER", viewer);
+    let written = tiler.args(["convert", "field.jpg", "-o", "site/field", "--viewer"]).output()?;
+    assert!(written.status.success(), "{written:?}");
+    let whole: Vec<(u32, u32, [u8; 3])> =
+        (0..12).map(|place| (place % 4, place / 4)).map(|(x, y)| (x, y, colour(x, y))).collect();
+    let page = format!("file://{}/site/index.html", folder.path().display());
+    let seen = programs::run_in_browser("site.mjs", json!({ "page": page, "whole": whole })).await?;
+    assert_eq!(seen["complaints"], json!([]));
+    for (x, y, colour) in whole {
+        let shown = &seen["seen"][y as usize][x as usize];
+        assert!(is_near(shown, colour), "at {x}, {y} is {shown}: {seen}");
+    }
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]

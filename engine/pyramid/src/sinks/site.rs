@@ -44,8 +44,10 @@ pub(super) struct Shown<'a> {
 #[derive(Serialize)]
 struct Content<'a> {
     #[serde(flatten)]
-    members: Value,
+    members: Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a Text>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     vector: Option<&'a VectorPages>,
 }
 
@@ -83,15 +85,18 @@ impl Site {
         pyramid["tileFormat"] = json!(extension);
         let scale = scale
             .map(|scale| json!({ "value": scale.value(), "unit": scale.unit.name(), "basis": scale.basis.words() }));
-        let members = json!({
-            "title": title,
-            "alt": alternative,
-            "credits": credits(metadata),
-            "warning": damage.map(|damage| damage.to_string()),
-            "scale": scale,
-            "dzi": pyramid,
-            "pages": text.map(|text| text.pages.len()),
-        });
+        let members = [
+            ("title", json!(title)),
+            ("alt", json!(alternative)),
+            ("credits", credits(metadata)),
+            ("warning", json!(damage.map(|damage| damage.to_string()))),
+            ("scale", json!(scale)),
+            ("dzi", pyramid),
+            ("pages", json!(text.map(|text| text.pages.len()))),
+        ];
+        // A member that does not apply is left out: the viewer reads null as a value.
+        let members = members.into_iter().filter(|(_, value)| !value.is_null());
+        let members = members.map(|(name, value)| (name.to_owned(), value)).collect();
         // The characters that could end the element, or open a comment in it, occur only in strings.
         let content = serde_json::to_string(&Content { members, text, vector })?.replace('<', "\\u003c");
         let level = level_of_one_tile(dzi);
@@ -233,13 +238,10 @@ mod tests {
         assert_eq!(filled, "Tides &amp; currents|Tides &amp; currents|a_files/8/0_0.jpeg");
         let expected = json!({
             "title": "Tides & currents",
-            "alt": null,
             "credits": {"creator": "</script>Ann", "rights": "http://creativecommons.org/licenses/by/4.0/"},
             "warning": "The file is damaged: from row 601 of 700 on nothing could be read.",
             "scale": {"value": 2.5e-7, "unit": "metre", "basis": "MPP of the Aperio slide"},
             "dzi": {"url": "a.dzi", "width": 1000, "height": 700, "tileSize": 256, "tileOverlap": 0, "tileFormat": "jpeg"},
-            "pages": null,
-            "text": null,
             "vector": {"pages": [null, {"x": 10, "y": 20, "width": 300, "height": 400, "url": "a_files/vector/1.svg"}, null]},
         });
         assert_eq!(serde_json::from_str::<Value>(content).unwrap(), expected);
