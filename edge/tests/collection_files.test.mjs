@@ -174,6 +174,39 @@ test("a takedown deletes a file and refuses its lines, and open uploads of the s
   assert.deepEqual([(await list("taken-down"))[0].state, await kept()], ["ready", 0]);
 });
 
+test("a takedown of an open upload holds for the file in collections, whether it converts or has ended, and so does its lift", async () => {
+  const body = bytes("open and in collections");
+  const ended = await converting("has-ended", body);
+  await system.claim(ended);
+  await system.report(ended, 1, { finished: { dzi: DZI } });
+  const id = await converting("converts", body);
+  const plain = await accepted(send("converts", body, { of: `${digest(body)}&vectors=off` }));
+  assert.equal(plain.changed, 1);
+  const sent = await system.send("/v1/content/?format=json", { method: "POST", body, headers: { "Content-Type": "image/jpeg" } });
+  const { content: open } = JSON.parse(sent.body);
+  await system.operate("takedown", { target: open.id, reason: "A claim." });
+  const stateIn = async (name, id) => (await list(name)).find((entry) => entry.id === id).state;
+  assert.equal(await stateIn("has-ended", ended), "taken-down");
+  await system.claim(id);
+  await system.report(id, 1, { finished: { dzi: DZI } });
+  assert.equal(await stateIn("converts", id), "taken-down");
+  await system.advance(1);
+  const other = (await list("converts")).find((entry) => entry.id !== id);
+  assert.equal(other.state, "converting", "without vectors it is another source");
+  await system.operate("lift", { target: open.id });
+  await system.advance(1);
+  for (const [name, lifted] of [["has-ended", ended], ["converts", id]]) {
+    assert.equal(await stateIn(name, lifted), "failed", "its owner sends it again");
+    assert.equal((await accepted(send(name, body))).changed, 1);
+    await system.advance(1);
+    assert.equal(await stateIn(name, lifted), "converting");
+    await system.claim(lifted);
+    await system.report(lifted, 2, { finished: { dzi: DZI } });
+  }
+  await system.claim(other.id);
+  await system.report(other.id, 1, { finished: { dzi: DZI } });
+});
+
 test("a full collection and one whose bytes of the day are used up take no file", async () => {
   await begin("full");
   await system.send("/fill?name=full");

@@ -14,10 +14,36 @@ import { DZI } from "./archive.mjs";
 import { aroundTests } from "./around.mjs";
 import { eventually, start, startWithClock } from "./system.mjs";
 
-/** An entry module whose collections do not hear of a number of ends, or hear of each twice, cannot reach a content, or are moved. */
+/**
+ * An entry module whose collections do not hear of a number of ends, or hear of each twice, cannot reach a content, or are
+ * moved, and whose operator's object counts the questions for takedowns, does not answer some, or answers them late.
+ */
 const LOSING = `
   import edge, { CollectionObject as Inner, OperatorObject as Operator } from "./index.js";
   export * from "./index.js"; // except for the classes below
+
+  let asked = 0;
+  let unanswered = 0;
+  let isHeld = false;
+  let release;
+  const queued = [];
+
+  export class OperatorObject extends Operator {
+    async takedownOf(message) {
+      asked += 1;
+      if (unanswered-- > 0) throw new Error("from the test");
+      const reply = await super.takedownOf(message);
+      if (isHeld) await new Promise((resolve) => (release = resolve));
+      return reply;
+    }
+    release() {
+      isHeld = false;
+      release();
+    }
+    deletedEntries() {
+      return this.ctx.storage.sql.exec("SELECT id FROM deleted_entries").toArray();
+    }
+  }
 
   let lost = 0;
   let isDoubled = false;
@@ -38,21 +64,20 @@ const LOSING = `
     }
   }
 
-  export class OperatorObject extends Operator {
-    deletedEntries() {
-      return this.ctx.storage.sql.exec("SELECT id FROM deleted_entries").toArray();
-    }
-  }
-
   export default {
     ...edge,
-    queue() {},
+    queue: ({ messages }) => void queued.push(...messages.map(({ body }) => body.id)),
     async fetch(request, env, context) {
       const { pathname, searchParams } = new URL(request.url);
       if (pathname === "/lose-notes") return Response.json((lost = Number(searchParams.get("notes"))));
       if (pathname === "/deleted-entries") return Response.json(await env.OPERATOR.getByName("operator").deletedEntries());
       if (pathname === "/unreach") return Response.json((unreachable = searchParams.get("id")));
       if (pathname === "/move") return Response.json(await env.COLLECTIONS.getByName(searchParams.get("name")).move().catch(() => 0));
+      if (pathname === "/asked") return Response.json(asked);
+      if (pathname === "/leave-unanswered") return Response.json((unanswered = Number(searchParams.get("questions"))));
+      if (pathname === "/hold") return Response.json((isHeld = true));
+      if (pathname === "/queued") return Response.json(queued);
+      if (pathname === "/release") return Response.json((await env.OPERATOR.getByName("operator").release()) ?? null);
       if (pathname === "/double-notes") return Response.json((isDoubled = true));
       return edge.fetch(request, env, context);
     },
@@ -323,6 +348,119 @@ test("a takedown of a URL holds for its contents in collections", async () => {
   assert.equal(await stateOf("named", id), "taken-down");
   await system.operate("lift", { target: url, reason: "Settled" });
   assert.equal(await stateOf("named", id), "waiting");
+});
+
+const takeDown = (target) => system.operate("takedown", { target, reason: "A reason" });
+const urlOf = async (name, id) => (await list(name)).find((entry) => entry.id === id).url;
+const leftOf = async (id) => (await system.pyramids.list({ prefix: `${id}/` })).objects.length;
+const takedownsOf = async (id) => (await system.operate("audit", { target: id })).actions.filter(({ what }) => what === "takedown").map(({ by, reason }) => [by, reason]);
+
+test("a URL that is taken down while it converts ends as taken down in a collection, and is converted again after a lift", async () => {
+  for (const [name, end] of [["claimed", ready], ["claimed-fails", fails]]) {
+    const [id, other] = await converting(name, 2);
+    const url = await urlOf(name, id);
+    await system.pyramids.put(`${id}/1.szi`, "an archive");
+    await takeDown(url);
+    assert.equal(await stateOf(name, id), "converting");
+    await end(id);
+    assert.equal(await stateOf(name, id), "taken-down");
+    assert.equal((await system.report(id, 1, { finished: { dzi: DZI } })).status, 409);
+    for (const path of [`/v1/content/${id}`, `/${id}`, `/cache/${id}/1.dzi`]) {
+      const { status, body } = await system.send(path);
+      assert.deepEqual([status, body.includes("A reason")], [410, true], path);
+    }
+    assert.deepEqual([await system.finished.get(id), await leftOf(id)], [`${url} taken-down\nA reason\n-\n-`, 0]);
+    assert.deepEqual(await takedownsOf(id), [["anna", "A reason"]]);
+    assert.deepEqual((await add(name, [{ url }])).refused.map(({ code }) => code), ["taken-down"]);
+    await ready(other);
+    assert.equal(await stateOf(name, other), "ready", "another URL");
+
+    await system.operate("lift", { target: url });
+    assert.equal(await stateOf(name, id), "waiting");
+    await system.advance(1);
+    await ready(id, 2);
+    assert.equal(await stateOf(name, id), "ready");
+  }
+});
+
+test("an entry whose URL is taken down before its turn is not converted", async () => {
+  const url = source();
+  await takeDown(url);
+  await begin("not-begun");
+  await add("not-begun", [{ url }, { url, options: "web-width=390" }, { url: `${url}?b` }]);
+  await system.advance(1);
+  const entries = await list("not-begun", "?order=added");
+  assert.deepEqual(entries.map(({ state }) => state), ["taken-down", "taken-down", "converting"]);
+  assert.equal((await system.claim(entries[0].id)).status, 409);
+  assert.equal((await system.find(entries[2].id)).stage, "queued");
+  await ready(entries[2].id);
+  await system.operate("lift", { target: url });
+  await system.advance(1);
+  assert.equal(await stateOf("not-begun", entries[0].id), "converting");
+});
+
+test("entries that are taken down at their turn leave the slots of the tilers to others", async () => {
+  const shared = system;
+  system = await startWithClock({}, LOSING); // in which nothing else has a slot
+  try {
+    const sources = Array.from({ length: 40 }, source);
+    for (const url of sources) await takeDown(url);
+    await begin("slots");
+    await add("slots", sources.map((url) => ({ url })));
+    await system.advance(1);
+    assert.equal((await read("slots")).counts["taken-down"], 40);
+    const [id] = await converting("others");
+    await eventually(async () => JSON.parse((await system.send("/queued")).body).includes(id));
+  } finally {
+    await system.close();
+    system = shared;
+  }
+});
+
+test("one lifted entry of a URL that stays taken down is converted, until the URL is taken down again", async () => {
+  const [id] = await converting("alone");
+  const url = await urlOf("alone", id);
+  await takeDown(url);
+  await ready(id);
+  await system.operate("lift", { target: id });
+  await system.advance(1);
+  await ready(id, 2);
+  assert.deepEqual([await stateOf("alone", id), (await system.find(id)).ready], ["ready", true]);
+  assert.equal((await system.send(`/v1/content/?url=${encodeURIComponent(url)}`)).status, 410);
+  await takeDown(url);
+  assert.equal(await stateOf("alone", id), "taken-down");
+});
+
+test("a takedown that the end of a conversion does not hear of is asked for again, and one at the same time finds it", async () => {
+  const [lost, early] = await converting("asking", 2);
+  await takeDown(await urlOf("asking", lost));
+  await system.send("/leave-unanswered?questions=1");
+  await ready(lost);
+  assert.deepEqual([await stateOf("asking", lost), await system.finished.get(lost)], ["converting", null]);
+  await system.advance(10_000);
+  assert.deepEqual([await stateOf("asking", lost), (await takedownsOf(lost)).length], ["taken-down", 1]);
+
+  // This end has the answer from before the takedown, and records its content after it.
+  const before = Number((await system.send("/asked")).body);
+  await system.send("/hold");
+  const ended = ready(early);
+  await eventually(async () => Number((await system.send("/asked")).body) > before);
+  const found = await takeDown(await urlOf("asking", early)).then(() => stateOf("asking", early));
+  await system.send("/release");
+  await ended;
+  assert.equal(found, "taken-down", "before the end is recorded");
+  assert.equal(await stateOf("asking", early), "taken-down");
+  assert.match(await system.finished.get(early), / taken-down\n/);
+});
+
+test("only contents of collections are asked for: when they are queued, and at their end", async () => {
+  const count = async () => Number((await system.send("/asked")).body);
+  const before = await count();
+  await system.content(source(), "ready");
+  assert.equal((await count()) - before, 0);
+  const [id] = await converting("counted");
+  await ready(id);
+  assert.equal((await count()) - before, 2);
 });
 
 test("neither retention nor purge removes what is in a collection", async () => {

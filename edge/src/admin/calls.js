@@ -91,8 +91,8 @@ async function find({ target, origin }, env) {
   let deleted;
   for (const id of ids) {
     const state = await stateOf(env, id);
-    // On a collision another URL owns the first id. A file's name is not part of its identity.
-    if (url && state && state.url.split("?name=")[0] !== url.split("?name=")[0]) continue;
+    // On a collision another URL owns the first id.
+    if (url && state && identityOf(state.url) !== identityOf(url)) continue;
     const found = { id, url, state };
     // The next upload of a file whose content was deleted has the next id.
     if (!url || state?.state.removed?.removal.kind !== "deleted") return found;
@@ -108,6 +108,12 @@ async function existing(body, env) {
   if (!found.state) throw new Refused(404, "This content does not exist.");
   return found;
 }
+
+/** Returns what identifies a source: a file's name does not. */
+const identityOf = (url) => (url.startsWith("ni:") ? url.split(/[?&]name=/)[0] : url);
+const isUpload = ({ state }) => Boolean(state?.url.startsWith("ni:") && !state.member);
+/** Returns the source that a takedown of a content concerns in collections: that of its URL, or an uploaded file. */
+const sourceOf = (found) => identityOf(found.url ?? (isUpload(found) ? found.state.url : ""));
 
 const stateName = ({ state }) => Object.keys(state)[0];
 
@@ -153,13 +159,16 @@ async function retry(body, env, by) {
 }
 
 /**
- * Takes a content down, even one that has not been requested yet. A URL is taken down with all its options, and in all
- * collections.
+ * Takes a content down, even one that has not been requested yet. A URL is taken down with all its options. It is taken
+ * down in all collections, too, as is an uploaded file.
  */
 async function takedown(body, env, by) {
   const reason = reasonOf(body);
   const found = await find(body, env);
-  for (const { id } of await inCollections(found, env)) await remove("taken-down", id, null, by, reason, env);
+  const source = sourceOf(found);
+  // First: a collection's content that ends before this is in the index, and one that ends later asks (`durable/record.rs`).
+  if (source) await operatorOf(env).setSource({ url: source, by, reason });
+  for (const { id } of await inCollections(source, env)) await remove("taken-down", id, null, by, reason, env);
   for (const { id, url } of sharedBy(found, env)) await remove("taken-down", id, url, by, reason, env);
   const answer = await remove("taken-down", found.id, found.url, by, reason, env);
   return withVariants(answer, await removeVariants("taken-down", found, by, reason, env));
@@ -169,7 +178,9 @@ async function takedown(body, env, by) {
 async function lift(body, env, by) {
   const found = await existing(body, env);
   const reason = text(body.reason ?? "", 500);
-  for (const { id } of [...sharedBy(found, env), ...(await inCollections(found, env))]) await remove("lifted", id, null, by, reason, env);
+  const source = sourceOf(found);
+  if (source) await operatorOf(env).setSource({ url: source });
+  for (const { id } of [...sharedBy(found, env), ...(await inCollections(source, env))]) await remove("lifted", id, null, by, reason, env);
   const variants = await removeVariants("lifted", found, by, reason, env);
   return withVariants(await remove("lifted", found.id, null, by, reason, env), variants);
 }
@@ -199,16 +210,17 @@ function withVariants(answer, variants) {
   return { ...answer, recorded, deleted: all("deleted"), variants: variants.map(({ id }) => id) };
 }
 
-/** Returns the finished contents in collections of a source that is named by its URL. */
-const inCollections = async ({ url }, env) => (url ? allRows(env, "inCollections", url) : []);
+/** Returns the finished contents of a source in collections. */
+const inCollections = async (source, env) => (source ? allRows(env, "inCollections", source) : []);
 
 /**
  * Returns the last id that all clients' uploads of a file share, if its content has an id that only one client's have
  * (`content/src/id.rs`): each upload comes to that one first, and is refused if it is taken down. No upload comes to a
  * collection's content.
  */
-function sharedBy({ id, state }, env) {
-  if (!state?.url.startsWith("ni:") || state.member) return [];
+function sharedBy(found, env) {
+  if (!isUpload(found)) return [];
+  const { id, state } = found;
   const { url, ids } = JSON.parse(rust.namedContent(state.url, env));
   return ids.includes(id) ? [] : [{ id: ids.at(-1), url }];
 }

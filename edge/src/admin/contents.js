@@ -66,9 +66,10 @@ export class ContentsObject extends DurableObject {
     return this.sql.exec(`SELECT ${COLUMNS} FROM contents WHERE id = ?`, id).toArray();
   }
 
-  /** Returns the ids of a source's finished contents in collections. It reads all rows: takedowns are rare. */
+  /** Returns the ids of a source's finished contents in collections; a file is named without its name. It reads all rows. */
   inCollections(url) {
-    return this.sql.exec("SELECT id FROM contents WHERE url = ? AND collection != '' AND state != 'deleted'", url).toArray();
+    const isNamed = "url LIKE 'ni:%' AND substr(url, 1, length(?1) + 6) IN (?1 || '?name=', ?1 || '&name=')";
+    return this.sql.exec(`SELECT id FROM contents WHERE (url = ?1 OR ${isNamed}) AND collection != '' AND state != 'deleted'`, url).toArray();
   }
 
   /** Counts the contents, and sums up their sizes, by state and failure code. */

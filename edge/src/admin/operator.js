@@ -24,6 +24,7 @@ export class OperatorObject extends DurableObject {
     this.sql.exec(`CREATE TABLE IF NOT EXISTS log (number INTEGER PRIMARY KEY AUTOINCREMENT, action TEXT UNIQUE, at INTEGER, by TEXT,
       what TEXT, target TEXT, reason TEXT, result TEXT, contents INTEGER DEFAULT 0)`);
     this.sql.exec("CREATE TABLE IF NOT EXISTS taken_down (id TEXT PRIMARY KEY, at INTEGER) WITHOUT ROWID");
+    this.sql.exec("CREATE TABLE IF NOT EXISTS sources (url TEXT PRIMARY KEY, number INTEGER, by TEXT, reason TEXT) WITHOUT ROWID");
     for (const table of DELETED) {
       this.sql.exec(`CREATE TABLE IF NOT EXISTS ${table} (id TEXT PRIMARY KEY, at INTEGER) WITHOUT ROWID`);
       this.sql.exec(`CREATE INDEX IF NOT EXISTS latest_${table} ON ${table} (at)`);
@@ -83,6 +84,25 @@ export class OperatorObject extends DurableObject {
       else if (kind === "taken-down") this.sql.exec("INSERT OR REPLACE INTO taken_down VALUES (?, ?)", id, at);
       else this.sql.exec("DELETE FROM taken_down WHERE id = ?", id);
     });
+  }
+
+  /** Takes a source down in all collections, or ends that if no reason is given. */
+  setSource({ url, by, reason }) {
+    if (reason) this.sql.exec("INSERT OR REPLACE INTO sources SELECT ?, coalesce(max(number), 0), ?, ? FROM log", url, by, reason);
+    else this.sql.exec("DELETE FROM sources WHERE url = ?", url);
+  }
+
+  /**
+   * Returns the event that removes a collection's content whose source is taken down, or null. `asked` has the content's
+   * id, and the URL of its source with and without options. Both are JSON. A later lift of this content alone goes before.
+   */
+  takedownOf(asked) {
+    const lifted = "SELECT 1 FROM log WHERE log.number > sources.number AND what = 'lift' AND substr(target, 1, 11) = ?";
+    const query = `SELECT by, reason FROM sources WHERE NOT EXISTS (${lifted}) AND url IN (?, ?) ORDER BY number DESC LIMIT 1`;
+    const [id, ...urls] = JSON.parse(asked);
+    const [taken] = this.#rows(query, id, ...urls);
+    const removal = { kind: "taken-down", action: crypto.randomUUID(), ...taken };
+    return JSON.stringify(taken ? { removed: { id, url: null, removal } } : null);
   }
 
   /** Records the start of an action (`result` is empty), its result, or `add` more contents handled by it. */

@@ -344,7 +344,10 @@ impl ConversionObject {
             let mut effects = VecDeque::from(effects);
             while let (Some(conversion), Some(effect)) = (&after, effects.pop_front()) {
                 if let Some(result) = self.perform(effect, conversion, &mut turn).await {
-                    let (decision, _) = self.decide(result, &config).await?;
+                    let (decision, ended) = self.decide(result, &config).await?;
+                    if ended.is_some() {
+                        self.note_end(ended).await?;
+                    }
                     after = decision.after;
                     effects.extend(decision.effects);
                 }
@@ -441,9 +444,13 @@ impl ConversionObject {
         sent.inspect_err(|error| console_error!("{}: the queue refused the job: {error}", job.id))
     }
 
-    /// Sends the job to the queue, or has it sent at its turn.
-    async fn enqueue(&self, conversion: &Conversion, turn: Option<Turn>) -> Result<()> {
+    /// Sends the job to the queue, or has it sent at its turn. Returns the takedown of its source instead, if there is one.
+    async fn enqueue(&self, conversion: &Conversion, turn: Option<Turn>) -> Result<Option<Event>> {
         self.waits.set(turn == Some(Turn::Later)); // before the first await
+        // If this call fails, the end of the conversion asks again.
+        if let Ok(Some(takedown)) = record::takedown_of(conversion, &self.env).await {
+            return Ok(Some(takedown));
+        }
         let turn = match (turn, self.owner().await?) {
             (Some(turn), _) => turn,
             (None, Some(owner)) => {
@@ -454,7 +461,10 @@ impl ConversionObject {
             (None, None) => Turn::Now,
         };
         self.waits.set(turn == Turn::Later);
-        if turn == Turn::Now { self.send_job(conversion.job()).await } else { Ok(()) }
+        if turn == Turn::Now {
+            self.send_job(conversion.job()).await?;
+        }
+        Ok(None)
     }
 
     /// Performs an effect and returns the event that follows. Failures are logged; the alarm repeats the effect.
@@ -466,36 +476,34 @@ impl ConversionObject {
     ) -> Option<Event> {
         let id = conversion.job().id;
         let env = &self.env;
-        let (what, done, next) = match effect {
+        let (what, done) = match effect {
             Effect::Enqueue => {
                 let queued = self.enqueue(conversion, turn.take()).await;
-                return queued.err().map(|_| Event::EnqueueFailed);
+                return queued.unwrap_or(Some(Event::EnqueueFailed));
             }
             Effect::WriteCache { content, expires_in } => {
-                let of = conversion.collection();
-                let recorded = record::finished(&content, of, expires_in, now(), env).await;
-                ("record the finished content", recorded, Some(Event::CacheWritten))
+                let recorded = record::finished(conversion, &content, expires_in, now(), env).await;
+                ("record the finished content", recorded.map(Some))
             }
             Effect::RecordRemoval(removal) => {
                 let recorded = record::removed(conversion, &removal, now(), env).await;
-                ("record the removal", recorded, Some(Event::RemovalRecorded(removal.kind)))
+                ("record the removal", recorded.map(|()| Some(Event::RemovalRecorded(removal.kind))))
             }
             Effect::Sweep { before, keep, upload } => {
                 let swept = r2::sweep(id, before, keep, upload, env).await;
-                ("delete the objects of all attempts", swept, Some(Event::Swept { before }))
+                ("delete the objects of all attempts", swept.map(|()| Some(Event::Swept { before })))
             }
-            Effect::DeleteUpload(key) => ("delete the uploaded file", r2::delete(key, env).await, None),
+            Effect::DeleteUpload(key) => {
+                ("delete the uploaded file", r2::delete(key, env).await.map(|()| None))
+            }
             Effect::DeleteFromCache => {
-                ("delete the record, which will expire", kv::delete(id, env).await, None)
+                ("delete the record, which will expire", kv::delete(id, env).await.map(|()| None))
             }
         };
-        match done {
-            Ok(()) => next,
-            Err(error) => {
-                console_error!("{id}: cannot {what}: {error}");
-                None
-            }
-        }
+        done.unwrap_or_else(|error| {
+            console_error!("{id}: cannot {what}: {error}");
+            None
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use edgezoom_content::conversion::Event;
 use edgezoom_content::{
     CollectionName, Content, ContentId, Conversion, Finished, Removal, RemovalKind, SourceUrl, Status,
     Timestamp,
@@ -47,22 +48,40 @@ struct Entry<'a> {
     removal: &'a Removal,
 }
 
-/// Records a content that is ready or has failed, and tells its collection.
+/// Records a content that is ready or has failed, and tells its collection. Returns the event that follows.
 pub async fn finished(
+    conversion: &Conversion,
     content: &Content,
-    of: Option<&CollectionName>,
     expires_in: Option<Duration>,
     now: Timestamp,
     env: &Env,
-) -> Result<()> {
-    kv::put(content, expires_in, env).await?;
+) -> Result<Event> {
+    let of = conversion.collection();
+    // A takedown is stored before the index is searched, so it is found here, or it finds this row.
     index(&Row { collection: of.map_or("", CollectionName::as_str), ..Row::of_content(content, now) }, env)
         .await?;
+    if let Some(takedown) = takedown_of(conversion, env).await? {
+        return Ok(takedown);
+    }
+    kv::put(content, expires_in, env).await?;
     let end = match &content.status {
         Status::Failed { failure, .. } => End::Failed(failure),
         Status::Ready { .. } | Status::Processing { .. } => End::Ready,
     };
-    tell(of, content.id, end, env).await
+    tell(of, content.id, end, env).await?;
+    Ok(Event::CacheWritten)
+}
+
+/// Returns the takedown of a collection's content, if the operator has taken its source down.
+pub async fn takedown_of(conversion: &Conversion, env: &Env) -> Result<Option<Event>> {
+    if conversion.collection().is_none() {
+        return Ok(None);
+    }
+    let (id, url) = (conversion.job().id, conversion.url());
+    let asked = serde_json::to_string(&(id, url.identity(), url.address()))?;
+    let called = ["operator", "takedownOf"];
+    let reply = bridge::call_object(env, "OPERATOR", called, &asked, AfterReset::Repeat).await?;
+    Ok(serde_json::from_str(&reply)?)
 }
 
 /// Tells the collection of a content what has happened.

@@ -76,6 +76,56 @@ fn only_a_line_that_asks_for_it_starts_a_failed_content_before_its_date() {
 }
 
 #[test]
+fn a_source_that_is_taken_down_removes_its_content_when_it_is_queued_or_ends_until_a_lift() {
+    let queued = |_: &mut Story| Attempt::FIRST;
+    let ready = |story: &mut Story| {
+        let attempt = story.claim();
+        story.tell(reported(attempt, finished()));
+        attempt.next()
+    };
+    let failed = |story: &mut Story| {
+        let attempt = story.claim();
+        story.tell(gave_up(attempt, FailureCode::SourceNotFound, Retry::Never));
+        attempt.next()
+    };
+    let restarted = |story: &mut Story| {
+        let next = failed(story);
+        story.tell(entered("One", true));
+        next
+    };
+    for bring in [&queued as &dyn Fn(&mut Story) -> Attempt, &ready, &failed, &restarted] {
+        let removed = |kind| {
+            let removal = Removal::new(kind, "x", "1".to_owned(), "anna".to_owned());
+            Event::Removed { id: id(), url: None, removal }
+        };
+        let recorded = |effects: &[Effect]| matches!(effects[0], Effect::RecordRemoval(_));
+        let mut story = story();
+        let next = bring(&mut story);
+        assert_eq!(story.tell(removed(RemovalKind::TakenDown)), Reply::TakenDown("x".to_owned()));
+        let sweep = Effect::Sweep { before: next, keep: None, upload: None };
+        assert!(recorded(&story.effects) && story.effects[1..] == [sweep]);
+        assert!(!story.known.as_ref().unwrap().has_job());
+        // The log did not answer.
+        story.wait(RULES.repeat);
+        story.tell(Event::AlarmFired);
+        assert!(story.effects.iter().any(|effect| matches!(effect, Effect::RecordRemoval(_))));
+        story.tell(Event::RemovalRecorded(RemovalKind::TakenDown));
+        assert_eq!(story.tell(entered("Two", true)), Reply::TakenDown("x".to_owned()));
+        // The record of the finished content reaches KV late.
+        story.tell(Event::CacheWritten);
+        assert!(recorded(&story.effects));
+        story.tell(Event::RemovalRecorded(RemovalKind::TakenDown));
+
+        story.tell(removed(RemovalKind::Lifted));
+        story.tell(Event::RemovalRecorded(RemovalKind::Lifted));
+        story.tell(entered("One", true));
+        assert_eq!((story.stage(), story.claim()), (Some(Stage::Queued), next));
+        story.tell(reported(next, finished()));
+        assert!(story.content().is_finished());
+    }
+}
+
+#[test]
 fn retention_spares_a_collection_and_its_owner_removes_for_good() {
     let mut story = story();
     let attempt = story.claim();

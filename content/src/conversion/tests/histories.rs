@@ -27,6 +27,8 @@ struct World {
     highest: Progress,
     /// True if the content belongs to a collection.
     is_entry: bool,
+    /// True if the operator has taken the source down, in collections.
+    is_source_down: bool,
 }
 
 /// A random event. Numbers select one of the attempts so far.
@@ -46,6 +48,8 @@ enum Chance {
     AlarmWhileAllIsDown,
     Reset,
     Remove { kind: RemovalKind, up: bool },
+    TakeSourceDown { up: bool },
+    LiftSource,
 }
 
 impl World {
@@ -62,6 +66,7 @@ impl World {
             stored: vec![],
             highest: Progress::NONE,
             is_entry,
+            is_source_down: false,
         };
         let created = Event::Created { id: id(), url: url(), alternative: None };
         world.tell(if is_entry { entered("One", true) } else { created }, true);
@@ -83,6 +88,10 @@ impl World {
         }
         for effect in std::mem::take(&mut self.story.effects) {
             match effect {
+                // The object of a collection's content asks before it sends the job or writes the record.
+                Effect::Enqueue | Effect::WriteCache { .. } if up && self.is_entry && self.is_source_down => {
+                    self.remove(RemovalKind::TakenDown, true);
+                }
                 Effect::Enqueue if up => self.messages.push(self.story.known.as_ref().unwrap().job()),
                 Effect::Enqueue => drop(self.story.tell(Event::EnqueueFailed)),
                 Effect::WriteCache { content, .. } if up => {
@@ -187,14 +196,23 @@ impl World {
             Chance::Alarm => drop(self.tell(Event::AlarmFired, true)),
             Chance::AlarmWhileAllIsDown => drop(self.tell(Event::AlarmFired, false)),
             Chance::Reset => drop(self.tell(Event::Reset, true)),
-            Chance::Remove { kind, up } => {
-                self.actions += 1;
-                let action = self.actions.to_string();
-                // Takedowns have one reason, so that a second takedown is a repetition.
-                let removal = Removal::new(kind, "why", action, "operator".to_owned());
-                self.tell(Event::Removed { id: id(), url: None, removal }, up);
+            Chance::Remove { kind, up } => self.remove(kind, up),
+            // The index has what KV has.
+            Chance::TakeSourceDown { up } => {
+                self.is_source_down = true;
+                if self.record.is_some() {
+                    self.remove(RemovalKind::TakenDown, up);
+                }
             }
+            Chance::LiftSource => self.is_source_down = false,
         }
+    }
+
+    fn remove(&mut self, kind: RemovalKind, up: bool) {
+        self.actions += 1;
+        // Takedowns have one reason, so that a second takedown is a repetition.
+        let removal = Removal::new(kind, "why", self.actions.to_string(), "operator".to_owned());
+        self.tell(Event::Removed { id: id(), url: None, removal }, up);
     }
 
     /// Lets everything go well from now on, with new tilers: alarms fire when due, and each claimed job is finished.
@@ -246,6 +264,8 @@ fn chance() -> impl Strategy<Value = Chance> {
         1 => Just(Chance::Reset),
         1 => (prop_oneof![Just(RemovalKind::TakenDown), Just(RemovalKind::Lifted), Just(RemovalKind::Unused)], any::<bool>())
             .prop_map(|(kind, up)| Chance::Remove { kind, up }),
+        1 => any::<bool>().prop_map(|up| Chance::TakeSourceDown { up }),
+        1 => Just(Chance::LiftSource),
     ]
 }
 
@@ -266,6 +286,8 @@ proptest! {
         prop_assert!(known.content().is_none_or(|content| content.is_finished()), "lost: {:?}", known);
         prop_assert_eq!(world.is_refused, world.is_taken_down());
         prop_assert_eq!(world.record, known.content());
+        let is_down = world.is_entry && world.is_source_down;
+        prop_assert!(!is_down || known.content().is_none(), "shown: {:?}", known);
         // No takedown or lift is lost in the log: each is recorded before the next, so they alternate.
         let kinds: Vec<_> = world.log.iter().map(|(kind, _)| *kind).filter(|kind| *kind != RemovalKind::Unused).collect();
         prop_assert!(kinds.windows(2).all(|two| two[0] != two[1]), "{kinds:?}");
