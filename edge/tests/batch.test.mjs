@@ -1,5 +1,6 @@
 // A batch under chaos: a collection is converted while calls between objects, messages of the queue and reports are lost or
-// doubled, tilers are killed, and the collection's object is moved. Every entry must end in the journal, as its content does.
+// doubled, tilers are killed, the collection's object is moved, and some URLs are taken down. Every entry must end in the
+// journal, as its content does.
 //
 // `cargo xtask chaos --collection 2000` runs it with more lines, and compares people's waiting times with those of an empty
 // service. Tilers are stand-ins that speak the tilers' API and pause instead of converting: `tests/tests/e2e` has real ones.
@@ -16,10 +17,13 @@ import { byUrl, eventually, startWith } from "./system.mjs";
 /** Returns a function that returns true in a share of its calls. */
 const RANDOM = `(state) => (share) => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) < share * 2 ** 32`;
 
-/** The Worker with a queue that tilers pull from, whose collections lose and double calls in both directions. */
+/**
+ * The Worker with a queue that tilers pull from, whose collections lose and double calls in both directions, and whose
+ * operator's object does so with questions for takedowns.
+ */
 const CHAOTIC = `
-  import edge, { CollectionObject as Inner } from "./index.js";
-  export * from "./index.js"; // except for the class below
+  import edge, { CollectionObject as Inner, OperatorObject as Operator } from "./index.js";
+  export * from "./index.js"; // except for the classes below
 
   console.log = () => {};
   let [hits, share] = [undefined, 0];
@@ -33,6 +37,12 @@ const CHAOTIC = `
     if (isHit("doubled")) await make();
     if (isHit("unanswered")) throw new Error("from the test");
     return reply;
+  }
+
+  export class OperatorObject extends Operator {
+    takedownOf(asked) {
+      return call(() => super.takedownOf(asked));
+    }
   }
 
   export class CollectionObject extends Inner {
@@ -151,6 +161,7 @@ async function disturb() {
 const urlOf = (number) => `https://host-${number % Math.ceil(LINES / 20)}.batch.example/${number % 20 === 7 ? "gone" : number % 20 === 8 ? "later" : "kept"}/${number}.jpg`;
 const isRemoved = (number) => number % 100 === 50;
 const isEdited = (number) => number % 50 === 1;
+const isTakenDown = (number) => number % 15 === 4 && number < 300;
 
 async function call(method, path, body) {
   const answer = await insist(() => system.request(`/v1/collections/batch${path}`, { method, headers: { Authorization: `Bearer ${KEY}` }, body }));
@@ -226,6 +237,7 @@ function assertEnd({ number, state, failure, url }, { status, content }) {
   assert.equal(url, urlOf(index));
   // A content whose turn had not come was never created.
   if (isRemoved(index)) return assert.ok(state === "removed" && [404, 410].includes(status), `${url}: ${state} ${status}`);
+  if (isTakenDown(index)) return assert.deepEqual([state, status], ["taken-down", 410], url);
   const isGone = url.includes("/gone/");
   assert.deepEqual([state, failure?.code], isGone ? ["failed", "source-not-found"] : ["ready", undefined], url);
   // A request starts a failed content again after ten minutes.
@@ -255,6 +267,14 @@ async function compare(entries) {
   await Promise.all(Array.from({ length: 16 }, ask));
 }
 
+/** Takes URLs down while their entries wait, convert or are ready. */
+async function takeDown(numbers) {
+  for (const number of numbers) {
+    await system.operate("takedown", { target: urlOf(number), reason: "From the test." });
+    await pause(300);
+  }
+}
+
 /** Converts the batch amid faults, while a reader follows its journal. */
 async function run(notify, reader, say) {
   const numbers = [...Array(LINES).keys()];
@@ -263,6 +283,8 @@ async function run(notify, reader, say) {
   await system.send(`/chaos?share=${SHARE}&seed=${seed}`);
   await add(numbers.map((number) => ({ url: urlOf(number), title: "Draft" })));
   const chaos = disturb();
+  const down = numbers.filter(isTakenDown);
+  const takedowns = takeDown(down);
   if (PEOPLE > 0) {
     while ((await read()).counts.ready === 0) await pause(LOOK);
     const beside = await wait(PEOPLE);
@@ -273,12 +295,13 @@ async function run(notify, reader, say) {
   await add(changed.map((number) => ({ url: urlOf(number), ...(isRemoved(number) ? { remove: true } : { title: "Edited" }) })));
   for (let [left, shown] = [LINES, Infinity]; left > 0; await pause(200)) {
     const { counts } = await read();
-    left = counts.waiting + counts.converting;
+    left = counts.waiting + counts.converting + down.length - counts["taken-down"];
     await reader.goOn();
     if (left > shown - LINES / 20) continue;
     shown = left;
     say(`${Math.round(performance.now() / 1000)} s: ${left} of ${LINES} entries left, ${JSON.stringify(made)}`);
   }
+  await takedowns;
   isOver = true;
   await chaos;
 }
