@@ -11,6 +11,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { aroundTests } from "../../tests/around.mjs";
 import { decodePng } from "../png.mjs";
 import { assertAccessible, newPage, startBrowser } from "./browser.mjs";
+import { openChromium } from "./engines/chromium.mjs";
 import { CONTROL, boxOf, inPage, painted, type, until } from "./engines/core.mjs";
 import { startFirefox } from "./engines/firefox.mjs";
 import { expressionOf } from "./engines/process.mjs";
@@ -76,23 +77,18 @@ async function writeSite(site) {
 
 const escapeHtml = (text) => text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
 
-/** Opens a page in Chromium with the functions of the other engines. It notes all requests. */
+/** Opens a page in Chromium. It notes all requests. */
 async function startChromium() {
-  const page = await newPage(browser, { viewport: { width: 1440, height: 900 } });
+  const engine = await openChromium(browser);
+  const { page } = engine;
   const requests = [];
   page.on("request", (request) => requests.push(request.url()));
   return {
-    page,
+    ...engine,
     requests,
-    wrongs: page.wrongs,
-    open: (url) => page.goto(url),
-    evaluate: async (call, ...args) => JSON.parse(await page.evaluate(expressionOf(call, args))),
-    screenshot: () => page.screenshot(),
     async act({ actions }) {
       for (const { type: kind, value } of actions) await page.keyboard[kind === "keyDown" ? "down" : "up"](value === CONTROL ? "Control" : value);
     },
-    resize: (width, height) => page.setViewportSize({ width, height }),
-    close: () => page.context().close(),
   };
 }
 

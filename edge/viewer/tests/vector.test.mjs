@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 import { aroundTests } from "../../tests/around.mjs";
 import { assertEventually, newPage, startBrowser } from "./browser.mjs";
-import { expressionOf } from "./engines/process.mjs";
+import { openChromium } from "./engines/chromium.mjs";
 import { assertVectors, lean, startVectors } from "./engines/vector.mjs";
 
 const VIEW = { x: 790, y: 600 };
@@ -43,11 +43,10 @@ for (const [name, options, style] of [
   ["a box of any size on a dense screen", { deviceScaleFactor: 1.5 }, "inset: auto; left: 20px; top: 10px; width: 901.4px; height: 633.3px"],
 ]) {
   test(`vectors are sharp, and where the pixels are, in ${name}`, async () => {
-    const page = await newPage(browser, options);
-    const evaluate = async (call, ...args) => JSON.parse(await page.evaluate(expressionOf(call, args)));
-    await assertVectors({ open: (url) => page.goto(url), evaluate, screenshot: () => page.screenshot() }, style);
-    assert.deepEqual(page.wrongs, []);
-    await page.context().close();
+    const engine = await openChromium(browser, options);
+    await assertVectors(engine, style);
+    assert.deepEqual(engine.wrongs, []);
+    await engine.close();
   });
 }
 

@@ -69,8 +69,9 @@ impl Drawing {
     pub fn svg(&self, least_width: f64) -> Result<String, Refusal> {
         let (width, height) = self.size();
         let [across, down] = [width, height].map(|side| (side * self.unit).round());
+        // Browsers round the size of an image. They would centre the drawing in it, away from its pixels, instead of stretching it.
         let svg = format!(
-            r#"<svg xmlns="http://www.w3.org/2000/svg" width="{}" height="{}" viewBox="0 0 {across} {down}">{INERT}"#,
+            r#"<svg xmlns="http://www.w3.org/2000/svg" width="{}" height="{}" viewBox="0 0 {across} {down}" preserveAspectRatio="none">{INERT}"#,
             number(width),
             number(height)
         );

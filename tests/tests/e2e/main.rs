@@ -21,4 +21,5 @@ mod sources;
 mod static_files;
 mod takedown;
 mod uploads;
+mod vectors;
 mod visitor;

@@ -58,6 +58,18 @@ fn sheet(content: &str) -> String {
 }
 
 #[test]
+fn a_drawing_fills_an_image_whose_size_a_browser_rounds() {
+    let svg = r#"<svg xmlns="http://www.w3.org/2000/svg" width="150.4" height="100"><path d="M0 0h150.4v100H0z"/></svg>"#;
+    let lean = crate::tree(&parsed(svg)).unwrap().svg(0.0).unwrap();
+    let rounded = parsed(&lean.replace(r#"width="150.4""#, r#"width="150""#));
+    let drawn = rounded.root().abs_bounding_box();
+    assert!(
+        (drawn.width() - 150.0).abs() < 0.01 && (drawn.height() - 100.0).abs() < 0.01,
+        "{drawn:?}\n{lean}"
+    );
+}
+
+#[test]
 fn lines_have_their_joins_caps_and_dashes() {
     let line = |attributes: &str| {
         let path = r##"fill="none" stroke="#036" stroke-width="8" d="M15 80L40 20 45 80 80 60""##;
