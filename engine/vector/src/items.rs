@@ -64,6 +64,8 @@ pub struct Item {
     pub layer: usize,
     /// Its position among all objects of the page.
     pub number: usize,
+    /// True if it stands for a letter of a font that is not in the file.
+    pub is_substitute: bool,
 }
 
 pub enum Kind {

@@ -44,6 +44,8 @@ pub struct Recorder {
     area: f64,
     dashes: f64,
     picture_pixels: u64,
+    /// True for objects in place of letters that the interpreter does not have.
+    pub is_substitute: bool,
 }
 
 impl Recorder {
@@ -72,6 +74,7 @@ impl Recorder {
             area: 0.0,
             dashes: 0.0,
             picture_pixels: 0,
+            is_substitute: false,
         })
     }
 
@@ -359,7 +362,8 @@ impl Recorder {
             return Err(Refusal::Area);
         }
         let (whole, shown) = (bounds.intersect(self.page), bounds.intersect(self.shown()));
-        let item = Item { kind, whole, shown, layer: self.current(), number: self.items.len() };
+        let (layer, number, is_substitute) = (self.current(), self.items.len(), self.is_substitute);
+        let item = Item { kind, whole, shown, layer, number, is_substitute };
         if self.layer().is_some_and(|layer| layer.is_plain) {
             let shown = self.shown();
             covers.into_iter().for_each(|cover| self.covers.add(cover, item.number, shown));

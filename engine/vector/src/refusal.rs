@@ -25,7 +25,7 @@ pub enum Refusal {
     #[error("the page's pictures are too large")]
     Pictures,
     /// Letters of a font or encoding that is not in the file.
-    #[error("the page has letters of an encoding that is not embedded")]
+    #[error("the page has letters of a font or encoding that is not embedded")]
     Letters,
     /// A redaction is marked, but what it hides is still in the file.
     #[error("the page has redactions")]

@@ -28,17 +28,22 @@ impl Drawing {
     /// theirs, or it is, and reaches beyond the letter.
     ///
     /// # Errors
-    /// [`Refusal::NoOutlines`]: nothing but pictures is left. [`Refusal::Unlike`]: a picture is not shown. [`Refusal::Area`]: too
-    /// many large objects may be hidden.
+    /// [`Refusal::NoOutlines`]: nothing but pictures is left. [`Refusal::Letters`]: a letter is shown whose font PDFium and the
+    /// interpreter replace by different ones. [`Refusal::Unlike`]: a picture is not shown. [`Refusal::Area`]: too many large objects
+    /// may be hidden.
     pub fn without_unseen(mut self, page: Pixels<'_>) -> Result<Self, Refusal> {
         let mut looks = Looks::at(page);
         for item in std::mem::take(&mut self.items) {
             if self.is_unseen_picture(&item, &mut looks)? {
                 return Err(Refusal::Unlike);
             }
-            if !self.is_unseen(&item, &mut looks)? {
-                self.items.push(item);
+            if self.is_unseen(&item, &mut looks)? {
+                continue;
             }
+            if item.is_substitute {
+                return Err(Refusal::Letters);
+            }
+            self.items.push(item);
         }
         let has_outlines = self.items.iter().any(|item| matches!(item.kind, Kind::Path(_)));
         if has_outlines { Ok(self) } else { Err(Refusal::NoOutlines) }

@@ -1,13 +1,14 @@
 //! Pages of PDFs, by hayro's interpreter. It follows PDFium, which draws the pixels; where it does not, the check
 //! refuses the page.
 
+mod fonts;
 mod layers;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, OnceLock};
 
 use hayro_interpret::encode::EncodedShadingType;
-use hayro_interpret::font::{Glyph, GlyphRun};
+use hayro_interpret::font::{Glyph, GlyphRun, OutlineGlyph};
 use hayro_interpret::gradient::SvgGradientKind;
 use hayro_interpret::kurbo::{Affine, BezPath, Circle, Rect, Shape as _};
 use hayro_interpret::pattern::{Pattern, ShadingPattern, TilingPattern};
@@ -28,6 +29,7 @@ use crate::limits::{MAX_CALLS, MAX_PICTURE_PIXELS, MIN_UNITS};
 use crate::picture::Picture;
 use crate::recorder::{Recorded, Recorder};
 use crate::refusal::Refusal;
+use fonts::Substituted;
 
 /// Difference of colours from 0 to 1 by which stops may stand for a gradient's function.
 const GRADIENT_TOLERANCE: f32 = 1.0 / 512.0;
@@ -88,7 +90,8 @@ fn draw<'a>(page: &Page<'a>, cache: &InterpreterCache<'a>) -> Result<Drawing, Re
     }
     let (width, height) = page.render_dimensions();
     let (width, height) = (f64::from(width), f64::from(height));
-    let mut device = Interpreted { recorder: Recorder::new(width, height, MIN_UNITS)?, calls: 0 };
+    let recorder = Recorder::new(width, height, MIN_UNITS)?;
+    let mut device = Interpreted { recorder, fonts: Substituted::of(page), calls: 0 };
     let missing = Arc::new(OnceLock::new());
     let is_missing = missing.clone();
     let settings = InterpreterSettings {
@@ -119,6 +122,7 @@ fn has_redactions(page: &Page<'_>) -> bool {
 /// Records what the interpreter draws.
 struct Interpreted {
     recorder: Recorder,
+    fonts: Substituted,
     calls: usize,
 }
 
@@ -144,6 +148,26 @@ impl Interpreted {
             }
             DrawMode::Invisible => Ok(()),
         }
+    }
+
+    fn letter<'a>(
+        &mut self,
+        letter: &OutlineGlyph,
+        place: Affine,
+        props: &DrawProps<'a>,
+        mode: &DrawMode,
+    ) -> Recorded {
+        self.recorder.is_substitute = self.fonts.have(letter);
+        if let (DrawMode::Fill(rule), paint @ Paint::Color(_)) = (mode, &props.paint) {
+            is_simple(props.soft_mask.as_ref(), props.blend_mode)?;
+            let (key, place, colour) =
+                (letter.identifier().cache_key(), props.transform * place, colour_of(paint)?);
+            self.recorder.letter(key, || letter.outline(), place, colour, rule_of(*rule))?;
+        } else {
+            self.path(&(place * letter.outline()), props, mode, true)?;
+        }
+        self.recorder.is_substitute = false;
+        Ok(())
     }
 
     fn fill<'a>(&mut self, path: &BezPath, rule: FillRule, paint: &Paint<'a>, joins: bool) -> Recorded {
@@ -257,19 +281,11 @@ impl<'a> Device<'a> for Interpreted {
             return;
         }
         for glyph in run.glyphs() {
+            let place = glyph.transform();
             self.count(1, |device| match &**glyph {
-                Glyph::Outline(letter) => match (mode, &props.paint) {
-                    (DrawMode::Fill(rule), paint @ Paint::Color(_)) => {
-                        is_simple(props.soft_mask.as_ref(), props.blend_mode)?;
-                        let (key, place) =
-                            (letter.identifier().cache_key(), props.transform * glyph.transform());
-                        let colour = colour_of(paint)?;
-                        device.recorder.letter(key, || letter.outline(), place, colour, rule_of(*rule))
-                    }
-                    _ => device.path(&(glyph.transform() * letter.outline()), &props, mode, true),
-                },
+                Glyph::Outline(letter) => device.letter(letter, place, &props, mode),
                 Glyph::Type3(glyph_of_drawings) => {
-                    glyph_of_drawings.interpret(device, props.transform, glyph.transform(), &props.paint);
+                    glyph_of_drawings.interpret(device, props.transform, place, &props.paint);
                     Ok(())
                 }
             });

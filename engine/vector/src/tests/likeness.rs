@@ -21,7 +21,7 @@ pub fn pixels(content: &str, moved: f32) -> Vec<u8> {
     drawn_by_resvg(&page(content).unwrap(), moved)
 }
 
-fn drawn_by_resvg(drawing: &Drawing, moved: f32) -> Vec<u8> {
+pub fn drawn_by_resvg(drawing: &Drawing, moved: f32) -> Vec<u8> {
     let svg = drawing.svg(0.5).unwrap();
     let tree = Tree::from_str(&svg, &Options::default()).unwrap();
     let mut pixmap = Pixmap::new(WIDTH, HEIGHT).unwrap();

@@ -2,6 +2,7 @@
 
 mod bombs;
 mod drawings;
+mod fonts;
 mod hidden;
 mod likeness;
 mod written;
