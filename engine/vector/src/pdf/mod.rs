@@ -280,10 +280,15 @@ impl<'a> Device<'a> for Interpreted {
         if matches!(mode, DrawMode::Invisible) {
             return;
         }
+        // PDFium adds up the whole parts of the letters' widths: the parts behind the point are lost.
+        let mut lost = 0.0;
         for glyph in run.glyphs() {
-            let place = glyph.transform();
+            let place = glyph.transform() * Affine::translate((-lost, 0.0));
             self.count(1, |device| match &**glyph {
-                Glyph::Outline(letter) => device.letter(letter, place, &props, mode),
+                Glyph::Outline(letter) => {
+                    lost += f64::from(letter.advance_width().unwrap_or_default().fract());
+                    device.letter(letter, place, &props, mode)
+                }
                 Glyph::Type3(glyph_of_drawings) => {
                     glyph_of_drawings.interpret(device, props.transform, place, &props.paint);
                     Ok(())

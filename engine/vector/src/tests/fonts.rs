@@ -2,8 +2,8 @@
 
 use edgezoom_test_support::pdf::{Pdf, drawing};
 
-use super::document;
 use super::likeness::{HEIGHT, WIDTH, drawn_by_resvg};
+use super::{body, document};
 use crate::{Pixels, Refusal};
 
 const RECTANGLE: &str = "150 60 30 20 re f";
@@ -64,5 +64,26 @@ fn letters_in_drawings_and_annotations_are_refused() {
     for entry in [form, annotation] {
         assert_eq!(with("Verdana", entry), Some(Refusal::Letters));
         assert_eq!(with("Arial", entry), None);
+    }
+}
+
+#[test]
+fn the_widths_of_letters_are_whole_thousandths_as_in_pdfium() {
+    let drawn = |width: f32, text: &str| {
+        let widths = format!("{width} ").repeat(26);
+        let font = format!(
+            "/Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica /FirstChar 97 /LastChar 122 /Widths [{widths}] >> >>"
+        );
+        let content = format!("BT /F1 12 Tf 20 60 Td {text} ET");
+        body(
+            document(Pdf::new().page_with(200, 100, &content, &format!("/Resources << {font} >>")).bytes())
+                .unwrap(),
+        )
+    };
+    for text in
+        ["(letters) Tj", "[(let) -50 (ters)] TJ", "(let) Tj 30 0 Td (ters) Tj", "80 Tz 2 Tc (letters) Tj"]
+    {
+        assert_eq!(drawn(490.9, text), drawn(490.0, text), "{text}");
+        assert_ne!(drawn(491.0, text), drawn(490.0, text), "{text}");
     }
 }
