@@ -1,8 +1,8 @@
 //! Pages as vectors, drawn by Chromium as the viewer does, at 4 pixels per point. They look like the pixels that PDFium draws
-//! at this scale, by the rule that accepted them at a coarser one. Lines are a pixel wide, as PDFium draws them: thinner ones
-//! pale in a browser, and are not compared.
+//! at this scale, by the rule that accepted them at a coarser one, apart from thin lines ([`likeness`]).
 
 mod bombs;
+mod likeness;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,12 +13,14 @@ use std::time::Duration;
 use edgezoom_codecs::{DecodeOptions, DrawingOptions, PageVectors, PixelsOnly};
 use edgezoom_test_support::documents::{manual, paper, plan};
 use edgezoom_test_support::files::{BOUNDS, file};
+use edgezoom_test_support::pdf::Pdf;
 use edgezoom_tiler::limits::Limits;
 use edgezoom_tiler::renderer::{Output, RenderOptions, Renderer};
-use edgezoom_vector::{Pixels, are_alike, is_lean};
+use edgezoom_vector::is_lean;
 
 use crate::chromium::{Driven, Window};
 use crate::judge::files;
+use likeness::Both;
 
 /// Dots per inch of the pixels: 4 per point.
 const DPI: u32 = 288;
@@ -152,21 +154,18 @@ fn by_chromium(chromium: &mut Driven, svg: &str, scale: f64, at: [u32; 4]) -> (V
     (rgb, shown["took"].as_f64().unwrap())
 }
 
-/// Returns true if the vectors of a document's first page look like its pixels; otherwise why it has none.
-async fn compare(chromium: &mut Driven, bytes: &[u8]) -> Result<bool, String> {
+/// Draws the vectors of a document's first page, and the pixels of another of the same size; `moved` is the distance in pixels by
+/// which the vectors are moved to the left. Returns why the page has no vectors if it has none.
+async fn both(chromium: &mut Driven, bytes: &[u8], other: &[u8], moved: u32) -> Result<Both, String> {
     let drawn = drawn(file(bytes), drawing(COARSE_DPI)).await;
     let page = drawn.map_err(|reason| {
         let is_whole = reason != ENDED || has_vectors(bytes);
         if is_whole { reason } else { "the page is one JPEG".to_owned() }
     })?;
-    let Middle { at, rgb, scale } = middle(bytes, &page).ok_or("no pixels")?;
-    let (ours, _) = by_chromium(chromium, &page.svg, scale, at);
-    Ok(alike(at, &ours, &rgb))
-}
-
-fn alike([_, _, width, height]: [u32; 4], one: &[u8], other: &[u8]) -> bool {
-    let pixels = |rgb| Pixels { width, height, rgb };
-    are_alike(pixels(one), pixels(other))
+    let Middle { at: [left, top, width, height], rgb: by_pdfium, scale } =
+        middle(other, &page).ok_or("no pixels")?;
+    let (by_chromium, _) = by_chromium(chromium, &page.svg, scale, [left + moved, top, width, height]);
+    Ok(Both { width, height, by_chromium, by_pdfium })
 }
 
 /// Returns false if the first page is read as the JPEG of which it consists: nothing is said about its vectors.
@@ -210,15 +209,27 @@ async fn vectors_look_like_the_pixels_in_chromium() {
         [("plan", plan(300)), ("paper", paper(1)), ("manual", manual(1)), ("drawing", DRAWING.into())];
     let mut compared = Vec::new();
     for (name, bytes) in documents {
-        compared.push((name, compare(&mut chromium, &bytes).await));
+        let both = both(&mut chromium, &bytes, &bytes, 0).await;
+        compared.push((name, both.map(|both| both.are_alike())));
     }
     assert!(compared.iter().all(|(_, alike)| *alike == Ok(true)), "{compared:?}");
-    // The comparison can fail.
-    let page = drawn(file(&paper(1)), drawing(COARSE_DPI)).await.unwrap();
-    let Middle { at, rgb, scale } = middle(&paper(1), &page).unwrap();
-    let [left, top, width, height] = at;
-    let (moved, _) = by_chromium(&mut chromium, &page.svg, scale, [left + 8, top, width, height]);
-    assert!(!alike(at, &moved, &rgb));
+}
+
+#[tokio::test]
+async fn letters_that_are_a_twentieth_wider_or_moved_by_two_pixels_are_unlike() {
+    let mut chromium = Driven::start();
+    // Words at the same places, of letters of a width in hundredths.
+    let page = |width: u32| {
+        let words = ["quick", "brown", "foxes", "jump", "over", "lazy"];
+        let places = (0..30).flat_map(|line| (0..6).map(move |word| (60 * word + 20, 14 * line + 20, word)));
+        let words: String =
+            places.map(|(x, y, word)| format!("1 0 0 1 {x} {y} Tm ({}) Tj ", words[word])).collect();
+        Pdf::new().page(400, 440, &format!("BT /F1 11 Tf {width} Tz {words} ET")).bytes()
+    };
+    for (width, moved, alike) in [(100, 0, true), (105, 0, false), (100, 2, false)] {
+        let both = both(&mut chromium, &page(width), &page(100), moved).await.unwrap();
+        assert_eq!(both.are_alike(), alike, "{width} %, moved by {moved}");
+    }
 }
 
 #[tokio::test]
@@ -228,12 +239,19 @@ async fn judge() {
     let (mut chromium, mut found) = (Driven::start(), BTreeMap::<String, usize>::new());
     let mut unlike = Vec::new();
     for path in files(Path::new(&folder), &["pdf", "svg"]) {
-        let compared = compare(&mut chromium, &fs::read(&path).unwrap()).await;
-        if compared == Ok(false) || compared.as_ref().is_err_and(|reason| reason == ENDED) {
-            unlike.push(path);
-        }
-        let outcome = compared.map(|alike| if alike { "alike" } else { "UNLIKE" }.to_owned());
-        *found.entry(outcome.unwrap_or_else(|reason| reason)).or_default() += 1;
+        let bytes = fs::read(&path).unwrap();
+        let outcome = match both(&mut chromium, &bytes, &bytes, 0).await {
+            Ok(both) if both.are_alike() => "alike".to_owned(),
+            Ok(both) => {
+                unlike.push(both.write(&path.file_name().unwrap().to_string_lossy()));
+                "UNLIKE".to_owned()
+            }
+            Err(reason) => {
+                unlike.extend((reason == ENDED).then_some(path));
+                reason
+            }
+        };
+        *found.entry(outcome).or_default() += 1;
     }
     found.iter().for_each(|(outcome, count)| println!("{count:5} {outcome}"));
     assert!(unlike.is_empty(), "unlike in Chromium, or the process has ended: {unlike:?}");
