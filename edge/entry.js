@@ -273,7 +273,7 @@ const late = (name, ...methods) =>
     }
   };
 
-export const ContentsObject = late("ContentsObject", "note", "use", "find", "inCollections", "count", "correct", "list", "variants", "unused", "alarm");
+export const ContentsObject = late("ContentsObject", "note", "use", "find", "count", "correct", "list", "variants", "unused", "alarm");
 export const OperatorObject = late("OperatorObject", "changes", "note", "setSource", "takedownOf", "act", "setHost", "hosts", "countRenderings", "log");
 export const CollectionObject = late("CollectionObject", "put", "read", "post", "list", "face", "remove", "note", "alarm");
 export const MessagesObject = late("MessagesObject", "send", "add", "pull", "acknowledge", "metrics", "count");

@@ -343,7 +343,8 @@ test("a takedown of a URL holds for its contents in collections", async () => {
   await ready(id);
   const open = await system.content(url, "ready");
   await eventually(async () => (await system.operate("show", { target: id })).index?.state === "ready");
-  await system.operate("takedown", { target: url, reason: "A reason" });
+  const { recorded, variants } = await system.operate("takedown", { target: url, reason: "A reason" });
+  assert.deepEqual([recorded, variants], [true, [id]]);
   for (const gone of [id, open]) assert.equal((await system.request(`/v1/content/${gone}`)).status, 410);
   assert.equal(await stateOf("named", id), "taken-down");
   await system.operate("lift", { target: url, reason: "Settled" });

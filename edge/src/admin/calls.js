@@ -168,10 +168,9 @@ async function takedown(body, env, by) {
   const source = sourceOf(found);
   // First: a collection's content that ends before this is in the index, and one that ends later asks (`durable/record.rs`).
   if (source) await operatorOf(env).setSource({ url: source, by, reason });
-  for (const { id } of await inCollections(source, env)) await remove("taken-down", id, null, by, reason, env);
   for (const { id, url } of sharedBy(found, env)) await remove("taken-down", id, url, by, reason, env);
   const answer = await remove("taken-down", found.id, found.url, by, reason, env);
-  return withVariants(answer, await removeVariants("taken-down", found, by, reason, env));
+  return withVariants(answer, await removeVariants("taken-down", source, found, by, reason, env));
 }
 
 /** Lifts a takedown: the content can be converted again. */
@@ -180,38 +179,35 @@ async function lift(body, env, by) {
   const reason = text(body.reason ?? "", 500);
   const source = sourceOf(found);
   if (source) await operatorOf(env).setSource({ url: source });
-  for (const { id } of [...sharedBy(found, env), ...(await inCollections(source, env))]) await remove("lifted", id, null, by, reason, env);
-  const variants = await removeVariants("lifted", found, by, reason, env);
+  for (const { id } of sharedBy(found, env)) await remove("lifted", id, null, by, reason, env);
+  const variants = await removeVariants("lifted", source, found, by, reason, env);
   return withVariants(await remove("lifted", found.id, null, by, reason, env), variants);
 }
 
 /**
- * Takes down, or lifts, a batch of the contents of a URL with options of a web page. A lift concerns those that have the
- * reason of the takedown of the URL. Returns what `remove` returned for each.
+ * Takes down, or lifts, a batch of the contents of a source in collections, and of those with options of a web page: a
+ * lift concerns those of the latter that have the reason of the takedown of the URL. Returns what `remove` returned for each.
  */
-async function removeVariants(kind, { url, state }, by, why, env) {
+async function removeVariants(kind, url, { state }, by, why, env) {
   if (!url) return [];
   const isLift = kind === "lifted";
   const reasonFor = (of) => of?.state.removed?.removal.reason;
   const rows = (await allRows(env, "variants", { url, takenDown: isLift, limit: MAX_CONTENTS })).slice(0, MAX_CONTENTS);
   const removed = [];
   await inGroups(rows, async (row) => {
-    if (isLift && reasonFor(await stateOf(env, row.id)) !== reasonFor(state)) return;
+    if (isLift && !row.collection && reasonFor(await stateOf(env, row.id)) !== reasonFor(state)) return;
     removed.push(await remove(kind, row.id, null, by, why, env));
   });
   return removed;
 }
 
-/** Adds contents with options to the answer about their URL. After a whole batch the call is to be repeated. */
+/** Adds the other contents of a source to the answer about it. After a whole batch the call is to be repeated. */
 function withVariants(answer, variants) {
   if (variants.length === 0) return answer;
   const all = (name) => [answer, ...variants].every((one) => one[name]);
   const recorded = all("recorded") && variants.length < MAX_CONTENTS;
   return { ...answer, recorded, deleted: all("deleted"), variants: variants.map(({ id }) => id) };
 }
-
-/** Returns the finished contents of a source in collections. */
-const inCollections = async (source, env) => (source ? allRows(env, "inCollections", source) : []);
 
 /**
  * Returns the last id that all clients' uploads of a file share, if its content has an id that only one client's have

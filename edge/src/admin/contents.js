@@ -66,12 +66,6 @@ export class ContentsObject extends DurableObject {
     return this.sql.exec(`SELECT ${COLUMNS} FROM contents WHERE id = ?`, id).toArray();
   }
 
-  /** Returns the ids of a source's finished contents in collections; a file is named without its name. It reads all rows. */
-  inCollections(url) {
-    const isNamed = "url LIKE 'ni:%' AND substr(url, 1, length(?1) + 6) IN (?1 || '?name=', ?1 || '&name=')";
-    return this.sql.exec(`SELECT id FROM contents WHERE (url = ?1 OR ${isNamed}) AND collection != '' AND state != 'deleted'`, url).toArray();
-  }
-
   /** Counts the contents, and sums up their sizes, by state and failure code. */
   count() {
     const sums = ["pixels", "tiles", "bytes"].map((size) => `sum(${size}) AS ${size}`);
@@ -103,10 +97,15 @@ export class ContentsObject extends DurableObject {
     return this.sql.exec(`SELECT ${COLUMNS} FROM contents WHERE ${where} ORDER BY at DESC, id DESC LIMIT ?`, ...values, limit).toArray();
   }
 
-  /** Lists contents of a URL with options of a web page: those that are taken down, or all others. */
+  /**
+   * Lists contents of a URL with options of a web page, and those of a source in collections: that are taken down, or all
+   * others. A file's URL has no name here.
+   */
   variants({ url, takenDown, limit }) {
-    const where = "instr(url, '>') > 0 AND substr(url, instr(url, '>') + 1) = ? AND (state = 'taken-down') = ?";
-    return this.sql.exec(`SELECT id, url FROM contents WHERE ${where} LIMIT ?`, url, Number(takenDown), limit).toArray();
+    const hasOptions = "instr(url, '>') > 0 AND substr(url, instr(url, '>') + 1) = ?1";
+    const isNamed = "url LIKE 'ni:%' AND substr(url, 1, length(?1) + 6) IN (?1 || '?name=', ?1 || '&name=')";
+    const where = `(${hasOptions} OR collection != '' AND state != 'deleted' AND (url = ?1 OR ${isNamed})) AND (state = 'taken-down') = ?2`;
+    return this.sql.exec(`SELECT id, collection FROM contents WHERE ${where} LIMIT ?3`, url, Number(takenDown), limit).toArray();
   }
 
   /**

@@ -101,7 +101,7 @@ async fn a_takedown_is_repeated_until_no_content_with_options_is_left() {
     let worker = Worker::start(22).await;
     let (output, _) = worker.admin(false, "takedown http://example.com/ --reason why").await;
     let printed = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(printed, "a  taken-down, with 22 of the same URL with options\n");
+    assert_eq!(printed, "a  taken-down, with 22 others of the same source\n");
     let calls = worker.calls();
     assert_eq!((calls.len(), &calls[0]), (23, &json!({ "target": "http://example.com/", "reason": "why" })));
 }

@@ -163,8 +163,8 @@ async fn each(
     Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Makes a call, and repeats it until its effects are complete or the command has waited long enough. Contents with
-/// options of the same URL are those of all calls.
+/// Makes a call, and repeats it until its effects are complete or the command has waited long enough. The other contents
+/// of the same source are those of all calls.
 async fn settled(name: &str, body: Value, calls: &Calls) -> anyhow::Result<Value> {
     let mut variants = BTreeSet::new();
     let (mut answer, mut left) = (calls.call(name, body.clone()).await?, PATIENCE);
@@ -189,7 +189,7 @@ fn result_line(answer: &Value) -> String {
     let mut line = format!("{}  {}{}", text(answer, "id"), text(answer, "state"), text(answer, "result"));
     let variants = entries(answer, "variants").len();
     if variants > 0 {
-        line += &format!(", with {variants} of the same URL with options");
+        line += &format!(", with {variants} others of the same source");
     }
     if answer["recorded"] == false {
         line += ", not recorded everywhere yet";
