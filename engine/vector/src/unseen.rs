@@ -40,7 +40,8 @@ impl Drawing {
             if self.is_unseen(&item, &mut looks)? {
                 continue;
             }
-            if item.is_substitute {
+            // Where the page has one colour, the letter has the same, or is too small to be read.
+            if item.is_substitute && looks.colour(looks.place(&item, self.size()))?.is_none() {
                 return Err(Refusal::Letters);
             }
             self.items.push(item);

@@ -45,6 +45,7 @@ fn letters_that_pdfium_designs_are_refused() {
     assert_eq!(of("Verdana", &LETTERS.replace("F1", "F2")), None, "it is not used");
     assert_eq!(of("Verdana", &LETTERS.replace("BT", "BT 3 Tr")), None, "it is invisible");
     assert_eq!(of("Verdana", &format!("1 g {LETTERS} 0 g")), None, "it is white on white");
+    assert_eq!(of("Verdana", &format!("1 g {LETTERS} 0 g 20 58.6 60 .6 re f")), None, "and a line is near");
 }
 
 #[test]
