@@ -4,6 +4,7 @@ mod bombs;
 mod drawings;
 mod fonts;
 mod hidden;
+mod lean;
 mod likeness;
 mod written;
 
