@@ -123,77 +123,21 @@ impl PathData<'_> {
 
 /// Adds a path whose data [`write`] has written, scaled by these factors.
 pub fn read(data: &str, (across, down): (f64, f64), path: &mut PathBuilder) {
-    let point = |(x, y): (i64, i64)| ((x as f64 * across) as f32, (y as f64 * down) as f32);
-    let (mut at, mut start, mut command) = ((0, 0), (0, 0), b' ');
-    let mut numbers = Numbers { data: data.as_bytes() };
-    while let Some(next) = numbers.command() {
-        command = next.unwrap_or(command);
-        let mut pair = |from: (i64, i64)| (from.0 + numbers.next(), from.1 + numbers.next());
-        match command {
-            b'M' | b'm' => {
-                at = pair(if command == b'M' { (0, 0) } else { at });
-                start = at;
-                let (x, y) = point(at);
-                path.move_to(x, y);
-            }
-            b'q' => {
-                let ((x1, y1), end) = (point(pair(at)), pair(at));
-                at = end;
-                let (x, y) = point(at);
+    let at = |Point { x, y }: Point| ((x * across) as f32, (y * down) as f32);
+    for element in BezPath::from_svg(data).unwrap_or_default() {
+        let (x, y) = element.end_point().map(at).unwrap_or_default();
+        match element {
+            PathEl::MoveTo(_) => path.move_to(x, y),
+            PathEl::LineTo(_) => path.line_to(x, y),
+            PathEl::QuadTo(control, _) => {
+                let (x1, y1) = at(control);
                 path.quad_to(x1, y1, x, y);
             }
-            b'c' => {
-                let ((x1, y1), (x2, y2), end) = (point(pair(at)), point(pair(at)), pair(at));
-                at = end;
-                let (x, y) = point(at);
+            PathEl::CurveTo(one, two, _) => {
+                let ((x1, y1), (x2, y2)) = (at(one), at(two));
                 path.cubic_to(x1, y1, x2, y2, x, y);
             }
-            b'z' => {
-                at = start;
-                path.close();
-            }
-            _ => {
-                at = match command {
-                    b'h' => (at.0 + numbers.next(), at.1),
-                    b'v' => (at.0, at.1 + numbers.next()),
-                    _ => pair(at),
-                };
-                let (x, y) = point(at);
-                path.line_to(x, y);
-            }
+            PathEl::ClosePath => path.close(),
         }
-    }
-}
-
-/// The rest of a path's data.
-struct Numbers<'a> {
-    data: &'a [u8],
-}
-
-impl Numbers<'_> {
-    /// Takes a command: `None` if it is the last one again, and nothing at the end.
-    fn command(&mut self) -> Option<Option<u8>> {
-        let (&first, rest) = self.data.split_first()?;
-        if !first.is_ascii_alphabetic() {
-            return Some(None);
-        }
-        self.data = rest;
-        Some(Some(first))
-    }
-
-    fn next(&mut self) -> i64 {
-        if let [b' ', rest @ ..] = self.data {
-            self.data = rest;
-        }
-        let is_negative = self.data.first() == Some(&b'-');
-        if is_negative {
-            self.data = &self.data[1..];
-        }
-        let mut number = 0;
-        while let [digit @ b'0'..=b'9', rest @ ..] = self.data {
-            number = number * 10 + i64::from(digit - b'0');
-            self.data = rest;
-        }
-        if is_negative { -number } else { number }
     }
 }
