@@ -37,6 +37,7 @@ mod svg;
 #[cfg(test)]
 mod tests;
 mod unseen;
+mod writer;
 
 pub use check::{Pixels, are_alike, check};
 pub use drawing::Drawing;

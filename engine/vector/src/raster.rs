@@ -8,13 +8,16 @@ use resvg::tiny_skia::{
 };
 
 use crate::bands::Bands;
-use crate::drawing::{Drawing, JOINED};
-use crate::items::{Colour, Item, Kind, LayerKind, Outline, Pen, Rule, Style};
+use crate::drawing::{Drawing, Surface};
+use crate::items::{Colour, Item, Layer, LayerKind, Outline, Pen, Rule, Style};
 use crate::notation::read;
+use crate::picture::Picture;
+use crate::refusal::Refusal;
 
 /// A surface to draw on: the page, or a clip or group.
-struct Ground {
-    layer: usize,
+struct Ground<'a> {
+    /// What it is: nothing if it is the page.
+    kind: Option<&'a LayerKind>,
     /// Its place on the page in pixels.
     left: i32,
     top: i32,
@@ -27,10 +30,9 @@ struct Canvas<'a> {
     /// Width and height of a pixel in points.
     pixel: (f64, f64),
     /// The page, and the open layers.
-    grounds: Vec<Ground>,
-    /// A path that the next object may join, with its style and number of segments.
-    joining: Option<(usize, usize)>,
+    grounds: Vec<Ground<'a>>,
     path: PathBuilder,
+    style: Option<&'a Style>,
 }
 
 /// Draws on white the objects that reach into rows of these bands. Returns `None` if there are no pixels.
@@ -39,72 +41,100 @@ pub fn draw(drawing: &Drawing, (width, height): (u32, u32), bands: Bands) -> Opt
     let pixels = Pixmap::from_vec(pixels, IntSize::from_wh(width, height)?)?;
     let (across, down) = drawing.size();
     let pixel = (across / f64::from(width), down / f64::from(height));
-    let page = Ground { layer: 0, left: 0, top: 0, pixels: Some(pixels) };
-    let mut canvas = Canvas { drawing, pixel, grounds: vec![page], joining: None, path: PathBuilder::new() };
+    let page = Ground { kind: None, left: 0, top: 0, pixels: Some(pixels) };
+    let mut canvas = Canvas { drawing, pixel, grounds: vec![page], path: PathBuilder::new(), style: None };
     let row = |y: f64| (y / pixel.1).max(0.0) as usize;
     // With the pixels around, and a line reaches out by one more, because it is widened.
     let is_drawn = |item: &&Item| bands.touch(row(item.shown.y0).saturating_sub(2), row(item.shown.y1) + 2);
-    for item in drawing.items.iter().filter(is_drawn) {
-        canvas.item(item);
-    }
-    canvas.end_path();
-    canvas.close_to(1);
+    drawing.draw(drawing.items.iter().filter(is_drawn), &mut canvas).ok()?;
     canvas.grounds.pop()?.pixels
 }
 
-impl Canvas<'_> {
-    fn item(&mut self, item: &Item) {
-        self.open_layers(item);
-        match &item.kind {
-            Kind::Path(outline) => self.outline(outline),
-            Kind::Picture(number) => {
-                self.end_path();
-                self.picture(*number);
+impl<'a> Surface<'a> for Canvas<'a> {
+    fn open(&mut self, layer: &'a Layer) -> Result<(), Refusal> {
+        let ground = self.ground(layer);
+        self.grounds.push(ground);
+        Ok(())
+    }
+
+    /// Draws the last layer on the one below.
+    fn close(&mut self) {
+        let Some(Ground { kind, left, top, pixels: Some(mut pixels) }) = self.grounds.pop() else { return };
+        let mut paint = PixmapPaint::default();
+        match kind {
+            Some(LayerKind::Opacity(opacity)) => paint.opacity = *opacity,
+            Some(LayerKind::Rect(rect)) => {
+                let Rect { x0, y0, x1, y1 } = *rect;
+                let (across, down) = self.pixel;
+                let rect = resvg::tiny_skia::Rect::from_ltrb(
+                    (x0 / across) as f32,
+                    (y0 / down) as f32,
+                    (x1 / across) as f32,
+                    (y1 / down) as f32,
+                );
+                let path = rect.map(PathBuilder::from_rect);
+                clip(&mut pixels, (left, top), path.map(|path| (path, Rule::NonZero)));
             }
+            Some(LayerKind::Clip(paths)) => {
+                let paths = paths.iter().filter_map(|(data, rule)| {
+                    let mut path = PathBuilder::new();
+                    read(data, self.scale(None), &mut path);
+                    Some((path.finish()?, *rule))
+                });
+                clip(&mut pixels, (left, top), paths);
+            }
+            Some(LayerKind::Page) | None => {}
+        }
+        if let Some(Ground { left: l, top: t, pixels: Some(below), .. }) = self.grounds.last_mut() {
+            below.draw_pixmap(left - *l, top - *t, pixels.as_ref(), &paint, Transform::identity(), None);
         }
     }
 
-    fn outline(&mut self, outline: &Outline) {
-        let drawing = self.drawing;
-        let Some(style) = drawing.styles.get(outline.style) else { return };
-        let joins = outline.joins;
-        match &mut self.joining {
-            Some((last, segments)) if joins && *last == outline.style && *segments < JOINED => {
-                *segments += outline.segments;
-            }
-            _ => {
-                self.end_path();
-                self.joining = Some((outline.style, outline.segments));
-            }
-        }
-        let data = drawing.data.get(outline.data.clone()).unwrap_or_default();
-        let rect = outline.rect.filter(|_| drawing.is_by_pdfium);
+    fn begin(&mut self, style: usize) -> Result<(), Refusal> {
+        self.style = self.drawing.styles.get(style);
+        Ok(())
+    }
+
+    fn add(&mut self, outline: &Outline) {
+        let rect = outline.rect.filter(|_| self.drawing.is_by_pdfium);
         if let Some(rect) = rect.and_then(|rect| on_pixels(rect, self.pixel)) {
             self.path.push_rect(rect);
         } else {
-            read(data, self.scale(style), &mut self.path);
-        }
-        if !joins {
-            self.end_path();
+            let data = self.drawing.data.get(outline.data.clone()).unwrap_or_default();
+            read(data, self.scale(self.style), &mut self.path);
         }
     }
 
-    /// Returns the scale of a path's data: to pixels, or to points for a pen with a space of its own.
-    fn scale(&self, style: &Style) -> (f64, f64) {
-        let unit = self.drawing.unit;
-        match style {
-            Style::Stroke(_, _, Some(_)) => (1.0 / unit, 1.0 / unit),
-            _ => (1.0 / unit / self.pixel.0, 1.0 / unit / self.pixel.1),
-        }
-    }
-
-    fn end_path(&mut self) {
-        let Some((style, _)) = self.joining.take() else { return };
+    fn end(&mut self) {
         let Some(path) = std::mem::take(&mut self.path).finish() else { return };
-        if let Some(style) = self.drawing.styles.get(style) {
+        if let Some(style) = self.style {
             self.paint(style, &path);
         }
         self.path = path.clear();
+    }
+
+    fn picture(&mut self, picture: &'a Picture) {
+        let pixel = self.pixel;
+        let Some(Ground { left, top, pixels: Some(pixels), .. }) = self.grounds.last_mut() else { return };
+        let Some(source) = picture.pixmap() else { return };
+        let (width, height) = (source.width() as f32, source.height() as f32);
+        let Some(rect) = resvg::tiny_skia::Rect::from_xywh(0.0, 0.0, width, height) else { return };
+        let quality = if picture.is_smooth() { FilterQuality::Bicubic } else { FilterQuality::Nearest };
+        let shader = Pattern::new(source.as_ref(), SpreadMode::Pad, quality, 1.0, Transform::identity());
+        let place = Transform::from_translate(-*left as f32, -*top as f32);
+        let place = place.pre_concat(transform(to_pixels(pixel) * picture.place()));
+        pixels.fill_rect(rect, &Paint { shader, ..Paint::default() }, place, None);
+    }
+}
+
+impl<'a> Canvas<'a> {
+    /// Returns the scale of a path's data: to pixels, or to points for a pen with a space of its own.
+    fn scale(&self, style: Option<&Style>) -> (f64, f64) {
+        let unit = self.drawing.unit;
+        match style {
+            Some(Style::Stroke(_, _, Some(_))) => (1.0 / unit, 1.0 / unit),
+            _ => (1.0 / unit / self.pixel.0, 1.0 / unit / self.pixel.1),
+        }
     }
 
     fn paint(&mut self, style: &Style, path: &Path) {
@@ -127,39 +157,10 @@ impl Canvas<'_> {
         }
     }
 
-    fn picture(&mut self, number: usize) {
-        let pixel = self.pixel;
-        let Some(picture) = self.drawing.pictures.get(number) else { return };
-        let Some(Ground { left, top, pixels: Some(pixels), .. }) = self.grounds.last_mut() else { return };
-        let Some(source) = picture.pixmap() else { return };
-        let (width, height) = (source.width() as f32, source.height() as f32);
-        let Some(rect) = resvg::tiny_skia::Rect::from_xywh(0.0, 0.0, width, height) else { return };
-        let quality = if picture.is_smooth() { FilterQuality::Bicubic } else { FilterQuality::Nearest };
-        let shader = Pattern::new(source.as_ref(), SpreadMode::Pad, quality, 1.0, Transform::identity());
-        let place = Transform::from_translate(-*left as f32, -*top as f32);
-        let place = place.pre_concat(transform(to_pixels(pixel) * picture.place()));
-        pixels.fill_rect(rect, &Paint { shader, ..Paint::default() }, place, None);
-    }
-
-    fn open_layers(&mut self, item: &Item) {
-        let needed = self.drawing.layers_around(item);
-        let open = self.grounds.iter().skip(1).map(|ground| ground.layer);
-        let same = needed.iter().zip(open).take_while(|(one, other)| **one == *other).count();
-        if same == needed.len() && same + 1 == self.grounds.len() {
-            return;
-        }
-        self.end_path();
-        self.close_to(same + 1);
-        for &layer in &needed[same..] {
-            let shown = self.drawing.layers.get(layer).map_or(Rect::ZERO, |layer| layer.shown);
-            let ground = self.ground(layer, shown);
-            self.grounds.push(ground);
-        }
-    }
-
-    /// Returns an empty ground for a rectangle of the page, as far as it is on the last one.
-    fn ground(&self, layer: usize, Rect { x0, y0, x1, y1 }: Rect) -> Ground {
-        let mut ground = Ground { layer, left: 0, top: 0, pixels: None };
+    /// Returns an empty ground for what a layer shows, as far as it is on the last one.
+    fn ground(&self, layer: &'a Layer) -> Ground<'a> {
+        let Rect { x0, y0, x1, y1 } = layer.shown;
+        let mut ground = Ground { kind: Some(&layer.kind), left: 0, top: 0, pixels: None };
         if let Some(Ground { left, top, pixels: Some(below), .. }) = self.grounds.last() {
             let side = |from: f64, to: f64, pixel: f64, start: i32, length: i32| {
                 let first = ((from / pixel).floor() as i32).clamp(start, start + length);
@@ -171,45 +172,6 @@ impl Canvas<'_> {
             ground.pixels = Pixmap::new(width as u32, height as u32);
         }
         ground
-    }
-
-    /// Closes layers until this number of grounds is left, and draws each on the one below.
-    fn close_to(&mut self, depth: usize) {
-        while self.grounds.len() > depth {
-            let Some(Ground { layer, left, top, pixels: Some(mut pixels) }) = self.grounds.pop() else {
-                continue;
-            };
-            let mut paint = PixmapPaint::default();
-            match self.drawing.layers.get(layer).map(|layer| &layer.kind) {
-                Some(LayerKind::Opacity(opacity)) => paint.opacity = *opacity,
-                Some(LayerKind::Rect(rect)) => {
-                    let Rect { x0, y0, x1, y1 } = *rect;
-                    let (across, down) = self.pixel;
-                    let rect = resvg::tiny_skia::Rect::from_ltrb(
-                        (x0 / across) as f32,
-                        (y0 / down) as f32,
-                        (x1 / across) as f32,
-                        (y1 / down) as f32,
-                    );
-                    let path = rect.map(PathBuilder::from_rect);
-                    clip(&mut pixels, (left, top), path.map(|path| (path, Rule::NonZero)));
-                }
-                Some(LayerKind::Clip(paths)) => {
-                    let unit = self.drawing.unit;
-                    let scale = (1.0 / unit / self.pixel.0, 1.0 / unit / self.pixel.1);
-                    let paths = paths.iter().filter_map(|(data, rule)| {
-                        let mut path = PathBuilder::new();
-                        read(data, scale, &mut path);
-                        Some((path.finish()?, *rule))
-                    });
-                    clip(&mut pixels, (left, top), paths);
-                }
-                Some(LayerKind::Page) | None => {}
-            }
-            if let Some(Ground { left: l, top: t, pixels: Some(below), .. }) = self.grounds.last_mut() {
-                below.draw_pixmap(left - *l, top - *t, pixels.as_ref(), &paint, Transform::identity(), None);
-            }
-        }
     }
 }
 
