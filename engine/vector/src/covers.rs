@@ -48,32 +48,24 @@ impl Cover {
     /// Returns the covers that a filled path is: each of its figures, if all are convex, and none is a hole in another.
     pub fn of_fill(path: &BezPath, rule: Rule, colour: [u8; 3]) -> Vec<Self> {
         let (mut covers, mut is_left) = (Vec::<Self>::new(), Vec::new());
-        // The control points of a convex outline are convex, too. The curve is outside the points that it joins.
-        let (mut all, mut corners) = (Vec::new(), Vec::new());
-        for element in path.elements().iter().chain([&PathEl::MoveTo(Point::ZERO)]) {
-            let points = match *element {
-                PathEl::MoveTo(to) => {
-                    if all.len() > 1 {
-                        if covers.len() == MAX_CORNERS || !is_convex(std::mem::take(&mut all)) {
-                            return Vec::new();
-                        }
-                        is_left.push(turn(&corners) > 0.0);
-                        covers.extend(Self::new(std::mem::take(&mut corners), colour));
-                    }
-                    all.clear();
-                    corners.clear();
-                    vec![to]
-                }
-                PathEl::LineTo(to) => vec![to],
+        for figure in path.subpaths() {
+            // The control points of a convex outline are convex, too. The curve is outside the points that it joins.
+            let points = figure.iter().flat_map(|element| match *element {
+                PathEl::MoveTo(to) | PathEl::LineTo(to) => vec![to],
                 PathEl::QuadTo(one, to) => vec![one, to],
                 PathEl::CurveTo(one, two, to) => vec![one, two, to],
-                PathEl::ClosePath => continue,
-            };
-            corners.extend(points.last());
-            all.extend(points);
-            if all.len() > MAX_CORNERS {
+                PathEl::ClosePath => vec![],
+            });
+            let all: Vec<_> = points.take(MAX_CORNERS + 1).collect();
+            if all.len() < 2 {
+                continue;
+            }
+            if all.len() > MAX_CORNERS || covers.len() == MAX_CORNERS || !is_convex(all) {
                 return Vec::new();
             }
+            let corners: Vec<_> = figure.iter().filter_map(PathEl::end_point).collect();
+            is_left.push(turn(&corners) > 0.0);
+            covers.extend(Self::new(corners, colour));
         }
         let is_one_way = rule == Rule::NonZero && is_left.iter().all(|left| is_left.first() == Some(left));
         let after = |(index, cover): (usize, &Self)| {

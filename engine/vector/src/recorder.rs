@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use hayro_interpret::kurbo::{Affine, BezPath, PathEl, Point, Rect, Vec2};
+use hayro_interpret::kurbo::{Affine, BezPath, CubicBez, PathEl, Point, Rect, Vec2};
 
 use crate::covers::{Cover, Covers};
 use crate::drawing::Drawing;
@@ -102,8 +102,12 @@ impl Recorder {
 
     /// Fills a path of the page. `joins` says that it may become one element with its neighbours, as letters do.
     pub fn fill(&mut self, path: &BezPath, colour: Colour, rule: Rule, joins: bool) -> Recorded {
+        self.figure(path, colour, rule, f64::INFINITY, joins)
+    }
+
+    /// Fills a path that paints this area at most.
+    fn figure(&mut self, path: &BezPath, colour: Colour, rule: Rule, area: f64, joins: bool) -> Recorded {
         let bounds = path.control_box();
-        let area = bounds.intersect(self.shown()).area();
         let covers = if joins { Vec::new() } else { Cover::of_fill(path, rule, colour.0) };
         let rect = if joins { None } else { rect_of(path) };
         let shape = Shape { bounds, area, edges: edges(path, bounds), covers, joins, rect };
@@ -134,9 +138,8 @@ impl Recorder {
                 letter
             }
         };
-        let bounds = letter.bounds + at;
-        let area = bounds.intersect(self.shown()).area();
-        let shape = Shape { bounds, area, edges: letter.edges, covers: Vec::new(), joins: true, rect: None };
+        let (bounds, edges) = (letter.bounds + at, letter.edges);
+        let shape = Shape { bounds, area: f64::INFINITY, edges, covers: Vec::new(), joins: true, rect: None };
         let unit = self.unit;
         self.path(Style::Fill(colour, rule), shape, |data| letter.write(at * unit, data))
     }
@@ -149,12 +152,7 @@ impl Recorder {
         }
         self.push_clip(path, rule)?;
         for band in gradient.bands(bounds)? {
-            let (bounds, path, unit) = (band.path.control_box(), &band.path, self.unit);
-            let covers = Cover::of_fill(path, Rule::EvenOdd, band.colour);
-            let edges = edges(path, bounds);
-            let shape = Shape { bounds, area: band.area, edges, covers, joins: false, rect: rect_of(path) };
-            let style = Style::Fill(Colour(band.colour, 1.0), Rule::EvenOdd);
-            self.path(style, shape, |data| write(path, unit, data))?;
+            self.figure(&band.path, Colour(band.colour, 1.0), Rule::EvenOdd, band.area, false)?;
         }
         self.pop();
         Ok(())
@@ -376,7 +374,7 @@ impl Recorder {
 /// Facts about a path.
 struct Shape {
     bounds: Rect,
-    /// Painted area.
+    /// Maximum of the painted area, if it is less than that of the bounds.
     area: f64,
     /// Number of edges that a row of pixels crosses.
     edges: f64,
@@ -441,23 +439,11 @@ fn rise(path: &BezPath) -> f64 {
 }
 
 fn sum_of_sides(path: &BezPath, of: impl Fn(Vec2) -> f64) -> f64 {
-    let (mut at, mut start, mut sum) = (Point::ZERO, Point::ZERO, 0.0);
-    let mut to = |at: &mut Point, next: Point| {
-        sum += of(next - *at);
-        *at = next;
-    };
-    for element in path.elements() {
-        match *element {
-            PathEl::MoveTo(next) => (at, start) = (next, next),
-            PathEl::LineTo(next) => to(&mut at, next),
-            PathEl::QuadTo(control, next) => [control, next].into_iter().for_each(|next| to(&mut at, next)),
-            PathEl::CurveTo(one, two, next) => {
-                [one, two, next].into_iter().for_each(|next| to(&mut at, next))
-            }
-            PathEl::ClosePath => to(&mut at, start),
-        }
-    }
-    sum
+    let sides = path.segments().map(|segment| {
+        let CubicBez { p0, p1, p2, p3 } = segment.to_cubic();
+        of(p1 - p0) + of(p2 - p1) + of(p3 - p2)
+    });
+    sides.sum()
 }
 
 /// Returns the rectangle that a path is, if its sides are those of the page.

@@ -3,7 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hayro_interpret::kurbo::{Affine, BezPath, Cap, Circle, Join, PathEl, Point, Rect, Shape as _};
+use hayro_interpret::kurbo::{Affine, BezPath, Cap, Circle, Join, Point, Rect, Shape as _};
 use resvg::tiny_skia::{self, Path, PathSegment, Pixmap, Transform};
 use resvg::usvg;
 use usvg::{
@@ -225,14 +225,8 @@ impl Walk {
 /// Splits the outline of a text, which is written along the x axis, into parts beside each other: letters with their holes.
 /// A shape that hides one letter need not hide the others.
 fn letters(text: &BezPath) -> Vec<BezPath> {
-    let mut figures: Vec<BezPath> = Vec::new();
-    for &element in text.elements() {
-        match figures.last_mut() {
-            Some(figure) if !matches!(element, PathEl::MoveTo(_)) => figure.push(element),
-            _ => figures.push(BezPath::from_vec(vec![element])),
-        }
-    }
-    let mut figures: Vec<_> = figures.into_iter().map(|figure| (figure.control_box(), figure)).collect();
+    let figures = text.subpaths().map(|figure| BezPath::from_vec(figure.to_vec()));
+    let mut figures: Vec<_> = figures.map(|figure| (figure.control_box(), figure)).collect();
     figures.sort_by(|one, other| one.0.x0.total_cmp(&other.0.x0));
     let mut letters: Vec<(f64, BezPath)> = Vec::new();
     for (bounds, figure) in figures {
